@@ -297,10 +297,7 @@ def statuses() -> str:
     return table(
         ["status", "for"],
         [
-            *(
-                [str(status.value), listed(kinds)]
-                for status, kinds in by_status.items()
-            ),
+            *([str(status.value), listed(kinds)] for status, kinds in by_status.items()),
             ["500", "all else"],
             ["401 · 429", "no token, or a wrong one · too many of them"],
             ["403", "a Host or an Origin that may not ask"],
@@ -402,9 +399,7 @@ def iter_commands(
             yield from iter_commands(command, within)
 
 
-def _context(
-    command: click.Command, name: str, above: click.Context | None
-) -> click.Context:
+def _context(command: click.Command, name: str, above: click.Context | None) -> click.Context:
     return click.Context(
         command,
         info_name=name,
@@ -427,8 +422,7 @@ def commands() -> str:
         ),
     )
     helps = (
-        f"## {name}\n\n{fenced(each.get_help(context), 'text')}"
-        for name, each, context in found
+        f"## {name}\n\n{fenced(each.get_help(context), 'text')}" for name, each, context in found
     )
     return "\n".join([links, *helps])
 

@@ -63,9 +63,7 @@ class FakeApp:
         """As the plugin does: compare with what is there, then write or rename."""
         data = self.files.content(offer.path)
         if data is None or self.digest(data) != offer.expect:
-            return WriteReply(
-                False, None if data is None else self.digest(data), "changed"
-            )
+            return WriteReply(False, None if data is None else self.digest(data), "changed")
         if offer.to is not None:
             if self.files.content(offer.to) is not None:
                 return WriteReply(False, None, "exists")

@@ -65,9 +65,7 @@ def a_base(
     return Base(fact, sha(title.encode()), stamp, missing_since)
 
 
-def an_intent(
-    op: str, before: str | None = None, after: str | None = "2"
-) -> WriteIntent:
+def an_intent(op: str, before: str | None = None, after: str | None = "2") -> WriteIntent:
     return WriteIntent(op, A, VaultPath("a/b.md"), before, after, a_base().fact)
 
 

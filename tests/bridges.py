@@ -64,9 +64,7 @@ class Client:
         self.asked.append((method, path))
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            link.putrequest(
-                method, path, skip_host="host" in said, skip_accept_encoding=True
-            )
+            link.putrequest(method, path, skip_host="host" in said, skip_accept_encoding=True)
             for name, value in said.items():
                 if value is not None:
                     link.putheader(name, value)
@@ -99,9 +97,7 @@ class Heard:
     def __init__(self, client: Client, *, app: bool = False) -> None:
         self._link = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
         path = "/v1/events?app=1" if app else "/v1/events"
-        self._link.request(
-            "GET", path, headers={"authorization": f"Bearer {client.token}"}
-        )
+        self._link.request("GET", path, headers={"authorization": f"Bearer {client.token}"})
         self.answer = self._link.getresponse()
 
     def next(self) -> tuple[str, dict[str, Any]]:

@@ -59,12 +59,8 @@ gc.disable()
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED and not THOROUGH:
     tempfile.tempdir = str(MEMORY)
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40)
-settings.register_profile(
-    "ci", deadline=None, print_blob=True, derandomize=True, max_examples=40
-)
-settings.register_profile(
-    "thorough", deadline=None, print_blob=True, max_examples=2_000
-)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, max_examples=40)
+settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # Programs that tests start load what was compiled once, as an installation does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -111,9 +111,7 @@ def merge(stage: Stage) -> None:
     )
     before = note.read_text(encoding="utf-8")
     asked = LAMP.replace("nobody yet", "Oskar, if asked")
-    stage.run(
-        "update", "$LAMP", "--content", asked, "--set", "status=open", "--agent", "indy"
-    )
+    stage.run("update", "$LAMP", "--content", asked, "--set", "status=open", "--agent", "indy")
     stage.tell("The agent's change went into the note, around Bente's:")
     stage.show_change(note, before)
     fact = stage.ask("get", "$LAMP")
@@ -124,9 +122,7 @@ def merge(stage: Stage) -> None:
         holds=fact["tags"] == ["lighting", "safety"]
         and fact["status"] == "open"
         and all(
-            word in said
-            for word in ("since Saturday", LINKED)
-            for said in (text, fact["content"])
+            word in said for word in ("since Saturday", LINKED) for said in (text, fact["content"])
         )
         and not stage.ask("conflicts")["conflicts"],
     )
@@ -170,12 +166,9 @@ def settle(stage: Stage) -> None:
     stage.run("sync")
     stage.claim(
         "the note says what indy wanted, and the conflict note is gone",
-        holds="a rigger from town" in note.read_text(encoding="utf-8")
-        and not beside.exists(),
+        holds="a rigger from town" in note.read_text(encoding="utf-8") and not beside.exists(),
     )
-    stage.tell(
-        "The next one, about the glands, Joaquim settles without opening a file."
-    )
+    stage.tell("The next one, about the glands, Joaquim settles without opening a file.")
     glands = stage.note("$GLANDS")
     stage.edit(glands, ("priority: 1", "priority: 0"))
     stage.run("update", "$GLANDS", "--set", "priority=3", "--agent", "moss", exits=3)
@@ -245,10 +238,7 @@ def undo(stage: Stage) -> None:
     stage.run("undo", "$RUN")
     stage.claim(
         f"{len(hurt)} notes say what they said before, and so do their facts",
-        holds=all(
-            _undated(path.read_bytes()) == _undated(data)
-            for path, data in before.items()
-        )
+        holds=all(_undated(path.read_bytes()) == _undated(data) for path, data in before.items())
         and "birth" not in stage.ask("get", "$LAMP")["content"],
     )
 

@@ -46,9 +46,7 @@ def _fact(number: int) -> Fact:
 
 FACTS = [_fact(number) for number in range(90)]
 
-_tags = st.sampled_from(
-    ["hot", "#HOT", "Hot/tea", "a", "A/b", "#a/b/C", "SS", "ä\\", "x"]
-)
+_tags = st.sampled_from(["hot", "#HOT", "Hot/tea", "a", "A/b", "#a/b/C", "SS", "ä\\", "x"])
 _times = st.none() | st.sampled_from(
     [*TIMES[1:], "2026-02-14T11:45:00Z", "2026-02-14T13:45:00-02:00", "9999-12-30"]
 )

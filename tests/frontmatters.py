@@ -14,9 +14,7 @@ PATH = "public/a.md"
 
 
 fences = st.text(alphabet="-\ufeff \t\r\nab:", max_size=40)
-words = st.text(
-    alphabet=st.characters(exclude_categories=["Cs"]), max_size=12
-) | st.sampled_from(
+words = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     [
         "yes",
         "~",
@@ -135,9 +133,7 @@ def notes(draw: st.DrawFn) -> NoteParts:
     mark = draw(st.sampled_from(["", "\ufeff"]))
     fence = draw(st.sampled_from(["---", "--- \t"]))
     text = f"{fence}\n{yaml}{fence}\n{body}"
-    return split_frontmatter(
-        mark + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
-    )
+    return split_frontmatter(mark + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))))
 
 
 yamlish = st.lists(

@@ -41,9 +41,7 @@ class Place:
         (self.vault / ".meta").mkdir(parents=True)
         self.configure(CONFIG)
         with self.open() as memory:
-            memory.remember(
-                "One file, no server.", title="Use SQLite", type="decision", id=ID
-            )
+            memory.remember("One file, no server.", title="Use SQLite", type="decision", id=ID)
 
     def open(self) -> app.Memory:
         return app.open(str(self.vault), state_dir=str(self.state))

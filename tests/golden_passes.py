@@ -88,9 +88,7 @@ class Scene:
     def lose_the_archive(self) -> None:
         """What both sides last agreed on is gone."""
         mirror = self.mirror
-        self.mirror = SyncContext(
-            mirror.vault, mirror.store, MemoryArchive(), self.clock
-        )
+        self.mirror = SyncContext(mirror.vault, mirror.store, MemoryArchive(), self.clock)
 
     def do(self, work: Mapping[str, Any]) -> Report:
         """One pass."""
@@ -128,9 +126,7 @@ def play(case: Path, root: Path) -> None:
     if "lost" in said:
         scene.lose_the_archive()
 
-    reports = [
-        scene.do(work) for work in json.loads(said.get("passes", '[{"do": "sync"}]'))
-    ]
+    reports = [scene.do(work) for work in json.loads(said.get("passes", '[{"do": "sync"}]'))]
 
     compare(case / "expected", outcome(scene, case, known, reports))
     scene.clock.advance(STEP)
@@ -139,9 +135,7 @@ def play(case: Path, root: Path) -> None:
     assert tree(root) == left
 
 
-def outcome(
-    scene: Scene, case: Path, known: set[str], reports: list[Report]
-) -> dict[str, bytes]:
+def outcome(scene: Scene, case: Path, known: set[str], reports: list[Report]) -> dict[str, bytes]:
     """The files of `expected/`, with placeholders for what is new in each run."""
     alive = sorted(scene.mirror.store.iter_facts(), key=lambda fact: fact.id)
     inputs = b"\n".join(
@@ -158,10 +152,7 @@ def outcome(
     return {
         "report.json": _json(told, named),
         "store.json": _json(store, named),
-        **{
-            f"vault/{named(path)}": _text(data, named)
-            for path, data in tree(scene.root).items()
-        },
+        **{f"vault/{named(path)}": _text(data, named) for path, data in tree(scene.root).items()},
     }
 
 

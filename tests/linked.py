@@ -15,9 +15,7 @@ class LinkedWorld(World):
         super().__init__()
         self.links = MemoryLinks()
 
-    def note_of(
-        self, title: str, content: str = "-", agent: str = "indy", **values: Value
-    ) -> Fact:
+    def note_of(self, title: str, content: str = "-", agent: str = "indy", **values: Value) -> Fact:
         """A fact and its note."""
         fact = self.agent_remembers(content, agent=agent, title=title, **values)
         self.sync()

@@ -93,16 +93,12 @@ def make_home(folder: Path) -> Home:
 @asynccontextmanager
 async def in_memory(worker: AgentWorker) -> AsyncIterator[ClientSession]:
     """A client in this process."""
-    async with create_connected_server_and_client_session(
-        make_server(worker)
-    ) as session:
+    async with create_connected_server_and_client_session(make_server(worker)) as session:
         yield session
 
 
 @asynccontextmanager
-async def over_stdio(
-    home: Home, *, agent: str = "indy"
-) -> AsyncIterator[ClientSession]:
+async def over_stdio(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientSession]:
     """A client that started the server as its child."""
     command, *words = home.command("mcp", "--agent", agent)
     server = StdioServerParameters(command=command, args=words, env=home.environment)

@@ -100,9 +100,9 @@ def contents() -> st.SearchStrategy[str]:
             "\u2028",
         ]
     )
-    return st.lists(
-        st.lists(line, min_size=1, max_size=4).map("\n".join), max_size=8
-    ).map("\n\n".join)
+    return st.lists(st.lists(line, min_size=1, max_size=4).map("\n".join), max_size=8).map(
+        "\n\n".join
+    )
 
 
 @st.composite
@@ -116,9 +116,7 @@ def candidates(draw: st.DrawFn, most: int = 8) -> list[PackCandidate]:
                 draw(contents()),
                 priority=draw(st.integers(0, 4)),
                 importance=draw(st.sampled_from([None, 0.1, 0.9])),
-                createdAt=draw(
-                    st.sampled_from(["2026-02-14T13:45:00Z", "2025-01-01T00:00:00Z"])
-                ),
+                createdAt=draw(st.sampled_from(["2026-02-14T13:45:00Z", "2025-01-01T00:00:00Z"])),
             )
         else:
             made = draw(facts())

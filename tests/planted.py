@@ -65,9 +65,7 @@ def _value(row: Field) -> Value:
 def _fields(type_name: str) -> dict[str, Value]:
     """All that holds texts and that an agent may set, each with secrets."""
     rows = [each for each in FIELDS if each.key not in _GIVEN | _STAYS]
-    rows = [
-        each for each in rows if each.owner in (FieldOwner.SHARED, FieldOwner.MACHINE)
-    ]
+    rows = [each for each in rows if each.owner in (FieldOwner.SHARED, FieldOwner.MACHINE)]
     rows += TYPES[type_name].own
     texts = (ValueKind.LINE, ValueKind.TEXT, ValueKind.LINES, ValueKind.LINKS)
     return {

@@ -88,9 +88,7 @@ class FakeQdrant:
     @cached_property
     def asker(self) -> QdrantClient:
         """A client of it, to be shared: to make one takes longer than most tests."""
-        return QdrantClient(
-            host="127.0.0.1", port=self.port, timeout=10, check_compatibility=False
-        )
+        return QdrantClient(host="127.0.0.1", port=self.port, timeout=10, check_compatibility=False)
 
     def __enter__(self) -> Self:
         self.start()
@@ -233,9 +231,7 @@ class FakeQdrant:
             fits = kind == "integer"
         elif "match" in said:
             wanted = str if kind == "keyword" else int
-            fits = fits and all(
-                isinstance(each, wanted) for each in said["match"]["any"]
-            )
+            fits = fits and all(isinstance(each, wanted) for each in said["match"]["any"])
         if not fits:
             missing = f'Index required but not found for "{key}"'
             raise RefusedError(400, f"Bad request: {missing}; it is {kind}")

@@ -29,9 +29,7 @@ from vaultsync.storage.clock import Clock
 PLACE = QdrantConnection("local", "agent_memory_test")
 
 
-def in_memory(
-    client: QdrantClient | None = None, clock: Clock | None = None
-) -> PointCollection:
+def in_memory(client: QdrantClient | None = None, clock: Clock | None = None) -> PointCollection:
     """The local mode, without a folder; several may share one client."""
     client = client or QdrantClient(":memory:", force_disable_check_same_thread=True)
     return ClientPointCollection(PLACE, clock=clock or FakeClock(), client=client)
@@ -74,9 +72,7 @@ class _Lent(EdgePointCollection):
         super().close()
 
 
-def over_http(
-    server: FakeQdrant, clock: Clock | None = None, **more: object
-) -> PointCollection:
+def over_http(server: FakeQdrant, clock: Clock | None = None, **more: object) -> PointCollection:
     """A server, asked by HTTP; with settings of its own by a client of its own."""
     place = QdrantConnection(
         "server",
@@ -91,9 +87,7 @@ def over_http(
 
 def store_in(points: PointCollection, clock: Clock | None = None) -> QdrantStore:
     """A store in a collection, made when it is asked."""
-    return QdrantStore(
-        points, clock=clock or FakeClock(), create=True, dimension=lambda: 3
-    )
+    return QdrantStore(points, clock=clock or FakeClock(), create=True, dimension=lambda: 3)
 
 
 SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL", "").rstrip("/")

@@ -20,9 +20,7 @@ FOREIGN = {
     "Inbox/Ideas from the ferry.md",
     "Inbox/Quote for two solar panels.md",
 }
-FRONTMATTER = re.compile(
-    r"\A\ufeff?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL
-)
+FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 LINK = re.compile(r"(!?)\[\[([^\[\]\n]+?)\]\]")
@@ -116,8 +114,7 @@ def links(note: Note) -> list[tuple[bool, str]]:
     """The targets of all links outside code, properties included."""
     text = note.header + "\n" + without_code(note.body)
     return [
-        (bool(bang), re.split(r"\\?\|", inner, maxsplit=1)[0])
-        for bang, inner in LINK.findall(text)
+        (bool(bang), re.split(r"\\?\|", inner, maxsplit=1)[0]) for bang, inner in LINK.findall(text)
     ]
 
 

@@ -30,9 +30,7 @@ def of(letters: str, size: int) -> Make:
 
 
 def form(*parts: str | Make) -> Make:
-    return lambda dice: "".join(
-        each if isinstance(each, str) else each(dice) for each in parts
-    )
+    return lambda dice: "".join(each if isinstance(each, str) else each(dice) for each in parts)
 
 
 def _uuid(dice: random.Random) -> str:
@@ -89,9 +87,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         ),
     ),
     "discord-hook": (
-        form(
-            "https://disc", "ord.com/api/webhooks/", of(DIGITS, 18), "/", of(WORD, 68)
-        ),
+        form("https://disc", "ord.com/api/webhooks/", of(DIGITS, 18), "/", of(WORD, 68)),
     ),
     "teams-hook": (
         form(
@@ -253,15 +249,11 @@ def false_lines(dice: random.Random, count: int) -> Iterator[str]:
 
 
 def _uuid_line(dice: random.Random) -> str:
-    return dice.choice(["id: {}", "{}", "session {} ended", "see [[{}]]"]).format(
-        _uuid(dice)
-    )
+    return dice.choice(["id: {}", "{}", "session {} ended", "see [[{}]]"]).format(_uuid(dice))
 
 
 def _hash_line(dice: random.Random) -> str:
-    digest = hashlib.new(
-        dice.choice(["sha1", "sha256", "md5"]), dice.randbytes(8)
-    ).hexdigest()
+    digest = hashlib.new(dice.choice(["sha1", "sha256", "md5"]), dice.randbytes(8)).hexdigest()
     said = dice.choice(
         [
             "commit {}",
@@ -277,9 +269,7 @@ def _hash_line(dice: random.Random) -> str:
 
 def _base64_line(dice: random.Random) -> str:
     data = base64.b64encode(dice.randbytes(dice.randint(45, 300))).decode()
-    said = dice.choice(
-        ["{}", "![](data:image/png;base64,{})", "sha512-{}", "Content-MD5: {}"]
-    )
+    said = dice.choice(["{}", "![](data:image/png;base64,{})", "sha512-{}", "Content-MD5: {}"])
     return said.format(data)
 
 

@@ -34,9 +34,7 @@ class Moment:
     def __init__(self, number: int) -> None:
         self.number = number
 
-    def called(
-        self, frame: FrameType, _event: str, _arg: object
-    ) -> TraceFunction | None:
+    def called(self, frame: FrameType, _event: str, _arg: object) -> TraceFunction | None:
         """Something was called: its lines are moments when the loop waits by it."""
         if frame.f_code.co_filename not in WAITING:
             return None

@@ -113,11 +113,7 @@ class SimVault(Disk):
 
     def ops(self) -> list[str]:
         self._begin("ops")
-        return sorted(
-            name.removeprefix(STAGING)
-            for name in self.names
-            if name.startswith(STAGING)
-        )
+        return sorted(name.removeprefix(STAGING) for name in self.names if name.startswith(STAGING))
 
     def discard(self, op: str) -> None:
         self._begin("discard")

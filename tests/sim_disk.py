@@ -126,9 +126,7 @@ class Disk:
     def delete_folder(self, path: str) -> None:
         inside = [name for name in self.files if name.startswith(path + "/")]
         self._person(dict.fromkeys(inside))
-        self.folders = {
-            name for name in self.folders if not f"{name}/".startswith(path + "/")
-        }
+        self.folders = {name for name in self.folders if not f"{name}/".startswith(path + "/")}
 
     def copy(self, path: str, to: str) -> None:
         self._person({to: self._new(self.names[path].data, synced=True)})

@@ -63,9 +63,7 @@ class Stage:
 
     # --- typing ----------------------------------------------------------------------
 
-    def run(
-        self, *words: str, keep: str = "", lines: int = LONG, exits: int = 0
-    ) -> str:
+    def run(self, *words: str, keep: str = "", lines: int = LONG, exits: int = 0) -> str:
         """Type a command, show what it prints, and return that.
 
         `keep` names the id that it prints; `$NAME` as a word stands for what was kept.
@@ -99,9 +97,7 @@ class Stage:
         self._ids[name] = value
         tell(f"  $ {name}={value}\n")
 
-    def _call(
-        self, words: tuple[str, ...], *, on_terminal: bool
-    ) -> tuple[str, str, int]:
+    def _call(self, words: tuple[str, ...], *, on_terminal: bool) -> tuple[str, str, int]:
         said = [self._ids.get(w[1:], w) if w.startswith("$") else w for w in words]
         place = ["--state-dir", str(self.folder / "state")]
         if words[0] != "init":
@@ -152,9 +148,7 @@ class Stage:
         tell(f"  {path.relative_to(self.vault)}\n")
         after = path.read_text(encoding="utf-8")
         differing = list(
-            difflib.unified_diff(
-                before.split("\n"), after.split("\n"), n=1, lineterm=""
-            )
+            difflib.unified_diff(before.split("\n"), after.split("\n"), n=1, lineterm="")
         )
         kept = [line if line[:1] != "@" else "…" for line in differing[3:]]
         tell(_framed("\n".join(kept), 40))
@@ -207,11 +201,7 @@ def _framed(text: str, lines: int) -> str:
 
 def _environment() -> Mapping[str, str]:
     """A terminal without colours, and nothing of the caller's own vaults."""
-    mine = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("VAULTSYNC_")
-    }
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSYNC_")}
     width = str(WIDTH - 4)
     path = os.pathsep.join(filter(None, (str(ROOT), mine.get("PYTHONPATH"))))
     return mine | {

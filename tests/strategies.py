@@ -73,9 +73,7 @@ def json_values() -> st.SearchStrategy[Value]:
         lines,
         words.map("[[{}]]".format),
     )
-    return st.one_of(
-        plain, st.lists(plain, max_size=3), st.dictionaries(words, plain, max_size=2)
-    )
+    return st.one_of(plain, st.lists(plain, max_size=3), st.dictionaries(words, plain, max_size=2))
 
 
 _TIMES = st.datetimes().map(lambda at: at.replace(microsecond=0).isoformat() + "Z")
@@ -121,9 +119,7 @@ def values(draw: st.DrawFn, *owners: FieldOwner) -> dict[str, Value]:
 
 @cache
 def _some_rows(owners: tuple[FieldOwner, ...]) -> st.SearchStrategy[list[Field]]:
-    rows = [
-        row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.owner in owners
-    ]
+    rows = [row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.owner in owners]
     rows = [row for row in rows if row.key != "id"]
     return st.lists(st.sampled_from(rows), unique=True, max_size=6)
 

@@ -66,10 +66,7 @@ def _cells(text: str) -> set[str]:
 def _anchors(page: Path) -> set[str]:
     """The anchors of the headings, as GitHub and MkDocs make them."""
     headings = re.findall(r"^#+ +(.*?)\s*$", FENCE.sub("", _text(page)), re.MULTILINE)
-    return {
-        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        for heading in headings
-    }
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def _ids(page: Path) -> str:
@@ -118,8 +115,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_is_reached_from_the_index() -> None:
     index = DOCS / "index.md"
     linked = {
-        (index.parent / target.partition("#")[0]).resolve()
-        for target in LINK.findall(_text(index))
+        (index.parent / target.partition("#")[0]).resolve() for target in LINK.findall(_text(index))
     }
     assert set(PAGES) - {index} <= linked
 
@@ -180,9 +176,7 @@ def test_commands_that_are_shown_exist_with_their_options() -> None:
         if program != "vaultsync":
             continue
         seen += 1
-        name = next(
-            (n for n in (" ".join(words[:2]), words[0]) if n in commands), words[0]
-        )
+        name = next((n for n in (" ".join(words[:2]), words[0]) if n in commands), words[0])
         assert name in commands, f"{page}: vaultsync {name}"
         known = {opt for param in commands[name].params for opt in param.opts}
         options = {word for word in words if word.startswith("--")}
@@ -224,9 +218,7 @@ def test_every_error_is_documented_with_its_words() -> None:
 
 def test_the_file_of_settings_is_all_defaults(tmp_path: Path) -> None:
     (example,) = (
-        text
-        for text in _blocks(DOCS / "reference" / "settings.md", "toml")
-        if "vault_id" in text
+        text for text in _blocks(DOCS / "reference" / "settings.md", "toml") if "vault_id" in text
     )
     said = tomllib.loads(example)
     assert set(said) == set(config.MarkerSettings.__struct_fields__)
@@ -259,9 +251,7 @@ def test_the_architecture_names_files_that_exist() -> None:
     named = set(re.findall(r"`([a-z]+/[a-z_0-9]*(?:\.py)?|[a-z]+\.py)`", page))
     package = ROOT / "vaultsync"
     missing = {
-        name
-        for name in named
-        if not (package / name).exists() and not list(package.rglob(name))
+        name for name in named if not (package / name).exists() and not list(package.rglob(name))
     }
     assert not {name for name in missing if not (ROOT / name).exists()}
 
@@ -273,9 +263,7 @@ def test_every_module_opens_with_a_sentence() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_ids)
 def test_prose_has_one_sentence_a_line_and_no_empty_words(page: Path) -> None:
-    prose = re.sub(
-        r"<!-- generated.*?<!-- /generated -->", "", _text(page), flags=re.DOTALL
-    )
+    prose = re.sub(r"<!-- generated.*?<!-- /generated -->", "", _text(page), flags=re.DOTALL)
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", prose))
     words = re.findall(r"(?i)\b(?:simply|just|easily)\b", prose)
     if page.name != "style.md":  # it names them
@@ -307,7 +295,5 @@ def test_the_cluster_of_the_guide_has_three_nodes_of_the_clients_version() -> No
         assert all(port.startswith("127.0.0.1:") for port in node["ports"])
         (volume,) = node["volumes"]
         assert volume.split(":")[0] in said["volumes"]
-    published = [
-        port.split(":")[1] for node in nodes.values() for port in node["ports"]
-    ]
+    published = [port.split(":")[1] for node in nodes.values() for port in node["ports"]]
     assert len(published) == len(set(published))

@@ -156,7 +156,6 @@ def test_another_model_is_exported_too(tmp_path: Path) -> None:
 
 def far(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> float:
     cosines = (
-        sum(x * y for x, y in zip(one, other, strict=True))
-        for one, other in zip(a, b, strict=True)
+        sum(x * y for x, y in zip(one, other, strict=True)) for one, other in zip(a, b, strict=True)
     )
     return 1 - min(cosines)

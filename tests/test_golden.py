@@ -73,9 +73,7 @@ def read_back(data: bytes, fact: Fact, links: dict[str, str]) -> tuple[str, ...]
     assert note.problems == ()
     ids = {link_name(text): fact_id for fact_id, text in links.items()}
     assert set(note.body.related) <= set(ids)
-    said = make_fact(
-        {**note.properties, **note.values, "id": note.id, "scope": fact.scope}
-    )
+    said = make_fact({**note.properties, **note.values, "id": note.id, "scope": fact.scope})
     assert differing_keys(apply_note_edits(fact, note, note, ids=ids), fact) == ()
     return differing_keys(said, fact, volatile=True)
 
@@ -86,9 +84,7 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(case: Path) -
         before = given["note"]
         links = json.loads(given.get("links", "{}"))
         note = read_note(before.encode(), PATH)
-        fact = Fact(note.id or "", scope="team-core").overlay(
-            note.values, note.properties
-        )
+        fact = Fact(note.id or "", scope="team-core").overlay(note.values, note.properties)
         wanted = fact.replace(json.loads(given["edit"]))
         try:
             data = rewrite_note(note, fact, wanted, links=links)
@@ -97,9 +93,7 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(case: Path) -
         after = data.decode()
         ids = {link_name(text): fact_id for fact_id, text in links.items()}
         again = read_note(data, PATH)
-        assert (
-            differing_keys(apply_note_edits(fact, note, again, ids=ids), wanted) == ()
-        )
+        assert differing_keys(apply_note_edits(fact, note, again, ids=ids), wanted) == ()
         differs = "\n".join(changes(before, after))
         return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
 

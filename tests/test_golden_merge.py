@@ -79,9 +79,7 @@ def write_merged(merged: MergeResult) -> str:
 def test_merges_are_as_the_golden_pages_say(case: Path) -> None:
     def answer(given: dict[str, str]) -> str:
         base = read_fact(given["base"]) if "base" in given else None
-        return write_merged(
-            merge(base, read_fact(given["vault"]), read_fact(given["store"]))
-        )
+        return write_merged(merge(base, read_fact(given["vault"]), read_fact(given["store"])))
 
     check(case, answer)
 

@@ -47,9 +47,7 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
         made = pack_context(
             asked["question"],
             [
-                PackCandidate(
-                    fact, str(beside["why"]), fit=float(str(beside.get("fit", 1)))
-                )
+                PackCandidate(fact, str(beside["why"]), fit=float(str(beside.get("fit", 1))))
                 for fact, beside in found
             ],
             budget=asked["budget"],
@@ -78,8 +76,7 @@ def test_tables_look_as_the_golden_pages_say(case: Path) -> None:
         paths = {fact.id: fact.path for fact in facts if fact.path is not None}
         texts = render_index(entries, paths)
         return "\n".join(
-            f"`.index/{name}`:\n\n{fenced(text, 'markdown')}"
-            for name, text in texts.items()
+            f"`.index/{name}`:\n\n{fenced(text, 'markdown')}" for name, text in texts.items()
         )
 
     check(case, answer)

@@ -64,9 +64,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> 
         ("zzz = 1", "unknown setting 'zzz'", "the settings are vault_id, "),
     ],
 )
-def test_an_unknown_name_is_refused(
-    tmp_path: Path, said: str, message: str, hint: str
-) -> None:
+def test_an_unknown_name_is_refused(tmp_path: Path, said: str, message: str, hint: str) -> None:
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, said)
     assert message in refused.value.message

@@ -37,9 +37,7 @@ def kinds(report: MemoryFileReport) -> list[str]:
 
 
 def many(count: int) -> str:
-    return memory(
-        *((f"Section {n}", f"What number {n} says is {n}.") for n in range(count))
-    )
+    return memory(*((f"Section {n}", f"What number {n} says is {n}.") for n in range(count)))
 
 
 @pytest.fixture
@@ -77,9 +75,7 @@ def test_single_markdown_file_over_1_mb_is_taken_with_a_warning() -> None:
 def test_more_than_500_chunks_are_not_taken_and_what_is_known_stays() -> None:
     world = MemoryWorld()
     world.takes(memory(("Known", "This was there before all others.")))
-    text = (
-        many(MAX_TOTAL_SECTIONS) + "\n## Known\n\nThis was there before all others.\n"
-    )
+    text = many(MAX_TOTAL_SECTIONS) + "\n## Known\n\nThis was there before all others.\n"
     world.file.says(text)
     report = world.syncs()
     assert kinds(report) == ["TooManySections"]
@@ -101,9 +97,7 @@ def test_total_synced_content_over_5_mb_is_told_and_not_taken() -> None:
     files = [SimFile(name=f"~/{n}.md", data=half) for n in range(3)]
     report = world.syncs(*files)
     told = [each for each in report.attention if each.kind != "LargeFile"]
-    assert [(each.kind, each.path) for each in told] == [
-        ("UnreadableMemoryFileError", "~/2.md")
-    ]
+    assert [(each.kind, each.path) for each in told] == [("UnreadableMemoryFileError", "~/2.md")]
     assert len(world.remembered(files[1])) == 1
 
 
@@ -138,9 +132,7 @@ def test_user_saves_10_times_in_5_seconds_and_only_the_final_state_is_synced() -
     for number in range(10):
         world.file.says(memory(("Draft", f"This is draft number {number} of it.")))
     world.syncs()
-    assert [each.content for each in world.remembered()] == [
-        "This is draft number 9 of it."
-    ]
+    assert [each.content for each in world.remembered()] == ["This is draft number 9 of it."]
 
 
 def test_user_saves_again_during_sync_and_the_next_cycle_picks_it_up() -> None:
@@ -206,9 +198,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 def test_embedding_api_unreachable_leaves_chunks_pending(
     tmp_path: Path, work: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "vaultsync.backends.system.clock.SystemClock.sleep", lambda *_: None
-    )
+    monkeypatch.setattr("vaultsync.backends.system.clock.SystemClock.sleep", lambda *_: None)
     file = work / "MEMORY.md"
     file.write_text(ALL, encoding="utf-8")
     service.answers = [lambda _: (503, {}, b"")] * 99
@@ -311,9 +301,7 @@ def test_file_watcher_missed_an_event_and_a_full_reconciliation_catches_it(
 # --- 5. State corruption -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "state", [None, b"", b"{", b"[]", b'{"format": 99}', b'{"files": 1}']
-)
+@pytest.mark.parametrize("state", [None, b"", b"{", b"[]", b'{"format": 99}', b'{"files": 1}'])
 def test_state_file_corrupted_or_missing_and_reimport_makes_no_duplicates(
     state: bytes | None,
 ) -> None:

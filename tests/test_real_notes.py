@@ -39,9 +39,7 @@ def _texts(root: Path) -> dict[str, list[str]]:
     }
 
 
-def test_adopting_real_notes_adds_ids_and_nothing_else(
-    vault: Path, memory: Memory
-) -> None:
+def test_adopting_real_notes_adds_ids_and_nothing_else(vault: Path, memory: Memory) -> None:
     before = _texts(vault)
 
     report = memory.adopt()
@@ -50,11 +48,7 @@ def test_adopting_real_notes_adds_ids_and_nothing_else(
     assert report.counts["created_in_store"] == len(before) == len(after)
     assert not report.attention
     for name, old in before.items():
-        changed = [
-            line[2:].strip()
-            for line in difflib.ndiff(old, after[name])
-            if line[0] in "+-"
-        ]
+        changed = [line[2:].strip() for line in difflib.ndiff(old, after[name]) if line[0] in "+-"]
         ids = [line for line in changed if line.startswith("id: ")]
         assert len(ids) == 1, name
         assert set(changed) - set(ids) <= {"---"}, name
@@ -62,9 +56,7 @@ def test_adopting_real_notes_adds_ids_and_nothing_else(
     assert memory.sync().quiet
 
 
-def test_edits_on_both_sides_of_real_notes_end_equal(
-    vault: Path, memory: Memory
-) -> None:
+def test_edits_on_both_sides_of_real_notes_end_equal(vault: Path, memory: Memory) -> None:
     chance = random.Random(1)
     memory.adopt()
     facts = [fact.id for fact in memory.list(limit=1000).facts]
@@ -84,9 +76,7 @@ def test_edits_on_both_sides_of_real_notes_end_equal(
             fact = memory.get(chance.choice(facts))
             said = fact.content.split("\n")
             said.insert(chance.randrange(len(said) + 1), word)
-            memory.update(
-                fact.id, content="\n".join(said), set={"priority": number % 5}
-            )
+            memory.update(fact.id, content="\n".join(said), set={"priority": number % 5})
             written.append(word)
         memory.sync()
         assert memory.verify().equal

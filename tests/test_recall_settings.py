@@ -91,19 +91,13 @@ def test_an_embedder_of_the_environment_is_checked_too(
 
 
 @pytest.mark.parametrize("said", ["Index", "Index/", "/Index"])
-def test_a_folder_for_the_tables_may_be_written_as_people_do(
-    tmp_path: Path, said: str
-) -> None:
+def test_a_folder_for_the_tables_may_be_written_as_people_do(tmp_path: Path, said: str) -> None:
     assert _load(tmp_path, f"index_folder = '{said}'").index_folder == "Index"
 
 
 def _failed(root: Path) -> dict[str, str]:
     with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
-        return {
-            each.name: f"{each.message} {each.hint}"
-            for each in memory.doctor()
-            if not each.ok
-        }
+        return {each.name: f"{each.message} {each.hint}" for each in memory.doctor() if not each.ok}
 
 
 @pytest.mark.parametrize(
@@ -124,9 +118,7 @@ def test_the_doctor_says_why_there_is_no_embedder(
 
 
 @pytest.mark.parametrize("folder", ["Start here.md", "Start here.md/Index"])
-def test_the_doctor_says_that_a_file_is_where_the_tables_shall_be(
-    root: Path, folder: str
-) -> None:
+def test_the_doctor_says_that_a_file_is_where_the_tables_shall_be(root: Path, folder: str) -> None:
     (root / "Start here.md").write_text("Hello.")
     _set(root, f"index_folder = '{folder}'")
     assert "'Start here.md' is a file" in _failed(root)["settings"]
@@ -176,10 +168,7 @@ def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
     _remember(root, OLD, NEW)
     for recency, first in ((0, "Old"), (5, "New")):
         _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
-        assert (
-            answering.recall_from_index_files("berths", path=str(root))[0].title
-            == first
-        )
+        assert answering.recall_from_index_files("berths", path=str(root))[0].title == first
 
 
 def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> None:

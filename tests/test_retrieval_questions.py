@@ -106,11 +106,7 @@ def test_every_question_is_asked_once_under_an_id_of_its_own() -> None:
     ids = Counter(asked.id for asked in QUESTIONS)
     texts = Counter(asked.question.casefold() for asked in QUESTIONS)
     assert [each for each, times in (ids + texts).items() if times > 1] == []
-    wrong = [
-        asked.id
-        for asked in QUESTIONS
-        if not re.fullmatch(rf"{asked.kind}-\d\d", asked.id)
-    ]
+    wrong = [asked.id for asked in QUESTIONS if not re.fullmatch(rf"{asked.kind}-\d\d", asked.id)]
     assert wrong == []
 
 
@@ -151,11 +147,7 @@ def test_what_was_superseded_never_answers_fully(asked: Question) -> None:
 @EACH
 def test_whoever_asks_may_see_every_answer(asked: Question) -> None:
     assert asked.agent in {None, "indy", "moss"}
-    hidden = [
-        path
-        for path in asked.answers
-        if not can_see(asked.agent, path.partition("/")[0])
-    ]
+    hidden = [path for path in asked.answers if not can_see(asked.agent, path.partition("/")[0])]
     assert hidden == []
 
 

@@ -55,9 +55,7 @@ NOT_NOTES = {
     ".obsidian/graph.json",
     ".obsidian/types.json",
 }
-UUID7 = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-)
+UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 NEST = re.compile(r"\A\[\[[^\[\]]+\]\]\Z")
 ORDER = tuple(
     re.findall(
@@ -76,13 +74,9 @@ ORDER = tuple(
 
 
 def test_only_the_expected_files_are_there() -> None:
-    links_or_odd = [
-        path for path in ROOT.rglob("*") if path.is_symlink() or not path.exists()
-    ]
+    links_or_odd = [path for path in ROOT.rglob("*") if path.is_symlink() or not path.exists()]
     assert not links_or_odd
-    files = {
-        path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()
-    }
+    files = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()}
     assert {path for path in files if not path.endswith(".md")} == NOT_NOTES
     outside = {path for path in files if path.partition("/")[0] not in SCOPES}
     assert outside == NOT_NOTES | FOREIGN
@@ -97,9 +91,7 @@ def test_it_holds_between_55_and_70_notes_most_of_them_the_engines() -> None:
 def test_all_scopes_types_and_tiers_occur() -> None:
     assert {note.path.partition("/")[0] for note in facts()} == SCOPES
     assert {note.properties["type"] for note in facts()} == set(FOLDERS)
-    tiers = {
-        note.path.split("/")[2] for note in facts() if "/observations/" in note.path
-    }
+    tiers = {note.path.split("/")[2] for note in facts() if "/observations/" in note.path}
     assert tiers == set(TIERS.values())
 
 
@@ -207,9 +199,7 @@ def test_file_names_are_unique_whatever_the_case_and_in_nfc() -> None:
 
 @all_of(facts(), by_path)
 def test_every_entity_named_is_a_note(note: Note) -> None:
-    entities = {
-        other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS
-    }
+    entities = {other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS}
     for key in ("entities", "commitmentStakeholders"):
         assert set(note.names(key)) <= entities
     held = note.properties.get("entities") or []
@@ -219,9 +209,7 @@ def test_every_entity_named_is_a_note(note: Note) -> None:
 
 def test_most_entities_are_named_by_many_notes() -> None:
     named = Counter(name for note in facts() for name in note.names("entities"))
-    entities = [
-        other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS
-    ]
+    entities = [other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS]
     assert sum(named[name] >= 3 for name in entities) >= 10
 
 
@@ -334,9 +322,7 @@ def test_the_graph_has_a_colour_for_every_type() -> None:
     graph = json.loads((ROOT / ".obsidian/graph.json").read_text("utf-8"))
     queries = [group["query"] for group in graph["colorGroups"]]
     assert {f"path:{folder}" for folder in FOLDERS.values()} <= set(queries)
-    assert queries.index("path:observations/critical") < queries.index(
-        "path:observations"
-    )
+    assert queries.index("path:observations/critical") < queries.index("path:observations")
     colours = [group["color"]["rgb"] for group in graph["colorGroups"]]
     assert len(set(colours)) == len(colours)
     assert all(0 <= colour <= 0xFFFFFF for colour in colours)

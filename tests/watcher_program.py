@@ -32,9 +32,7 @@ def main() -> None:
         notes |= heard.notes
         lost = heard.lost or lost
         if heard:
-            quiet_at = time.monotonic() + (
-                1 if lost or len(notes) >= many else PATIENCE
-            )
+            quiet_at = time.monotonic() + (1 if lost or len(notes) >= many else PATIENCE)
         time.sleep(0.05)
     watcher.stop()
     cpu = time.process_time() - began

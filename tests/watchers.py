@@ -13,9 +13,7 @@ INTERVAL = 0.2
 """Seconds; how often those look that look by themselves."""
 
 
-def make(
-    kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: None
-) -> Watcher:
+def make(kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: None) -> Watcher:
     """A watcher by its kind."""
     if kind == "watchfiles":
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher

@@ -75,9 +75,7 @@ class Daemonic:
         self.reopened = 0
         self.starts: Callable[[], None] = lambda: None
         self.rhythm = rhythm or Intervals()
-        self.daemon = DaemonLoop(
-            self, self._make, self.rhythm, tell=self._tell, jitter=lambda: 1.0
-        )
+        self.daemon = DaemonLoop(self, self._make, self.rhythm, tell=self._tell, jitter=lambda: 1.0)
 
     # --- what the daemon has done for it ----------------------------------------------
 

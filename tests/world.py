@@ -42,9 +42,7 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
-    def __init__(
-        self, policy: SyncPolicy | None = None, lens: NoteView = IDENTITY_VIEW
-    ) -> None:
+    def __init__(self, policy: SyncPolicy | None = None, lens: NoteView = IDENTITY_VIEW) -> None:
         self.clock = FakeClock()
         self.vault = SimVault(now_ns=self._now_ns)
         self.store = MemoryStore(self.clock)
@@ -63,9 +61,7 @@ class World:
 
     # --- the person ------------------------------------------------------------------
 
-    def person_writes(
-        self, path: str, text: str | bytes, *, by_rename: bool = False
-    ) -> None:
+    def person_writes(self, path: str, text: str | bytes, *, by_rename: bool = False) -> None:
         data = text.encode() if isinstance(text, str) else text
         self.clock.advance(1)
         if by_rename:
@@ -73,9 +69,7 @@ class World:
         else:
             self.vault.save_in_place(path, data)
 
-    def person_edits(
-        self, path: str, old: str, new: str, *, by_rename: bool = False
-    ) -> None:
+    def person_edits(self, path: str, old: str, new: str, *, by_rename: bool = False) -> None:
         text = self.text(path)
         assert old in text, f"{old!r} is not in {path}:\n{text}"
         self.person_writes(path, text.replace(old, new, 1), by_rename=by_rename)
@@ -129,16 +123,12 @@ class World:
 
     # --- the agents ------------------------------------------------------------------
 
-    def agent_remembers(
-        self, content: str = "", *, agent: str = "indy", **values: Value
-    ) -> Fact:
+    def agent_remembers(self, content: str = "", *, agent: str = "indy", **values: Value) -> Fact:
         self.clock.advance(1)
         said = {"scope": SCOPE, "content": content, **values}
         return fact_work.remember(self.mirror, said, agent=agent)
 
-    def agent_updates(
-        self, fact_id: str, *, agent: str = "indy", **values: Value
-    ) -> Fact:
+    def agent_updates(self, fact_id: str, *, agent: str = "indy", **values: Value) -> Fact:
         self.clock.advance(1)
         return fact_work.update(self.mirror, fact_id, values, agent=agent)
 
@@ -186,9 +176,7 @@ class World:
         seen = [each.counts for each in reports]
         raise AssertionError(f"no rest after {PASSES} passes: {seen}")
 
-    def mirrored(
-        self, content: str = LINES, *, agent: str = "indy", **values: Value
-    ) -> Fact:
+    def mirrored(self, content: str = LINES, *, agent: str = "indy", **values: Value) -> Fact:
         """A fact that is on both sides, and at rest."""
         title: Value = values.pop("title", "A plain fact")
         fact = self.agent_remembers(content, agent=agent, title=title, **values)
@@ -206,9 +194,7 @@ class World:
     def notes(self) -> list[str]:
         """The paths of all notes but conflict notes."""
         return sorted(
-            path
-            for path in self.vault.files
-            if path.endswith(".md") and not is_conflict_note(path)
+            path for path in self.vault.files if path.endswith(".md") and not is_conflict_note(path)
         )
 
     def conflict_notes(self) -> list[str]:

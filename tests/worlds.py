@@ -96,9 +96,7 @@ class FsWorld:
         self._begin("")
         self._last_ns = 0
         (root / ".meta").mkdir(parents=True)
-        self.files = VaultFs(
-            root, ignore=[IGNORED], max_bytes=MAX_BYTES, exchange=exchange
-        )
+        self.files = VaultFs(root, ignore=[IGNORED], max_bytes=MAX_BYTES, exchange=exchange)
         self.app = FakeApp(self, app, sha)
         self.vault: Vault = VaultThroughApp(self.files, self.app) if app else self.files
         self.swap_id(VAULT_ID)
@@ -234,9 +232,7 @@ APPLYING = "fs, an app that applies"
 def open_world(kind: str, root: Path, patch: pytest.MonkeyPatch) -> Iterator[World]:
     """A fresh vault of a kind, where even root must ask before entering a folder."""
     if kind == "sim":
-        yield SimWorld(
-            vault_uuid=VAULT_ID, ignore=frozenset({IGNORED}), max_bytes=MAX_BYTES
-        )
+        yield SimWorld(vault_uuid=VAULT_ID, ignore=frozenset({IGNORED}), max_bytes=MAX_BYTES)
         return
     app = kind.partition(", an app that ")[2]
     world = FsWorld(root, patch, exchange=kind != "fs without exchange", app=app)

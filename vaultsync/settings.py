@@ -25,19 +25,11 @@ T = TypeVar("T", bound=Struct)
 
 _LARGEST = sys.float_info.max  # infinity is no setting
 Number = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number (0 or more)")]
-Seconds = Annotated[
-    float, Meta(ge=0, le=_LARGEST, description="a number of seconds (0 or more)")
-]
-Days = Annotated[
-    float, Meta(ge=0, le=_LARGEST, description="a number of days (0 or more)")
-]
-Bytes = Annotated[
-    float, Meta(ge=0, le=_LARGEST, description="a number of bytes (0 or more)")
-]
+Seconds = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of seconds (0 or more)")]
+Days = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of days (0 or more)")]
+Bytes = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of bytes (0 or more)")]
 Count = Annotated[int, Meta(ge=1, description="a whole number (1 or more)")]
-Texts = Annotated[
-    tuple[str, ...], Meta(description='a list of texts, such as ["MEMORY.md"]')
-]
+Texts = Annotated[tuple[str, ...], Meta(description='a list of texts, such as ["MEMORY.md"]')]
 Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """What reports changes to the daemon; `auto` chooses by where the vault lies."""
 
@@ -231,9 +223,7 @@ def load_settings(
     checked = {
         "store": store or found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
-        "embedder": check_embedder(
-            os.environ.get("VAULTSYNC_EMBEDDER") or found.embedder
-        ),
+        "embedder": check_embedder(os.environ.get("VAULTSYNC_EMBEDDER") or found.embedder),
         "index_folder": _index_folder(found.index_folder),
         "language": _language(found.language),
         "weights": _weights(found.weights),
@@ -294,9 +284,7 @@ def _folder_name(vault_id: str) -> str:
     """The vault's id as the name of a folder; ids are ours, but the file is anybody's."""
     kept = "".join(c for c in vault_id if c.isascii() and (c.isalnum() or c in "-_"))
     if kept != vault_id or len(kept) > 64:  # noqa: PLR2004 - a UUID and room to spare
-        raise ConfigError(
-            f"vault_id {vault_id[:80]!r} is no id", hint="it is a UUID; see `.meta`"
-        )
+        raise ConfigError(f"vault_id {vault_id[:80]!r} is no id", hint="it is a UUID; see `.meta`")
     return kept
 
 
@@ -311,9 +299,7 @@ def _read(root: Path) -> Mapping[str, object]:
         ) from None
 
 
-_REPEATED_TWICE = (
-    r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
-)
+_REPEATED_TWICE = r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
 """A repetition in what is repeated: matching such a pattern can take exponential time."""
 
 
@@ -321,9 +307,7 @@ def _check_pattern(pattern: str) -> None:
     expected = ""
     if pattern.startswith("@"):
         if pattern[1:] not in OPTIONAL_FORMS:
-            expected = "a kind such as " + ", ".join(
-                f"@{each}" for each in OPTIONAL_FORMS
-            )
+            expected = "a kind such as " + ", ".join(f"@{each}" for each in OPTIONAL_FORMS)
     else:
         try:
             if re.compile(pattern).search("") is not None:
@@ -365,9 +349,7 @@ def _is_table(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _check_names(
-    given: Mapping[str, object], known: Collection[str], table: str
-) -> None:
+def _check_names(given: Mapping[str, object], known: Collection[str], table: str) -> None:
     for name in given:
         if name not in known:
             from difflib import get_close_matches  # noqa: PLC0415 - for this error only

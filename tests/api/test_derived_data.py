@@ -46,9 +46,7 @@ def test_everything_follows_the_store() -> None:
     assert not is_derived_current(world.mirror)
 
     steps: list[str] = []
-    done = update_derived(
-        world.mirror, held, progress=lambda step, *_: steps.append(step)
-    )
+    done = update_derived(world.mirror, held, progress=lambda step, *_: steps.append(step))
 
     assert "model" in steps
     assert (done.notes, done.chunks, done.degraded) == (1, 1, ())

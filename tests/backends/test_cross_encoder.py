@@ -30,9 +30,7 @@ def given(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Lo
         made = SimpleNamespace(tolist=lambda: [float(each) for each in shared])
         return SimpleNamespace(astype=lambda _: made)
 
-    return fake_sentence_transformers(
-        monkeypatch, "CrossEncoder", error, predict=predict
-    )
+    return fake_sentence_transformers(monkeypatch, "CrossEncoder", error, predict=predict)
 
 
 def test_each_text_has_a_score(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

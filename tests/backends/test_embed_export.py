@@ -136,10 +136,7 @@ def test_what_a_crash_left_is_replaced(source: Path, folder: Path) -> None:
 
 def test_of_two_that_export_at_once_one_works(source: Path, folder: Path) -> None:
     reference = Reference()
-    threads = [
-        threading.Thread(target=export, args=(source, folder, reference))
-        for _ in range(4)
-    ]
+    threads = [threading.Thread(target=export, args=(source, folder, reference)) for _ in range(4)]
 
     for thread in threads:
         thread.start()
@@ -176,9 +173,7 @@ def test_what_cannot_be_exported_says_why(
     assert names(folder.parent) == [f"{MODEL}.lock"]
 
 
-def test_a_model_without_a_tokenizer_file_is_not_exported(
-    source: Path, folder: Path
-) -> None:
+def test_a_model_without_a_tokenizer_file_is_not_exported(source: Path, folder: Path) -> None:
     (source / "tokenizer.json").unlink()
 
     with pytest.raises(EmbedderError, match=r"no tokenizer\.json"):

@@ -70,9 +70,7 @@ def refused(embedder: HttpEmbedder) -> EmbedderError:
     return caught.value
 
 
-def test_a_hundred_texts_go_in_a_request(
-    service: Service, embedder: HttpEmbedder
-) -> None:
+def test_a_hundred_texts_go_in_a_request(service: Service, embedder: HttpEmbedder) -> None:
     texts = [f"note {n}" for n in range(250)]
 
     vectors = embedder.embed(texts)
@@ -155,9 +153,7 @@ def test_the_time_to_wait_grows_and_ends(
     assert "answers 500 (too hot), 6 times" in error.message
 
 
-def test_a_question_is_asked_again_once(
-    service: Service, embedder: HttpEmbedder
-) -> None:
+def test_a_question_is_asked_again_once(service: Service, embedder: HttpEmbedder) -> None:
     service.answers = [status(500)] * 9
 
     with pytest.raises(EmbedderError):
@@ -245,9 +241,7 @@ def test_a_refusal_is_not_repeated(
 
 
 @pytest.mark.parametrize("said", ["[]", "no json", '{"error": {}}', ""])
-def test_a_refusal_may_say_anything(
-    said: str, service: Service, embedder: HttpEmbedder
-) -> None:
+def test_a_refusal_may_say_anything(said: str, service: Service, embedder: HttpEmbedder) -> None:
     service.answers = [status(400, said)]
 
     assert refused(embedder).message.endswith("refuses with 400")
@@ -259,9 +253,7 @@ def test_the_key_does_not_follow_to_another_address(
     monkeypatch.setenv("TEA_KEY", KEY)
     with serving() as other:
         service.answers = [status(307, Location=f"{other.url}/v1/embeddings")]
-        embedder = HttpEmbedder(
-            service.url, "hash", clock=clock, key_variable="TEA_KEY"
-        )
+        embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="TEA_KEY")
 
         assert "refuses with 307" in refused(embedder).message
         assert other.keys == []
@@ -277,9 +269,7 @@ def test_another_dimension_is_refused(service: Service, embedder: HttpEmbedder) 
     assert embedder.embed(TEXTS)
 
 
-def test_the_dimension_of_a_known_model_is_known(
-    service: Service, clock: FakeClock
-) -> None:
+def test_the_dimension_of_a_known_model_is_known(service: Service, clock: FakeClock) -> None:
     known = HttpEmbedder(service.url, "text-embedding-3-small", clock=clock)
 
     assert known.dimension == 1536
@@ -320,21 +310,15 @@ def test_without_a_key_none_is_sent(service: Service, embedder: HttpEmbedder) ->
 
 
 def test_a_key_that_is_not_set_is_asked_for(service: Service, clock: FakeClock) -> None:
-    embedder = HttpEmbedder(
-        service.url, "hash", clock=clock, key_variable="VAULTSYNC_NO_SUCH_KEY"
-    )
+    embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="VAULTSYNC_NO_SUCH_KEY")
 
     assert "VAULTSYNC_NO_SUCH_KEY" in refused(embedder).hint
     assert service.requests == []
 
 
-def test_a_key_never_goes_in_the_clear(
-    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_never_goes_in_the_clear(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEA_KEY", KEY)
-    embedder = HttpEmbedder(
-        "http://tea.example", "hash", clock=clock, key_variable="TEA_KEY"
-    )
+    embedder = HttpEmbedder("http://tea.example", "hash", clock=clock, key_variable="TEA_KEY")
 
     assert "in the clear" in refused(embedder).message
 
@@ -357,9 +341,7 @@ def test_what_is_no_address_is_refused(url: str, clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
-def test_an_address_may_end_anywhere(
-    path: str, service: Service, clock: FakeClock
-) -> None:
+def test_an_address_may_end_anywhere(path: str, service: Service, clock: FakeClock) -> None:
     assert HttpEmbedder(service.url + path, "hash", clock=clock).embed(["tea"])
 
 

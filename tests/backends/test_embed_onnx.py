@@ -74,9 +74,7 @@ def test_a_damaged_export_is_made_again(
     assert vector == opened(made).embed(["tea"])[0]
 
 
-def test_damage_that_only_the_runtime_finds_is_mended_too(
-    made: Path, export: Path
-) -> None:
+def test_damage_that_only_the_runtime_finds_is_mended_too(made: Path, export: Path) -> None:
     (export / "model.onnx").write_bytes(b"no model")
     manifest = json.loads((export / "manifest.json").read_bytes())
     at = (export / "model.onnx").stat()

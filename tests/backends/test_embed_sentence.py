@@ -99,9 +99,7 @@ def test_the_name_of_a_model_tells_its_weights_from_others(folder: Path) -> None
     assert before.dimension == 12
 
 
-@pytest.mark.parametrize(
-    "key", ["word_embedding_dimension", "embedding_dimension", "out_features"]
-)
+@pytest.mark.parametrize("key", ["word_embedding_dimension", "embedding_dimension", "out_features"])
 def test_the_last_layer_says_the_dimension(key: str, folder: Path) -> None:
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({key: 7}))
 
@@ -132,9 +130,7 @@ def given(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Lo
     def encode(texts: list[str], **_: object) -> object:
         return SimpleNamespace(tolist=lambda: [[0.6, 0.8] for _ in texts])
 
-    return fake_sentence_transformers(
-        monkeypatch, "SentenceTransformer", error, encode=encode
-    )
+    return fake_sentence_transformers(monkeypatch, "SentenceTransformer", error, encode=encode)
 
 
 def test_a_local_model_is_loaded_offline_and_once(

@@ -115,9 +115,7 @@ def test_an_empty_folder_never_becomes_half_a_vault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n"])
-def test_a_marker_that_cannot_be_read_is_none(
-    root: Path, vault: VaultFs, marker: bytes
-) -> None:
+def test_a_marker_that_cannot_be_read_is_none(root: Path, vault: VaultFs, marker: bytes) -> None:
     (root / ".meta/config.toml").write_bytes(marker)
 
     with pytest.raises(VaultMissingError):
@@ -163,9 +161,7 @@ def test_nothing_stays_open(root: Path, vault: VaultFs) -> None:
 # --- scanning ------------------------------------------------------------------------
 
 
-def test_names_that_no_path_can_hold_are_named_and_not_entered(
-    root: Path, vault: VaultFs
-) -> None:
+def test_names_that_no_path_can_hold_are_named_and_not_entered(root: Path, vault: VaultFs) -> None:
     folder = os.fsencode(root)
     for name in (b"\xff.md", b"new\nline.md", b"back\\slash.md"):
         Path(os.fsdecode(folder + b"/public/" + name)).touch()
@@ -408,9 +404,7 @@ def test_a_note_keeps_its_tags(root: Path, vault: VaultFs) -> None:
 # --- the staging folder --------------------------------------------------------------
 
 
-def test_a_staging_folder_that_is_a_link_is_not_used(
-    root: Path, vault: VaultFs
-) -> None:
+def test_a_staging_folder_that_is_a_link_is_not_used(root: Path, vault: VaultFs) -> None:
     (root.parent / "elsewhere").mkdir()
     (root / STAGING).symlink_to(root.parent / "elsewhere")
 
@@ -419,9 +413,7 @@ def test_a_staging_folder_that_is_a_link_is_not_used(
     assert list((root.parent / "elsewhere").iterdir()) == []
 
 
-def test_a_staging_folder_that_was_deleted_is_made_again(
-    root: Path, vault: VaultFs
-) -> None:
+def test_a_staging_folder_that_was_deleted_is_made_again(root: Path, vault: VaultFs) -> None:
     vault.stage("op", b"text")
     (root / STAGING / "op").unlink()
     (root / STAGING).rmdir()
@@ -508,9 +500,7 @@ def linkless(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[VaultFs]:
     vault.close()
 
 
-def test_without_links_notes_are_created_and_exchanged(
-    root: Path, linkless: VaultFs
-) -> None:
+def test_without_links_notes_are_created_and_exchanged(root: Path, linkless: VaultFs) -> None:
     linkless.stage("op", b"one")
     linkless.create("op", NOTE)
     linkless.stage("op", b"two")
@@ -648,9 +638,7 @@ def test_a_save_on_another_mount_is_put_back(
     assert file.read_bytes() == b"hers"
 
 
-def test_no_note_is_moved_to_another_mount(
-    root: Path, vault: VaultFs, mounted: VaultPath
-) -> None:
+def test_no_note_is_moved_to_another_mount(root: Path, vault: VaultFs, mounted: VaultPath) -> None:
     save(root, NOTE, b"text")
 
     with pytest.raises(UnsafePathError, match="another file system"):
@@ -706,9 +694,7 @@ def test_syncing_reaches_each_file_and_each_folder_that_changed(
 
 
 @on_linux
-def test_much_is_synced_by_one_call(
-    root: Path, vault: VaultFs, synced: list[str]
-) -> None:
+def test_much_is_synced_by_one_call(root: Path, vault: VaultFs, synced: list[str]) -> None:
     for number in range(50):
         vault.stage("op", b"text")
         vault.create("op", VaultPath(f"public/{number}.md"))
@@ -800,9 +786,7 @@ for line in sys.stdin:
 """Says `r` when ready, waits, saves in one style, says `s`."""
 
 
-def storm(
-    root: Path, style: str, write: Callable[[], Iterable[bytes]]
-) -> tuple[int, int]:
+def storm(root: Path, style: str, write: Callable[[], Iterable[bytes]]) -> tuple[int, int]:
     """Let a person save while we write: how many saves there were, and were lost."""
     file = save(root, NOTE, b"start")
     rng = random.Random(0)
@@ -873,9 +857,7 @@ def test_no_save_is_lost_in_a_storm(root: Path, style: str, exchange: bool) -> N
 
 
 @pytest.mark.slow
-def test_the_storm_shows_what_check_and_replace_loses(
-    root: Path, vault: VaultFs
-) -> None:
+def test_the_storm_shows_what_check_and_replace_loses(root: Path, vault: VaultFs) -> None:
     vault.stage("op", b"")
 
     def write() -> Iterable[bytes]:

@@ -154,9 +154,7 @@ def test_no_other_name_may_lead_here(door: Door, host: str) -> None:
 
 
 @pytest.mark.parametrize("hosts", [(), (HOST, HOST), (HOST, ("host", "evil.example"))])
-def test_exactly_one_host_is_named(
-    door: Door, hosts: Sequence[tuple[str, str]]
-) -> None:
+def test_exactly_one_host_is_named(door: Door, hosts: Sequence[tuple[str, str]]) -> None:
     assert door.ask(*hosts, KEY, JSON, OURS) == 403
 
 
@@ -218,9 +216,7 @@ def test_a_preflight_is_not_answered(door: Door) -> None:
     asks = ("access-control-request-method", "POST")
 
     assert door.ask(HOST, asks, method="OPTIONS") == 401
-    assert (
-        door.ask(HOST, asks, ("origin", "http://evil.example"), method="OPTIONS") == 403
-    )
+    assert door.ask(HOST, asks, ("origin", "http://evil.example"), method="OPTIONS") == 403
     for message in door.sent:
         names = {name for name, _ in message.get("headers", ())}
         assert not any(name.startswith(b"access-control") for name in names)
@@ -244,9 +240,7 @@ def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(
     assert door.ask(HOST, JSON, OURS) == 401
 
 
-@pytest.mark.parametrize(
-    "kind", ["text/plain", "", "application/x-www-form-urlencoded"]
-)
+@pytest.mark.parametrize("kind", ["text/plain", "", "application/x-www-form-urlencoded"])
 def test_what_changes_something_is_json(door: Door, kind: str) -> None:
     assert door.ask(HOST, KEY, OURS, ("content-type", kind)) == 415
     assert b"application/json" in door.said
@@ -270,9 +264,7 @@ def test_without_the_header_for_who_cannot_send_it() -> None:
 
 
 @pytest.mark.parametrize("said", ["101", "9" * 18, "9" * 5_000, "-1", "1e3", "٣"])
-def test_a_length_that_is_too_much_is_refused_before_the_body(
-    door: Door, said: str
-) -> None:
+def test_a_length_that_is_too_much_is_refused_before_the_body(door: Door, said: str) -> None:
     if not said.isascii():
         said = "x"
     assert door.ask(*GOOD, ("content-length", said)) in (413, 400)
@@ -344,9 +336,7 @@ HEADERS = st.lists(
 
 
 @given(HEADERS, st.sampled_from(["GET", "POST", "OPTIONS", "PUT"]))
-def test_nobody_passes_without_all_of_it(
-    headers: list[tuple[str, str]], method: str
-) -> None:
+def test_nobody_passes_without_all_of_it(headers: list[tuple[str, str]], method: str) -> None:
     door = Door()
     status = door.ask(*headers, method=method)
 

@@ -240,18 +240,13 @@ def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
     path.write_text("# M\n", encoding="utf-8")
     queue = FileWriteQueue(tmp_path / "q")
     texts: dict[str, list[str]] = {
-        agent: [
-            f"What {agent} learned, number {number} of them." for number in range(12)
-        ]
+        agent: [f"What {agent} learned, number {number} of them." for number in range(12)]
         for agent in ("indy", "moss")
     }
     with ThreadPoolExecutor() as pool:
         work: list[Future[None]] = [
             pool.submit(saves_a_line_more_each_time, path, 60, by_rename=by_rename),
-            *(
-                pool.submit(adds, path, queue, agent, many)
-                for agent, many in texts.items()
-            ),
+            *(pool.submit(adds, path, queue, agent, many) for agent, many in texts.items()),
         ]
     for each in work:
         each.result()
@@ -303,6 +298,4 @@ def test_a_swap_that_a_person_never_lets_end_gives_up(
     with pytest.raises(MemoryFileChangedError) as caught:
         file.replace(b"two", b"one")
     assert b"save 1" in caught.value.saved
-    assert (
-        f"save {number}".encode() in caught.value.saved
-    )  # it is staged, and stays out
+    assert f"save {number}".encode() in caught.value.saved  # it is staged, and stays out

@@ -95,12 +95,8 @@ def store(server: FakeQdrant, clock: WatchedClock) -> Iterator[QdrantStore]:
     opened.close()
 
 
-def a_write(
-    fact_id: str = A, title: str = "Tea", expect: str | None = None
-) -> StoreWrite:
-    return StoreWrite(
-        fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy"
-    )
+def a_write(fact_id: str = A, title: str = "Tea", expect: str | None = None) -> StoreWrite:
+    return StoreWrite(fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy")
 
 
 def once(fault: Fault, where: str = "/points/batch") -> Callable[[str, str], Fault]:
@@ -215,9 +211,7 @@ def test_a_store_that_stays_in_trouble_is_away(
     assert store.state().seq == 0
 
 
-def test_a_store_that_is_away_is_not_waited_for(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_a_store_that_is_away_is_not_waited_for(server: FakeQdrant, clock: WatchedClock) -> None:
     server.stop()
     store = store_in(over_http(server, clock), clock)
 
@@ -278,9 +272,7 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
     assert head.is_committed
 
 
-def test_a_slow_store_is_not_waited_for_for_ever(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_a_slow_store_is_not_waited_for_for_ever(server: FakeQdrant, clock: WatchedClock) -> None:
     points = over_http(server, clock, timeout_seconds=1.0, patience_seconds=0.0)
     store = store_in(points, clock)
     store.state()
@@ -409,12 +401,8 @@ def test_a_large_write_goes_in_requests_that_a_server_takes(
 ) -> None:
     """All sizes are a 128th of what they are."""
     monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
-    monkeypatch.setattr(
-        qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128
-    )
-    monkeypatch.setattr(
-        qdrant_head, "MAX_ROWS_CHARS", qdrant_head.MAX_ROWS_CHARS // 128
-    )
+    monkeypatch.setattr(qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128)
+    monkeypatch.setattr(qdrant_head, "MAX_ROWS_CHARS", qdrant_head.MAX_ROWS_CHARS // 128)
     ids = [CLOCK.new_id() for _ in range(60)]
     facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids]
 
@@ -422,18 +410,14 @@ def test_a_large_write_goes_in_requests_that_a_server_takes(
 
     assert [fact.revision for fact in store.iter_facts()] == answers
     assert {fact.content for fact in store.iter_facts()} == {facts[0].content}
-    assert (
-        qdrant_models.MAX_REQUEST_BYTES / 2 < server.largest < qdrant_server.LARGEST / 2
-    )
+    assert qdrant_models.MAX_REQUEST_BYTES / 2 < server.largest < qdrant_server.LARGEST / 2
 
 
 def test_many_vectors_go_in_requests_that_a_server_takes(
     server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
-    monkeypatch.setattr(
-        qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128
-    )
+    monkeypatch.setattr(qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128)
     vectors = QdrantVectors(over_http(server), dimension=lambda: 64)
     vectors.reset("m/64")
     ids = [CLOCK.new_id() for _ in range(200)]
@@ -570,9 +554,7 @@ def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
         status_code, content = 502, b"<html>Bad Gateway</html>"
 
     told = translate_error(UnexpectedResponse())
-    assert told == RequestFailure(
-        "it answers 502: <html>Bad Gateway</html>", passing=True
-    )
+    assert told == RequestFailure("it answers 502: <html>Bad Gateway</html>", passing=True)
 
 
 def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
@@ -716,9 +698,7 @@ def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> 
     store = store_in(in_memory(client, clock), clock)
     store.write([a_write()])
     client.delete_collection(PLACE.collection)
-    late = QdrantStore(
-        in_memory(client, clock), clock=clock, create=False, dimension=lambda: 3
-    )
+    late = QdrantStore(in_memory(client, clock), clock=clock, create=False, dimension=lambda: 3)
 
     for each in (store, late):
         with pytest.raises(StoreUnavailableError):
@@ -770,9 +750,7 @@ def _revision(store: QdrantStore, fact_id: str) -> str | None:
     return row.revision if row else None
 
 
-def test_writers_that_meet_lose_nothing(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_writers_that_meet_lose_nothing(server: FakeQdrant, clock: WatchedClock) -> None:
     ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
     errors: list[BaseException] = []
 
@@ -845,9 +823,7 @@ def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None
     points = in_memory(clock=clock)
     store = store_in(points, clock)
     store.write([a_write(A), a_write(B)])
-    points.do(
-        [DeletePoints(PointFilter((MatchAny("kind", ["fact"]), MatchAny("seq", [1]))))]
-    )
+    points.do([DeletePoints(PointFilter((MatchAny("kind", ["fact"]), MatchAny("seq", [1]))))])
     store.write([a_write(A)])
     assert store.state().facts == 3
 
@@ -904,9 +880,7 @@ def test_grpc_is_understood() -> None:
         translate_error(Refusal("UNAVAILABLE")),
         translate_error(Refusal("RESOURCE_EXHAUSTED")),
     )
-    assert away == RequestFailure(
-        "unavailable: nobody there", passing=True, refused=True
-    )
+    assert away == RequestFailure("unavailable: nobody there", passing=True, refused=True)
     assert busy is not None
     assert busy.passing
     assert not busy.refused
@@ -964,9 +938,7 @@ def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
 
 
 def test_the_local_mode_says_why_it_cannot() -> None:
-    taken = translate_error(
-        RuntimeError("Storage folder x is already accessed by another")
-    )
+    taken = translate_error(RuntimeError("Storage folder x is already accessed by another"))
     full = translate_error(sqlite3.OperationalError("database or disk is full"))
 
     assert taken == RequestFailure("another process has it", passing=True, refused=True)

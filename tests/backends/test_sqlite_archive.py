@@ -69,9 +69,7 @@ def test_an_archive_is_for_its_user_alone(path: Path) -> None:
     finally:
         os.umask(before)
 
-    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {
-        0o600
-    }
+    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
     assert len(list(path.parent.iterdir())) == 3
     archive.close()
 
@@ -87,9 +85,7 @@ def test_an_archive_in_memory_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_archive_opened_again_holds_what_it_held(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_an_archive_opened_again_holds_what_it_held(archive: SqliteArchive, path: Path) -> None:
     put(archive, a_base())
     archive.close()
     archive.close()
@@ -197,9 +193,7 @@ def test_a_damaged_archive_says_what_to_do(path: Path) -> None:
     assert path.read_bytes() == b"x" * 10_000
 
 
-def test_a_damaged_page_is_named_when_it_is_met(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_a_damaged_page_is_named_when_it_is_met(archive: SqliteArchive, path: Path) -> None:
     put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
     archive.close()
     data = bytearray(path.read_bytes())
@@ -211,9 +205,7 @@ def test_a_damaged_page_is_named_when_it_is_met(
     assert "move it away" in caught.value.hint
 
 
-def test_an_archive_moved_away_makes_room_for_a_new_one(
-    archive: SqliteArchive, path: Path
-) -> None:
+def test_an_archive_moved_away_makes_room_for_a_new_one(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "1")
     log = path.with_name(path.name + "-wal")
     left = log.read_bytes()

@@ -74,9 +74,7 @@ def _newer(path: Path) -> None:
 
 
 @pytest.mark.parametrize("ruin", [_garbage, _cut, _foreign, _newer, Path.unlink])
-def test_a_file_that_is_no_index_is_made_anew(
-    path: Path, ruin: Callable[[Path], None]
-) -> None:
+def test_a_file_that_is_no_index_is_made_anew(path: Path, ruin: Callable[[Path], None]) -> None:
     _filled(path).close()
     ruin(path)
 
@@ -123,10 +121,7 @@ def test_a_full_disk_leaves_the_index_as_it_was(path: Path) -> None:
 
     with pytest.raises(OSError, match="full"):
         index.update(
-            {
-                str(n): [LinkReference(str(n), "y" * 999, "", "wiki")]
-                for n in range(999)
-            },
+            {str(n): [LinkReference(str(n), "y" * 999, "", "wiki")] for n in range(999)},
             [],
             version="w",
         )

@@ -51,9 +51,7 @@ def a_fact(fact_id: str = A, content: str = "Green.") -> Fact:
 
 
 def create(store: SqliteStore, fact_id: str = A, content: str = "Green.") -> str:
-    (answer,) = store.write(
-        [StoreWrite(fact_id, a_fact(fact_id, content), None, "indy")]
-    )
+    (answer,) = store.write([StoreWrite(fact_id, a_fact(fact_id, content), None, "indy")])
     assert isinstance(answer, str)
     return answer
 
@@ -81,18 +79,14 @@ def test_a_new_store_is_for_its_user_alone(path: Path) -> None:
     finally:
         os.umask(before)
 
-    modes = {
-        each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()
-    }
+    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()}
     assert modes == dict.fromkeys(
         ("store.sqlite3", "store.sqlite3-shm", "store.sqlite3-wal"), 0o600
     )
     store.close()
 
 
-def test_a_mode_that_somebody_gave_the_store_stays(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_mode_that_somebody_gave_the_store_stays(store: SqliteStore, path: Path) -> None:
     store.close()
     path.chmod(0o660)
     opened_at(path, create=True).close()
@@ -185,9 +179,7 @@ def test_an_older_store_is_brought_up_to_date_once(
 ) -> None:
     create(store)
     store.close()
-    monkeypatch.setattr(
-        store_sqlite, "MIGRATIONS", (*store_sqlite.MIGRATIONS, m002_test)
-    )
+    monkeypatch.setattr(store_sqlite, "MIGRATIONS", (*store_sqlite.MIGRATIONS, m002_test))
     for _ in range(2):
         again = opened_at(path)
         assert again.state().facts == 1
@@ -202,9 +194,7 @@ def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
     path.touch()
     with sqlite_file.connect(path, log_pages=1_000) as db:
         sqlite_file.migrate_schema(db, store_sqlite.MIGRATIONS[:1], create=True)
-        db.execute(
-            "INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A]
-        )
+        db.execute("INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A])
     db.close()
 
     store = opened_at(path)
@@ -277,9 +267,7 @@ def test_a_damaged_page_is_named_when_it_is_met(store: SqliteStore, path: Path) 
     assert "restore the store from a backup" in caught.value.hint
 
 
-def test_a_removed_store_is_away_and_no_new_one_is_made(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_removed_store_is_away_and_no_new_one_is_made(store: SqliteStore, path: Path) -> None:
     create(store)
     path.unlink()
 
@@ -292,9 +280,7 @@ def test_a_removed_store_is_away_and_no_new_one_is_made(
     assert not path.exists()
 
 
-def test_a_store_that_was_away_goes_on_when_it_is_back(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_store_that_was_away_goes_on_when_it_is_back(store: SqliteStore, path: Path) -> None:
     create(store)
     aside = path.rename(path.with_suffix(".aside"))
     with pytest.raises(StoreUnavailableError):
@@ -313,9 +299,7 @@ def backed_up(path: Path) -> Path:
     return path.with_suffix(".backup")
 
 
-def test_a_restored_store_is_away_once_and_then_answers(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_restored_store_is_away_once_and_then_answers(store: SqliteStore, path: Path) -> None:
     create(store)
     backup = backed_up(path)
     create(store, B)
@@ -326,9 +310,7 @@ def test_a_restored_store_is_away_once_and_then_answers(
     assert store.state().facts == 1
 
 
-def test_after_a_restore_no_revision_comes_again(
-    store: SqliteStore, path: Path
-) -> None:
+def test_after_a_restore_no_revision_comes_again(store: SqliteStore, path: Path) -> None:
     backup = backed_up(path)
     lost = create(store)
     lost_row = store.last_write(A)
@@ -389,9 +371,7 @@ def test_a_store_is_made_anew_where_a_killed_one_left_its_log(
     again.close()
 
 
-def test_a_store_that_is_locked_too_long_is_away_for_writes(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_store_that_is_locked_too_long_is_away_for_writes(store: SqliteStore, path: Path) -> None:
     revision = create(store)
     assert store._db is not None
     store._db.execute("PRAGMA busy_timeout = 20")
@@ -445,9 +425,7 @@ def test_an_interrupted_call_writes_nothing(
     assert store.state().seq == 1
 
 
-def test_a_call_of_refusals_alone_touches_nothing(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_call_of_refusals_alone_touches_nothing(store: SqliteStore, path: Path) -> None:
     revision = create(store)
     log = path.with_name(path.name + "-wal")
     before = log.read_bytes()
@@ -477,9 +455,7 @@ def _increment(store: SqliteStore, times: int) -> None:
             done = isinstance(answer, str)
 
 
-def test_four_processes_count_without_losing_one(
-    store: SqliteStore, path: Path
-) -> None:
+def test_four_processes_count_without_losing_one(store: SqliteStore, path: Path) -> None:
     store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
     workers = [SPAWN.Process(target=_count_up, args=(path, 50)) for _ in range(4)]
     for each in workers:
@@ -535,9 +511,7 @@ for start in range(0, len(IDS), 10):
 """
 
 
-def test_what_was_answered_outlives_a_killed_writer(
-    store: SqliteStore, path: Path
-) -> None:
+def test_what_was_answered_outlives_a_killed_writer(store: SqliteStore, path: Path) -> None:
     store.close()
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT

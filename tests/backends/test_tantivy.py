@@ -29,9 +29,7 @@ from vaultsync.indexing.text_normalization import normalize_text_form, split_wor
 from vaultsync.model.fact import Fact
 
 ROOT = Path(__file__).parents[2]
-LANGUAGES = tomllib.loads(
-    (Path(__file__).parent / "languages.toml").read_text(encoding="utf-8")
-)
+LANGUAGES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -100,9 +98,7 @@ def test_words_are_cut_where_the_reference_cuts_them(text: str) -> None:
     plain = Analyzers()._plain.analyze(normalize_text_form(text))
 
     assert plain == [
-        word.lower()
-        for word in split_words(normalize_text_form(text))
-        if len(word.encode()) < 100
+        word.lower() for word in split_words(normalize_text_form(text)) if len(word.encode()) < 100
     ]
 
 
@@ -131,9 +127,7 @@ def test_a_weight_lifts_what_matches_there(folder: Path) -> None:
 
 def test_what_few_facts_pass_is_found_among_many(index: TantivyIndex) -> None:
     many = [
-        Fact(
-            f"0193f6c2-0000-7000-8000-{n:012x}", title="Tea", content="Green " * (n % 9)
-        )
+        Fact(f"0193f6c2-0000-7000-8000-{n:012x}", title="Tea", content="Green " * (n % 9))
         for n in range(3_000)
     ]
     rare = [each.evolve(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
@@ -170,9 +164,7 @@ def test_a_version_to_which_nothing_changed_is_kept_beside(folder: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["0\n9", "", "1", "\xff"])
-def test_a_version_beside_an_older_commit_does_not_count(
-    folder: Path, text: str
-) -> None:
+def test_a_version_beside_an_older_commit_does_not_count(folder: Path, text: str) -> None:
     put(TantivyIndex(folder), a_fact(), version="1")
     (folder / "version").write_bytes(text.encode("latin-1"))
 
@@ -199,9 +191,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_a_damaged_index_is_an_empty_one_and_is_built_anew(
-    how: str, tmp_path: Path
-) -> None:
+def test_a_damaged_index_is_an_empty_one_and_is_built_anew(how: str, tmp_path: Path) -> None:
     index = TantivyIndex(tmp_path / "whole")
     put(index, *(a_fact(each, sessionId="s") for each in IDS[:20]))
     index.update([], [IDS[19]], version="2")
@@ -297,9 +287,7 @@ def test_an_index_of_another_schema_is_none(folder: Path) -> None:
     assert found(index, "tea") == [A]
 
 
-def test_an_index_of_another_version_is_none(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_of_another_version_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(index_tantivy, "_FORMAT", "0 tantivy 0.1")
         put(TantivyIndex(folder), a_fact())
@@ -377,9 +365,7 @@ for size in sys.argv[2:]:
 """
 
 
-@pytest.mark.skipif(
-    not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit to the size of files"
-)
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit to the size of files")
 def test_a_full_disk_leaves_the_index_as_it_was(folder: Path) -> None:
     sizes = [0, 100, 1_000, 4_000, 20_000]
 
@@ -426,9 +412,7 @@ def test_an_error_of_the_disk_is_named(
 ) -> None:
     told = index_tantivy._disk_error("No space left on device (os error 28)", ROOT)
     assert told.errno == errno.ENOSPC
-    assert (
-        index_tantivy._disk_error("An index writer was killed", ROOT).errno == errno.EIO
-    )
+    assert index_tantivy._disk_error("An index writer was killed", ROOT).errno == errno.EIO
 
     class Usage:
         free = 0

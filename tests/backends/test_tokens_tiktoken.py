@@ -69,9 +69,7 @@ def test_without_tiktoken_there_is_no_counter(
     assert TiktokenCounter.find() is None
 
 
-def test_who_keeps_no_tables_has_none(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_keeps_no_tables_has_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
 
     assert TiktokenCounter.find() is None
@@ -106,6 +104,4 @@ def test_texts_are_parted_as_tiktoken_does(text: str) -> None:
     if counter is None:
         pytest.skip("the table of o200k_base is not on this machine")
 
-    assert counter.count(text) == len(
-        tiktoken.get_encoding("o200k_base").encode_ordinary(text)
-    )
+    assert counter.count(text) == len(tiktoken.get_encoding("o200k_base").encode_ordinary(text))

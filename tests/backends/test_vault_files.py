@@ -72,9 +72,7 @@ def test_settings_are_replaced_as_a_whole(settings: ObsidianSettings) -> None:
 
     assert settings.read_graph() == '{"é": 2}'
     assert settings.graph_path.stat().st_mode & 0o777 == 0o640
-    assert [each.name for each in settings.graph_path.parent.iterdir()] == [
-        "graph.json"
-    ]
+    assert [each.name for each in settings.graph_path.parent.iterdir()] == ["graph.json"]
 
 
 def test_a_write_that_fails_leaves_what_was_there(
@@ -90,9 +88,7 @@ def test_a_write_that_fails_leaves_what_was_there(
         settings.write_graph("[]")
 
     assert settings.read_graph() == "{}"
-    assert [each.name for each in settings.graph_path.parent.iterdir()] == [
-        "graph.json"
-    ]
+    assert [each.name for each in settings.graph_path.parent.iterdir()] == ["graph.json"]
 
 
 def test_a_vault_that_obsidian_never_opened_has_no_settings(tmp_path: Path) -> None:

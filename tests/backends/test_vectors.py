@@ -50,9 +50,7 @@ def large(folder: Path) -> LocalVectors:
 
 
 def parts(folder: Path) -> list[Path]:
-    return sorted(
-        path for path in folder.rglob("*") if path.is_file() and path.name != "lock"
-    )
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
 
 
 @pytest.fixture(params=LASTING)
@@ -296,9 +294,7 @@ def test_a_header_that_cannot_be_written_takes_the_rows_back(
 
 
 @pytest.mark.parametrize("kind", [MatrixVectors, LanceVectors])
-def test_two_do_not_write_at_once(
-    kind: type[MatrixVectors | LanceVectors], tmp_path: Path
-) -> None:
+def test_two_do_not_write_at_once(kind: type[MatrixVectors | LanceVectors], tmp_path: Path) -> None:
     index = filled(kind(tmp_path))
     right = holds(index)
     other = kind(tmp_path, wait=0.0)

@@ -67,9 +67,7 @@ filters = st.builds(
 )
 steps = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("put"), rows(), st.sets(st.sampled_from(IDS[:10]), max_size=3)
-        ),
+        st.tuples(st.just("put"), rows(), st.sets(st.sampled_from(IDS[:10]), max_size=3)),
         st.tuples(st.just("tidy")),
         st.tuples(st.just("reopen")),
         st.tuples(st.just("search"), filters, st.integers(0, 6)),
@@ -90,9 +88,7 @@ def eager() -> Iterator[None]:
         yield
 
 
-def _same(
-    index: VectorIndex, model: VectorIndex, asked: FactFilters, limit: int
-) -> None:
+def _same(index: VectorIndex, model: VectorIndex, asked: FactFilters, limit: int) -> None:
     vector = unit(1, 2, 3)
     got = index.search(vector, asked, limit=limit)
     expected = model.search(vector, asked, limit=limit)
@@ -129,9 +125,7 @@ def _replay(make: Callable[[], VectorIndex], done: list[tuple[object, ...]]) -> 
         assert index.record() == model.record()
         some = [a_fact(each, priority=1) for each in IDS[:10]]
         assert index.outdated(some) == model.outdated(some)
-        assert set(index.vectors(map(str, range(13)))) == set(
-            model.vectors(map(str, range(13)))
-        )
+        assert set(index.vectors(map(str, range(13)))) == set(model.vectors(map(str, range(13))))
     _same(index, model, ALL, 20)
     index.close()
 

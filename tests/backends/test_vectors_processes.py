@@ -45,8 +45,7 @@ def test_processes_that_write_lose_nothing(name: str, tmp_path: Path) -> None:
     index.reset("m/3/c")
     index.put([row(IDS[-1], "here")])
     workers = [
-        SPAWN.Process(target=_write, args=(name, tmp_path, number))
-        for number in range(WRITERS)
+        SPAWN.Process(target=_write, args=(name, tmp_path, number)) for number in range(WRITERS)
     ]
     for each in workers:
         each.start()
@@ -81,9 +80,7 @@ for turn in range(1000):
 
 
 @pytest.mark.parametrize("name", LASTING)
-def test_a_killed_writer_leaves_all_of_a_put_or_nothing(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_killed_writer_leaves_all_of_a_put_or_nothing(name: str, tmp_path: Path) -> None:
     index = LASTING[name](tmp_path)
     index.reset("m/3/c")
     writer = subprocess.Popen(
@@ -114,6 +111,4 @@ def test_a_killed_writer_leaves_all_of_a_put_or_nothing(
 def _after(turn: int) -> dict[str, frozenset[str]]:
     """What the writer has put after a turn."""
     first = max(0, turn * 10 - 590)
-    return {
-        IDS[at % 600]: frozenset({f"{at // 10}"}) for at in range(first, turn * 10 + 10)
-    }
+    return {IDS[at % 600]: frozenset({f"{at // 10}"}) for at in range(first, turn * 10 + 10)}

@@ -38,9 +38,7 @@ def test_what_only_a_full_queue_makes_is_a_loss(
     monkeypatch.setattr(watch_watchfiles, "_queue_length", lambda: QUEUE)
     (tmp_path / "vault").mkdir()
     (tmp_path / "state").mkdir()
-    watcher = WatchfilesWatcher(
-        tmp_path / "vault", tmp_path / "state", wake=lambda: None
-    )
+    watcher = WatchfilesWatcher(tmp_path / "vault", tmp_path / "state", wake=lambda: None)
     watcher.start()
     assert watcher._thread
     watcher._thread.join()

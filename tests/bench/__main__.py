@@ -99,9 +99,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer notes; never fails")
-    parser.add_argument(
-        "--only", nargs="+", choices=NAMES, metavar="NAME", help=_list()
-    )
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=_list())
     parser.add_argument("--json", type=Path, metavar="FILE", help="write numbers there")
     parser.add_argument("--dir", type=Path, help="where to make the vaults (build/)")
     return parser.parse_args()
@@ -140,20 +138,14 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         for n in wanted.sizes:
             _asked(wanted, Asking.of(folder, n), at_most=n == wanted.sizes[-1])
     singles: dict[str, Callable[[], Row]] = {
-        REMEMBER: lambda: single.remember(
-            folder, times=100 if quick else 300, target=5
-        ),
+        REMEMBER: lambda: single.remember(folder, times=100 if quick else 300, target=5),
         KEY: lambda: single.one_key(times=200, few=30, target=1 / 30),
         HELP: lambda: single.shell_help(times=11, target=2),
-        MEMORY: lambda: memory_file.unchanged(
-            folder, times=5 if quick else 15, target=3
-        ),
+        MEMORY: lambda: memory_file.unchanged(folder, times=5 if quick else 15, target=3),
         INDEX: lambda: indexing.changed_notes(folder, main_size, times=3, target=1.6),
         FOUND: lambda: indexing.searchable(folder, main_size),
         MEANING: lambda: indexing.embedded(folder, 200 if quick else 2_000, target=1.1),
-        FIRST: lambda: embedding.first_vector(
-            folder, times=3 if quick else 5, target=1 / 10
-        ),
+        FIRST: lambda: embedding.first_vector(folder, times=3 if quick else 5, target=1 / 10),
         EMBED: lambda: embedding.notes(
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
         ),
@@ -168,8 +160,7 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
     _tables(wanted, folder, quick=quick, some=some)
     if GROWTH in wanted:
         wanted.growths += [
-            Growth(KINDS[kind], seconds, STEEPEST)
-            for kind, seconds in passes.seconds.items()
+            Growth(KINDS[kind], seconds, STEEPEST) for kind, seconds in passes.seconds.items()
         ]
 
 
@@ -195,9 +186,7 @@ def _order(operation: str) -> int:
     return words.index(operation) if operation in words else 0
 
 
-def _passes(
-    wanted: Wanted, passes: Passes, n: int, *, at_main: bool, some: int
-) -> None:
+def _passes(wanted: Wanted, passes: Passes, n: int, *, at_main: bool, some: int) -> None:
     """All passes over vaults of one size."""
     grows = GROWTH in wanted
     small = n < wanted.sizes[1]

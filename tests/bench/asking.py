@@ -106,9 +106,7 @@ class Asking:
             bare, found, packed = _in_turns(
                 asked,
                 _bare_query(memory),
-                lambda q: memory.recall(
-                    q, mode="index", limit=MAX_RECALLED, max_priority=4
-                ),
+                lambda q: memory.recall(q, mode="index", limit=MAX_RECALLED, max_priority=4),
                 lambda q: memory.context(q, mode="index", budget=BUDGET),
             )
         words = f"context of {BUDGET:,} tokens"
@@ -128,9 +126,7 @@ class Asking:
         bare = in_turns(self._bare(asked), lambda: None, times=9).floor
         words = "recall by the index, cold"
         return [
-            row_of(
-                words, self.n, "python -c 'import click'", by_words, target=by_index
-            ),
+            row_of(words, self.n, "python -c 'import click'", by_words, target=by_index),
             row_of(words, self.n, BARE, Pair(bare, by_words.ours), target=None),
             row_of(
                 "recall by vectors, cold",
@@ -172,12 +168,7 @@ def _give_vectors(memory: Memory) -> None:
         some = facts[start : start + 10_000]
         made = dice.standard_normal((len(some), size), dtype=np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        vectors.put(
-            [
-                VectorRow(fact, f"{start + i:064x}", made[i])
-                for i, fact in enumerate(some)
-            ]
-        )
+        vectors.put([VectorRow(fact, f"{start + i:064x}", made[i]) for i, fact in enumerate(some)])
 
 
 def _by_vectors(memory: Memory, question: str) -> None:
@@ -214,9 +205,7 @@ def _product(memory: Memory, n: int) -> Callable[[str], object]:
     return ask
 
 
-def _in_turns(
-    asked: Sequence[str], *acts: Callable[[str], object]
-) -> list[list[float]]:
+def _in_turns(asked: Sequence[str], *acts: Callable[[str], object]) -> list[list[float]]:
     """Seconds of each act for each question, in turns, after some to warm up."""
     times: list[list[float]] = [[] for _ in acts]
     for question in [*asked[:10], *asked]:

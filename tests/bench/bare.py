@@ -60,9 +60,7 @@ def through_the_ports(vault: Path, store: Path, archive: Path) -> None:
     kept = SqliteArchive.open(archive)
     try:
         scan = files.scan()
-        paths = [
-            path_in(at, name) for at, f in scan.folders.items() for name in f.files
-        ]
+        paths = [path_in(at, name) for at, f in scan.folders.items() for name in f.files]
         for start in range(0, len(paths), BATCH):
             read = {path: files.read(path) for path in paths[start : start + BATCH]}
             ids = {path: _properties(file.data)["id"] for path, file in read.items()}

@@ -31,15 +31,10 @@ def answer(index: Path, store: str, terms: tuple[str, ...]) -> None:
     """Print the facts that have some of the terms."""
     words = tantivy.Index.open(str(index))
     searcher = words.searcher()
-    asked = [
-        (Occur.Should, Query.term_query(words.schema, "content", term))
-        for term in terms
-    ]
+    asked = [(Occur.Should, Query.term_query(words.schema, "content", term)) for term in terms]
     hits = searcher.search(Query.boolean_query(asked), POOL, count=False).hits
     where = [address for _, address in hits]
-    columns = (
-        searcher.fast_field_values(name, where) for name in ("id_high", "id_low")
-    )
+    columns = (searcher.fast_field_values(name, where) for name in ("id_high", "id_low"))
     ids = [_spelled(*each) for each in zip(*columns, strict=True)]
     with sqlite3.connect(store) as db:
         rows = db.execute(

@@ -38,9 +38,7 @@ def notes(folder: Path, *, times: int, each: int, target: float) -> Row:
         reference.encode(some, batch_size=batch, show_progress_bar=False)
 
     encode(32, texts[:_TRIED])
-    best = min(
-        _BATCHES, key=lambda batch: timed(lambda: encode(batch, texts[:_TRIED])).seconds
-    )
+    best = min(_BATCHES, key=lambda batch: timed(lambda: encode(batch, texts[:_TRIED])).seconds)
     parts = iter([texts[at : at + each] for at in range(0, len(texts), each)])
     pair = Pair([], [])
     for some in parts:

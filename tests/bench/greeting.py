@@ -52,6 +52,4 @@ def initialized(folder: Path, *, times: int, target: float) -> Row:
     bare()
     ours()
     pair = in_turns(bare, ours, times=times)
-    return row_of(
-        "MCP initialize, cold", times, "import of the SDK", pair, target=target
-    )
+    return row_of("MCP initialize, cold", times, "import of the SDK", pair, target=target)

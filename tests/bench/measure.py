@@ -42,9 +42,7 @@ class Pair:
     ours: list[Timed]
 
 
-def in_turns(
-    floor: Callable[[], object], ours: Callable[[], object], *, times: int
-) -> Pair:
+def in_turns(floor: Callable[[], object], ours: Callable[[], object], *, times: int) -> Pair:
     """Both, one after the other, again and again: a busy moment hits both."""
     pair = Pair([], [])
     for _ in range(times):

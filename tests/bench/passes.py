@@ -105,9 +105,7 @@ class Passes:
 
     def _one_by_one(self, world: World, n: int) -> Timed:
         notes = notes_in(world.vault)[:FEW_FILES]
-        files = [
-            (str(path.relative_to(world.vault)), path.read_bytes()) for path in notes
-        ]
+        files = [(str(path.relative_to(world.vault)), path.read_bytes()) for path in notes]
         root = self._new()
         settle_disk()
         took = timed(lambda: floors.write_files(root, files))

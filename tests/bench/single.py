@@ -114,9 +114,7 @@ def shell_help(*, times: int, target: float) -> Row:
     click()
     ours()
     pair = in_turns(click, ours, times=times)
-    return row_of(
-        "vaultsync --help, cold", times, "python -c 'import click'", pair, target=target
-    )
+    return row_of("vaultsync --help, cold", times, "python -c 'import click'", pair, target=target)
 
 
 def _run(command: list[str]) -> None:

@@ -56,9 +56,7 @@ class Row:
         )
 
 
-def row_of(
-    operation: str, n: int, beside: str, pair: Pair, *, target: float | None
-) -> Row:
+def row_of(operation: str, n: int, beside: str, pair: Pair, *, target: float | None) -> Row:
     """The row of what was measured in turns."""
     ours, floor = middle(pair.ours), middle(pair.floor)
     return Row(operation, n, ours, beside, floor, target, middle_cpu(pair.ours))
@@ -121,9 +119,7 @@ class Growth:
         )
 
 
-def show(
-    rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth] = ()
-) -> str:
+def show(rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth] = ()) -> str:
     """All that was measured."""
     parts = []
     if rows:
@@ -145,9 +141,7 @@ def as_json(
     """All that was measured, for a program."""
     return {
         "rows": [{**asdict(r), "ratio": r.ratio, "missed": r.missed} for r in rows],
-        "growth": [
-            {**asdict(g), "exponent": g.exponent, "missed": g.missed} for g in growths
-        ],
+        "growth": [{**asdict(g), "exponent": g.exponent, "missed": g.missed} for g in growths],
         "worth": [{**asdict(w), "missed": w.missed} for w in worths],
     }
 

@@ -77,9 +77,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[1_000, 10_000, 100_000])
-    print(
-        "| rows | | p50 | p95 | × product | of the nearest ten |\n|--:|---|--:|--:|--:|--:|"
-    )
+    print("| rows | | p50 | p95 | × product | of the nearest ten |\n|--:|---|--:|--:|--:|--:|")
     for n in parser.parse_args().sizes:
         with tempfile.TemporaryDirectory() as folder:
             _print(measured(Path(folder), n))
@@ -89,8 +87,7 @@ def _print(told: Measured) -> None:
     for name, spent in told.written.items():
         size = f"{told.bytes[name]:,.0f} bytes a row" if name in told.bytes else ""
         print(
-            f"| {told.n:,} | {name}, written | {spent / told.n * 1e6:.0f} µs a row |"
-            f" | | {size} |"
+            f"| {told.n:,} | {name}, written | {spent / told.n * 1e6:.0f} µs a row | | | {size} |"
         )
     for (name, narrowed), seconds in told.seconds.items():
         arm = (name, narrowed)

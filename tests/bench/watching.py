@@ -191,17 +191,12 @@ def burst(folder: Path, *, count: int, target: float) -> Row:
         before = len(notes_in(world.vault))
         memory.import_(lines)
         ours = _seconds(lambda: len(notes_in(world.vault)) == before + count)
-    return Row(
-        "burst of facts, all in the vault", count, ours, "plain pass", floor, target
-    )
+    return Row("burst of facts, all in the vault", count, ours, "plain pass", floor, target)
 
 
 def watchers(folder: Path, *, count: int) -> Row:
     """Which watcher hears more of a burst, and what that costs: why one is the default."""
-    told = {
-        kind: _heard(kind, new_folder(folder), count)
-        for kind in ("watchfiles", "watchdog")
-    }
+    told = {kind: _heard(kind, new_folder(folder), count) for kind in ("watchfiles", "watchdog")}
     ours, other = told["watchfiles"], told["watchdog"]
     if ours["notes"] < count and not ours["lost"]:
         raise SystemExit("bench: watchfiles lost events and said nothing")
@@ -234,9 +229,7 @@ def _heard(kind: str, folder: Path, count: int) -> dict[str, Any]:
         "[pathlib.Path(root, f'{name}-{x}.md').write_bytes(b'text') for x in range(int(n))]"
     )
     writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(root), str(n), str(count // 4)]
-        )
+        subprocess.Popen([sys.executable, "-c", code, str(root), str(n), str(count // 4)])
         for n in range(4)
     ]
     for each in writers:

@@ -27,9 +27,7 @@ class World:
         self.vault = folder / "vault"
         self.state = folder / "state"
         self.store = folder / "store.sqlite3"
-        vaultsync.api.init(
-            str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state)
-        )
+        vaultsync.api.init(str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state))
 
     def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
         """Its memory; passes make indexes and vectors only where those are measured."""

@@ -19,10 +19,7 @@ def test_the_sentences_around_the_passage_stay() -> None:
     said = text_of(excerpt(TWENTY, "number 10 has", 110))
 
     assert (
-        said
-        == "… "
-        + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12))
-        + " …"
+        said == "… " + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12)) + " …"
     )
 
 
@@ -67,9 +64,7 @@ def test_a_text_hardly_longer_stays_whole() -> None:
 
 
 def test_the_heading_above_is_named() -> None:
-    text = (
-        f"# Top\n\n{TWENTY}\n\n## Deeper\n\nThe gate opens at noon.\n\n## Last\n\nNo."
-    )
+    text = f"# Top\n\n{TWENTY}\n\n## Deeper\n\nThe gate opens at noon.\n\n## Last\n\nNo."
 
     found = excerpt(text, "gate opens noon", 30)
 

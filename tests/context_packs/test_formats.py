@@ -34,9 +34,7 @@ ODD = st.text(
 
 
 def written(form: str, piece: PackPiece, question: str = "why?") -> str:
-    return render_pack(
-        PACK_FORMS[form], question, [(piece.tier, [PACK_FORMS[form].piece(piece)])]
-    )
+    return render_pack(PACK_FORMS[form], question, [(piece.tier, [PACK_FORMS[form].piece(piece)])])
 
 
 def piece_of(one: Fact, **said: str) -> PackPiece:
@@ -81,9 +79,7 @@ def test_what_the_title_says_already_is_not_said_twice() -> None:
 
 
 def test_what_was_shortened_is_not_packed_at_length() -> None:
-    one = fact(
-        1, "Short.", type="observation", observationOriginalContent="Long. " * 99
-    )
+    one = fact(1, "Short.", type="observation", observationOriginalContent="Long. " * 99)
 
     assert fact_body(one) == "Short."
 
@@ -171,10 +167,7 @@ def test_a_heading_is_known_by_its_mark() -> None:
 def test_headings_go_below_the_title_but_not_in_code() -> None:
     text = "# One\n##### Five\n#tag\n\n```\n# code\n```\n# Two"
 
-    assert (
-        demote_headings(text, 3)
-        == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
-    )
+    assert demote_headings(text, 3) == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
     assert demote_headings("no heading", 3) == "no heading"
 
 
@@ -202,9 +195,7 @@ def test_what_the_path_tells_is_not_said_again() -> None:
         path=VaultPath("team-core/decisions/2026-02-14-the-box.md")
     )
 
-    assert "\n*team-core/decisions/2026-02-14-the-box.md*\n" in written(
-        "markdown", piece_of(one)
-    )
+    assert "\n*team-core/decisions/2026-02-14-the-box.md*\n" in written("markdown", piece_of(one))
 
 
 @pytest.mark.parametrize(
@@ -218,13 +209,9 @@ def test_what_the_path_tells_is_not_said_again() -> None:
         ("The gate…", "The gate opens at noon.", "###|The gate opens at noon."),
     ],
 )
-def test_markdown_says_the_first_sentence_once(
-    title: str, body: str, shown: str
-) -> None:
+def test_markdown_says_the_first_sentence_once(title: str, body: str, shown: str) -> None:
     one = fact(1, body, title=title)
-    said = PACK_FORMS["markdown"].piece(
-        PackPiece(one, "notable", "x", citation_of(one), body)
-    )
+    said = PACK_FORMS["markdown"].piece(PackPiece(one, "notable", "x", citation_of(one), body))
 
     line = "2026-02-14 · public/facts/1.md"
     shown = shown.replace("*", f"*{line}*").replace("###|", f"### {line}|")
@@ -249,9 +236,7 @@ def test_what_is_missing_leaves_no_trace() -> None:
 
 
 @given(facts(), ODD, ODD)
-def test_xml_can_be_read_whatever_the_fact_says(
-    one: Fact, question: str, text: str
-) -> None:
+def test_xml_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: str) -> None:
     said = piece_of(one.evolve(content=text, title=text))
     root = ET.fromstring(written("xml", said, question))  # noqa: S314 - ours
 
@@ -262,9 +247,7 @@ def test_xml_can_be_read_whatever_the_fact_says(
 
 
 @given(facts(), ODD, ODD)
-def test_json_can_be_read_whatever_the_fact_says(
-    one: Fact, question: str, text: str
-) -> None:
+def test_json_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: str) -> None:
     said = piece_of(one.evolve(content=text, title=text))
     read = json.loads(written("json", said, question))
 

@@ -55,18 +55,14 @@ def test_a_fact_that_names_another_number_says_something_else() -> None:
 
 
 def test_texts_of_a_script_without_blanks_are_compared_by_letters() -> None:
-    text = (
-        "潮の表示は夏時間に変わるとき一時間ずれていましたので港の人はまず番号を聞きます"
-    )
+    text = "潮の表示は夏時間に変わるとき一時間ずれていましたので港の人はまず番号を聞きます"
 
     assert repeats(text, f"{text}。")
     assert not repeats(text, text[20:] + text[:20][::-1])
 
 
 @pytest.mark.parametrize(("one", "other"), [("Yes", "yes"), ("a b", "A b")])
-def test_texts_of_a_word_or_two_repeat_only_what_is_spelled_alike(
-    one: str, other: str
-) -> None:
+def test_texts_of_a_word_or_two_repeat_only_what_is_spelled_alike(one: str, other: str) -> None:
     assert repeats(one, one)
     assert not repeats(one, other)
 

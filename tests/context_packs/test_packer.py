@@ -141,9 +141,7 @@ def test_each_part_is_counted_once() -> None:
         asked.append(text)
         return len(text)
 
-    made = pack_context(
-        "q", [candidate(n) for n in range(50)], budget=2_000, count=count
-    )
+    made = pack_context("q", [candidate(n) for n in range(50)], budget=2_000, count=count)
 
     assert made.items
     assert len(asked) == 50 + len(PACK_TIERS) + 2
@@ -152,8 +150,7 @@ def test_each_part_is_counted_once() -> None:
 def test_a_whole_that_costs_more_than_its_parts_loses_the_least() -> None:
     found = [candidate(n, priority=n // 3) for n in range(9)]
     parts = sum(
-        each.tokens
-        for each in pack_context("q", found, budget=PLENTY, count=swelling).items
+        each.tokens for each in pack_context("q", found, budget=PLENTY, count=swelling).items
     )
 
     made = pack_context("q", found, budget=parts + 200, count=swelling)
@@ -198,9 +195,7 @@ def test_the_shares_of_every_intent_are_the_whole_budget() -> None:
         ("", "balanced"),
     ],
 )
-def test_the_words_of_a_question_tell_what_it_is_after(
-    question: str, intent: str
-) -> None:
+def test_the_words_of_a_question_tell_what_it_is_after(question: str, intent: str) -> None:
     assert detect_intent(question) == intent
     assert pack_context(question, [], budget=10, count=words).intent == intent
 
@@ -216,9 +211,7 @@ def by_tier_of(intent: str, numbers: int = 120) -> dict[str, int]:
         )
         for n in range(numbers)
     ]
-    made = pack_context(
-        "q", found, budget=12_000, count=letters, intent=intent, entities=named
-    )
+    made = pack_context("q", found, budget=12_000, count=letters, intent=intent, entities=named)
     assert made.truncated
     return dict(made.by_tier)
 
@@ -322,9 +315,7 @@ def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
 
     assert packed(made) == [3]
     assert left(made) == [2, 1]
-    assert {each.reason for each in made.left_out} == {
-        f"says the same as {found[2].fact.id}"
-    }
+    assert {each.reason for each in made.left_out} == {f"says the same as {found[2].fact.id}"}
     assert all(each.tokens > 20 for each in made.left_out)
     assert not made.truncated
 
@@ -399,9 +390,7 @@ def test_of_what_fits_less_the_sentences_around_the_passage_are_packed() -> None
 
 
 def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
-    made = pack_context(
-        "q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words
-    )
+    made = pack_context("q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words)
 
     assert [each.cut for each in made.items] == [False]
     assert not made.truncated
@@ -410,9 +399,7 @@ def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
 def test_what_fits_less_has_the_room_that_is_left_best_first() -> None:
     lesser = [brief(n, n / 10, priority=0) for n in range(2, 6)]
 
-    made = pack_context(
-        "q", [long(1, 10, priority=2), *lesser], budget=360, count=words
-    )
+    made = pack_context("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
 
     assert packed(made) == [4, 5, 1]
     assert not made.items[-1].cut
@@ -446,9 +433,7 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
 
 
 def test_the_facts_that_fit_the_question_best_get_the_room() -> None:
-    found = [
-        replace(candidate(n, importance=n / 20), fit=1 / (n + 1)) for n in range(20)
-    ]
+    found = [replace(candidate(n, importance=n / 20), fit=1 / (n + 1)) for n in range(20)]
 
     made = pack_context("q", found, budget=104, count=words)
 

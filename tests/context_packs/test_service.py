@@ -97,9 +97,7 @@ def test_entities_that_the_facts_name_are_packed_beside_them(world: PackWorld) -
     world.mirrored("Runs the gate.", title="Bente", type="person")
     world.mirrored("A pier.", title="Skarvik", type="entity", aliases=["The Pier"])
     world.mirrored("x", title="Nobody", type="person")
-    world.mirrored(
-        "Opens at noon.", title="Gate", entities=["bente", "The Pier", "Unknown"]
-    )
+    world.mirrored("Opens at noon.", title="Gate", entities=["bente", "The Pier", "Unknown"])
 
     made = world.pack("gate opens")
 
@@ -196,12 +194,8 @@ def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
     assert (made.text, made.items, made.left_out) == ("", (), ())
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"budget": -1}, {"form": "html"}, {"intent": "world peace"}]
-)
-def test_an_argument_that_makes_no_sense_is_told(
-    world: PackWorld, wrong: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"form": "html"}, {"intent": "world peace"}])
+def test_an_argument_that_makes_no_sense_is_told(world: PackWorld, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidFieldError):
         world.pack("gate", **wrong)
     with pytest.raises(UnknownTypeError):

@@ -37,8 +37,7 @@ def body_of(shorter: CutPiece | None) -> str:
 
 def test_the_first_paragraphs_that_fit_stay() -> None:
     assert body_of(shortened(TEN, 50)) == (
-        "\n\n".join(list(text_paragraphs(TEN))[:7])
-        + "\n\n[cut: paragraphs 1 to 7 of 10]"
+        "\n\n".join(list(text_paragraphs(TEN))[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
     )
 
 
@@ -52,9 +51,7 @@ def test_a_passage_that_stays_anyway_changes_nothing() -> None:
 
 
 def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
-    text = TEN.replace(
-        "Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words."
-    )
+    text = TEN.replace("Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words.")
     shorter = shortened(text, 40, "Paragraph 6 has")
 
     assert body_of(shorter).startswith("## Deeper\n\nParagraph 5\nhas")
@@ -76,9 +73,7 @@ def test_no_heading_stands_last() -> None:
 
 
 def test_a_heading_alone_is_better_than_nothing() -> None:
-    assert body_of(shortened("## Deeper\n\n" + "word " * 90, 40)).startswith(
-        "## Deeper"
-    )
+    assert body_of(shortened("## Deeper\n\n" + "word " * 90, 40)).startswith("## Deeper")
 
 
 def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
@@ -137,9 +132,7 @@ def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
         return "", 101
 
     one = fact(1)
-    whole = PackPiece(
-        one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20)
-    )
+    whole = PackPiece(one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20))
 
     assert cut_piece(whole, "", 100, 101, never) is None
     assert len(asked) < 20

@@ -122,9 +122,7 @@ WRITES: dict[str, Callable[[Archive], None]] = {
 
 
 @pytest.mark.parametrize("method", WRITES)
-def test_a_write_outside_of_a_transaction_is_a_bug(
-    archive: Archive, method: str
-) -> None:
+def test_a_write_outside_of_a_transaction_is_a_bug(archive: Archive, method: str) -> None:
     with pytest.raises(RuntimeError):
         WRITES[method](archive)
 
@@ -328,9 +326,7 @@ def test_all_archives_do_the_same_with_bases(
 
 
 def _do(archive: Archive, verb: str, rows: list[tuple[str, str, str | None]]) -> None:
-    bases = [
-        a_base(fact_id, path, missing_since=since) for fact_id, path, since in rows
-    ]
+    bases = [a_base(fact_id, path, missing_since=since) for fact_id, path, since in rows]
     try:
         with archive.transaction():
             if verb == "drop":

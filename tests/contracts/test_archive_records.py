@@ -46,9 +46,7 @@ def test_an_intent_of_a_note_whose_path_is_no_unicode_comes_back(
 
 
 def test_lingers_come_back_whole_and_oldest_first(archive: Archive) -> None:
-    lingers = [
-        DisplacedFile(op, A, VaultPath("\udcff.md"), "00", 1771.25) for op in "zam"
-    ]
+    lingers = [DisplacedFile(op, A, VaultPath("\udcff.md"), "00", 1771.25) for op in "zam"]
     with archive.transaction():
         archive.put_displaced_files(iter(lingers))
     assert archive.displaced_files() == lingers
@@ -86,9 +84,7 @@ def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(
 def test_intents_lingers_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
     with archive.transaction():
         archive.put_intents([an_intent("op")])
-        archive.put_displaced_files(
-            [DisplacedFile("op", A, VaultPath("a.md"), "00", 1.0)]
-        )
+        archive.put_displaced_files([DisplacedFile("op", A, VaultPath("a.md"), "00", 1.0)])
         archive.put_outbox([an_outgoing("op")])
         archive.drop_intents(["op"])
 
@@ -179,9 +175,7 @@ def test_the_same_entry_twice_is_two_entries(archive: Archive) -> None:
 
 
 def test_the_last_run_is_the_one_remembered_last(archive: Archive) -> None:
-    runs = [
-        RunRecord(each, f"2026-{each}", "sync", {"counts": {"x": 1}}) for each in "zam"
-    ]
+    runs = [RunRecord(each, f"2026-{each}", "sync", {"counts": {"x": 1}}) for each in "zam"]
     for run in runs:
         with archive.transaction():
             archive.put_run(run)

@@ -33,9 +33,7 @@ def test_sleeping_lets_at_least_that_time_pass(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-def test_sleeping_for_no_time_or_less_returns_at_once(
-    clock: Clock, seconds: float
-) -> None:
+def test_sleeping_for_no_time_or_less_returns_at_once(clock: Clock, seconds: float) -> None:
     before = clock.monotonic()
 
     clock.sleep(seconds)

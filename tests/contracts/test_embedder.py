@@ -40,10 +40,7 @@ _SLOW = {"sentence"}
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=[pytest.mark.slow] * (name in _SLOW))
-        for name in EMBEDDERS
-    ],
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name in _SLOW)) for name in EMBEDDERS],
 )
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     with ExitStack() as closing:

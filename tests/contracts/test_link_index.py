@@ -73,9 +73,7 @@ def test_links_come_back_as_they_were_put_and_in_order(index: LinkIndex) -> None
         ("two\u00a0words", "two words.md"),
     ],
 )
-def test_links_are_found_by_the_name_they_end_in(
-    index: LinkIndex, target: str, name: str
-) -> None:
+def test_links_are_found_by_the_name_they_end_in(index: LinkIndex, target: str, name: str) -> None:
     put(index, link(A, target), link(B, "Else"))
 
     assert index.links_to([name, "nobody"]) == [link(A, target)]
@@ -129,9 +127,7 @@ def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
 
 
 def test_a_cleared_index_is_a_new_one(index: LinkIndex) -> None:
-    index.update(
-        {A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))]
-    )
+    index.update({A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))])
     index.clear()
 
     assert index.version() is None
@@ -172,9 +168,7 @@ def test_all_indexes_answer_the_same(
     assert all(each == told[0] for each in told)
 
 
-def _told(
-    index: LinkIndex, links: dict[str, list[str]], drop: list[str], named: bool
-) -> object:
+def _told(index: LinkIndex, links: dict[str, list[str]], drop: list[str], named: bool) -> object:
     put = {key: [link(key, to) for to in targets] for key, targets in links.items()}
     entities = [EntityRecord(key, "public", (key,)) for key in put] if named else []
     gone = [each for each in drop if each not in put]

@@ -49,9 +49,7 @@ class SimFileWorld:
 
 
 class DiskWorld:
-    def __init__(
-        self, folder: Path, patch: pytest.MonkeyPatch, *, exchange: bool
-    ) -> None:
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, *, exchange: bool) -> None:
         self.path = folder / "MEMORY.md"
         self.file = DiskMemoryFile(self.path, "m/MEMORY.md")
         self._waiting: tuple[str, Callable[[], None]] = ("", lambda: None)
@@ -132,9 +130,7 @@ def test_a_file_is_made_or_replaced(world: FileWorld) -> None:
 
 
 @pytest.mark.parametrize("expect", [None, b"other"])
-def test_what_is_not_expected_is_not_replaced(
-    world: FileWorld, expect: bytes | None
-) -> None:
+def test_what_is_not_expected_is_not_replaced(world: FileWorld, expect: bytes | None) -> None:
     world.person_saves(b"one")
     with pytest.raises(MemoryFileChangedError):
         world.file.replace(b"two", expect)

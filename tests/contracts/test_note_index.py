@@ -51,9 +51,7 @@ def found(
     limit: int = 10,
 ) -> list[str]:
     hits = index.search(words, filters, phrases=phrases, limit=limit)
-    assert [each.score for each in hits] == sorted(
-        (each.score for each in hits), reverse=True
-    )
+    assert [each.score for each in hits] == sorted((each.score for each in hits), reverse=True)
     return [each.fact_id for each in hits]
 
 
@@ -113,9 +111,7 @@ def test_what_was_put_is_found(index: NoteIndex) -> None:
         {"cups": {"kind": "sencha", "count": 2}},
     ],
 )
-def test_every_text_of_a_fact_is_searched(
-    index: NoteIndex, values: dict[str, Value]
-) -> None:
+def test_every_text_of_a_fact_is_searched(index: NoteIndex, values: dict[str, Value]) -> None:
     put(index, make_fact({"id": A, "title": "One", **values}), a_fact(B))
 
     assert found(index, "sencha") == [A]
@@ -138,10 +134,7 @@ ABOUT_HIM = {"title": "Oskar counted", "entities": ["Oskar Brandvold", "Oskar"]}
 def test_a_fact_that_is_called_what_is_asked_comes_first(
     index: NoteIndex, called: dict[str, Value], question: str
 ) -> None:
-    many = [
-        a_fact(each, "Oskar Brandvold met Oskar. Oskar!", **ABOUT_HIM)
-        for each in IDS[1:20]
-    ]
+    many = [a_fact(each, "Oskar Brandvold met Oskar. Oskar!", **ABOUT_HIM) for each in IDS[1:20]]
     his = a_fact(IDS[20], "Rings rather than writes, and keeps a ledger.", **called)
     put(index, *many, his, *(a_fact(each, "Tea.") for each in IDS[21:40]))
 

@@ -47,15 +47,11 @@ def test_the_clock_may_go_back(make: Callable[[], RecallLog]) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1)))
-def test_each_recall_counts(
-    make: Callable[[], RecallLog], answers: list[list[str]]
-) -> None:
+def test_each_recall_counts(make: Callable[[], RecallLog], answers: list[list[str]]) -> None:
     for answer in answers:
         make().note(answer, EARLY)
     every = [each for answer in answers for each in answer]
-    assert make().take() == {
-        each: RecallCount(every.count(each), EARLY) for each in set(every)
-    }
+    assert make().take() == {each: RecallCount(every.count(each), EARLY) for each in set(every)}
 
 
 def test_a_file_that_cannot_be_written_costs_the_count_alone(tmp_path: Path) -> None:
@@ -66,9 +62,7 @@ def test_a_file_that_cannot_be_written_costs_the_count_alone(tmp_path: Path) -> 
 
 def test_torn_and_foreign_lines_count_nothing(tmp_path: Path) -> None:
     log = FileRecallLog(tmp_path)
-    (tmp_path / RECALL_LOG_NAME).write_bytes(
-        b"\n\xff\xfe\n" + EARLY.encode() + b" a\n2026-"
-    )
+    (tmp_path / RECALL_LOG_NAME).write_bytes(b"\n\xff\xfe\n" + EARLY.encode() + b" a\n2026-")
     log.note(["b"], EARLY)
     assert log.take() == {"a": RecallCount(1, EARLY)}
     assert list(tmp_path.iterdir()) == []

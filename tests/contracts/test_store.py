@@ -73,9 +73,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture(params=WHOLE)
-def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
-) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     opened = STORES[request.param](tmp_path, clock)
     yield opened
     opened.close()
@@ -134,9 +132,7 @@ def test_what_needs_a_refused_write_is_refused_alone(store: Store) -> None:
     ]
     other = IDS[3]
 
-    *refused, done = store.write(
-        [*writes, StoreWrite(other, a_fact(other), None, "indy")]
-    )
+    *refused, done = store.write([*writes, StoreWrite(other, a_fact(other), None, "indy")])
 
     assert refused == [RevisionMismatch(each, None) for each in (A, B, C)]
     assert [each.id for each in store.iter_facts()] == [other]
@@ -202,9 +198,7 @@ def test_path_and_revision_of_a_given_fact_are_not_held(store: Store) -> None:
 
 def test_a_fact_is_known_by_the_last_write(store: Store, clock: FakeClock) -> None:
     revision = create(store, a_fact(), "indy")
-    assert store.last_write(A) == FeedRow(
-        1, A, revision, False, "indy", "2026-02-14T13:45:00Z"
-    )
+    assert store.last_write(A) == FeedRow(1, A, revision, False, "indy", "2026-02-14T13:45:00Z")
 
     clock.advance(75)
     revision = wrote(store, StoreWrite(A, a_fact(title="Mate"), revision, "vault"))
@@ -415,16 +409,12 @@ def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> 
 
     found = store.find_many(iter(many))
 
-    assert {each: fact.id for each, fact in found.items()} == {
-        each: each for each in known
-    }
+    assert {each: fact.id for each, fact in found.items()} == {each: each for each in known}
     assert store.find_many([]) == {}
 
 
 @PAGED
-def test_facts_are_walked_by_id_from_where_one_wants(
-    store: Store, many: list[str]
-) -> None:
+def test_facts_are_walked_by_id_from_where_one_wants(store: Store, many: list[str]) -> None:
     store.write([StoreWrite(each, a_fact(each), None, "x") for each in reversed(many)])
 
     assert [fact.id for fact in store.iter_facts()] == many
@@ -433,9 +423,7 @@ def test_facts_are_walked_by_id_from_where_one_wants(
 
 
 @PAGED
-def test_facts_can_be_written_while_they_are_walked(
-    store: Store, many: list[str]
-) -> None:
+def test_facts_can_be_written_while_they_are_walked(store: Store, many: list[str]) -> None:
     store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
 
     walked: list[str] = []
@@ -509,9 +497,7 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
         assert state.facts == sum(not row.deleted for row in store.feed())
         told += [(state.seq, state.facts)]
         told += [row._replace(revision=spelled[row.revision]) for row in store.feed()]
-        told += [
-            (each, store.find_many([each]), store.tombstone(each)) for each in IDS[:3]
-        ]
+        told += [(each, store.find_many([each]), store.tombstone(each)) for each in IDS[:3]]
         told.append([(one, spelled[one.revision]) for one in store.iter_facts()])
         ops = [f"op{number - 1}", f"op{number}"]
         told.append([store.was_applied(each, op) for each in IDS[:3] for op in ops])

@@ -47,9 +47,7 @@ def test_any_text_costs_something_and_never_more_than_its_bytes(
 
 
 @given(ANY)
-def test_a_text_costs_the_same_whenever_it_is_counted(
-    counter: TokenCounter, text: str
-) -> None:
+def test_a_text_costs_the_same_whenever_it_is_counted(counter: TokenCounter, text: str) -> None:
     assert counter.count(text) == counter.count(text)
 
 

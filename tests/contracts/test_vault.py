@@ -45,9 +45,7 @@ def test_an_empty_note_is_a_note(world: World, vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("path", [NOTE, "no/folder/note.md", "top.md", "top.md/x.md"])
-def test_where_nothing_is_there_is_no_note(
-    world: World, vault: Vault, path: str
-) -> None:
+def test_where_nothing_is_there_is_no_note(world: World, vault: Vault, path: str) -> None:
     world.save_in_place("public/decisions/else.md", b"text")
     if path == "top.md/x.md":
         world.save_in_place("top.md", b"text")
@@ -130,9 +128,7 @@ def test_what_is_staged_is_no_note(vault: Vault) -> None:
 # --- creating ------------------------------------------------------------------------
 
 
-def test_creating_moves_the_staged_file_and_makes_folders(
-    world: World, vault: Vault
-) -> None:
+def test_creating_moves_the_staged_file_and_makes_folders(world: World, vault: Vault) -> None:
     vault.stage("op", b"text")
 
     stamp = vault.create("op", NOTE)
@@ -178,9 +174,7 @@ def test_what_was_not_staged_is_not_created(vault: Vault) -> None:
 
 
 @pytest.mark.changes
-def test_an_exchange_swaps_the_note_and_the_staged_file(
-    world: World, vault: Vault
-) -> None:
+def test_an_exchange_swaps_the_note_and_the_staged_file(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"old")
     vault.stage("op", b"new")
 
@@ -233,9 +227,7 @@ def test_a_save_in_the_window_before_the_swap_is_put_back(
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
 @pytest.mark.swaps
-def test_a_save_over_ours_stays_in_the_note(
-    world: World, vault: Vault, style: str
-) -> None:
+def test_a_save_over_ours_stays_in_the_note(world: World, vault: Vault, style: str) -> None:
     world.save_in_place(NOTE, b"old")
     vault.stage("op", b"new")
     world.at("exchange.examine", lambda: getattr(world, style)(NOTE, b"hers"))
@@ -298,9 +290,7 @@ def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
 
 
 @pytest.mark.swaps
-def test_a_note_that_goes_before_the_swap_is_missing(
-    world: World, vault: Vault
-) -> None:
+def test_a_note_that_goes_before_the_swap_is_missing(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"old")
     vault.stage("op", b"new")
     world.at("exchange.swap", lambda: world.delete(NOTE))
@@ -430,9 +420,7 @@ def test_a_missing_note_cannot_be_withdrawn(vault: Vault) -> None:
 
 
 @pytest.mark.changes
-def test_other_bytes_than_expected_are_not_withdrawn(
-    world: World, vault: Vault
-) -> None:
+def test_other_bytes_than_expected_are_not_withdrawn(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"hers")
 
     with pytest.raises(NoteChangedError):
@@ -442,9 +430,7 @@ def test_other_bytes_than_expected_are_not_withdrawn(
 
 
 @pytest.mark.changes
-def test_nothing_staged_is_overwritten_by_withdrawing(
-    world: World, vault: Vault
-) -> None:
+def test_nothing_staged_is_overwritten_by_withdrawing(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     vault.stage("op", b"kept")
 
@@ -469,9 +455,7 @@ def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> Non
 
 
 @pytest.mark.changes
-def test_a_save_that_cannot_be_put_back_is_handed_over(
-    world: World, vault: Vault
-) -> None:
+def test_a_save_that_cannot_be_put_back_is_handed_over(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     editor = world.open_handle(NOTE)
 

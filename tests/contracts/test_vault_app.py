@@ -66,9 +66,7 @@ def test_what_is_offered_names_what_it_replaces(world: FsWorld) -> None:
     assert (second.expect, second.text) == (sha("neues 🌊".encode()), None)
 
 
-def test_what_the_app_wrote_is_synced(
-    world: FsWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_app_wrote_is_synced(world: FsWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     real = syscalls.flush
 
@@ -119,9 +117,7 @@ def test_a_save_while_the_app_writes_stays_in_the_note(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_note_that_goes_while_the_app_writes_is_missing(
-    world: FsWorld, when: str
-) -> None:
+def test_a_note_that_goes_while_the_app_writes_is_missing(world: FsWorld, when: str) -> None:
     _staged(world)
     setattr(world.app, when, lambda: world.delete(NOTE))
 
@@ -158,9 +154,7 @@ def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_save_while_the_app_is_asked_keeps_the_note(
-    world: FsWorld, when: str
-) -> None:
+def test_a_save_while_the_app_is_asked_keeps_the_note(world: FsWorld, when: str) -> None:
     world.save_in_place(NOTE, b"old")
     setattr(world.app, when, lambda: world.save_in_place(NOTE, b"hers"))
 

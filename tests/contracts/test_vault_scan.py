@@ -81,9 +81,7 @@ def test_a_vault_that_came_back_goes_on(world: World, vault: Vault) -> None:
 # --- scanning ------------------------------------------------------------------------
 
 
-def test_a_scan_lists_notes_by_folder_with_names_as_on_disk(
-    world: World, vault: Vault
-) -> None:
+def test_a_scan_lists_notes_by_folder_with_names_as_on_disk(world: World, vault: Vault) -> None:
     for path in ["top.md", "a/UPPER.MD", "a/Ä e\u0308.md", "a/b/x.md", "a/picture.png"]:
         world.save_in_place(path, b"text")
     world.make_folder("empty")
@@ -113,9 +111,7 @@ def test_a_scan_lists_notes_by_folder_with_names_as_on_disk(
         "a/~$note.md",
     ],
 )
-def test_a_scan_passes_over_what_is_not_ours(
-    world: World, vault: Vault, path: str
-) -> None:
+def test_a_scan_passes_over_what_is_not_ours(world: World, vault: Vault, path: str) -> None:
     world.save_in_place(path, b"text")
 
     folders = vault.scan().folders
@@ -124,9 +120,7 @@ def test_a_scan_passes_over_what_is_not_ours(
     assert path.rpartition("/")[0] not in set(folders) - {"a"}
 
 
-@pytest.mark.parametrize(
-    "name", ["On conflicted copies.md", "x.sync-conflict-1.md", "a~$.md"]
-)
+@pytest.mark.parametrize("name", ["On conflicted copies.md", "x.sync-conflict-1.md", "a~$.md"])
 def test_a_persons_own_note_is_found_whatever_it_is_about(
     world: World, vault: Vault, name: str
 ) -> None:
@@ -136,9 +130,7 @@ def test_a_persons_own_note_is_found_whatever_it_is_about(
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])
-def test_what_looks_like_a_note_and_is_none_is_named(
-    world: World, vault: Vault, kind: str
-) -> None:
+def test_what_looks_like_a_note_and_is_none_is_named(world: World, vault: Vault, kind: str) -> None:
     world.make_odd("a/x.md", kind)
 
     scan = vault.scan()
@@ -169,9 +161,7 @@ def test_stamps_agree(world: World, vault: Vault) -> None:
     assert stamp == vault.scan().folders[VaultPath("public/decisions")].files["note.md"]
 
 
-def test_fingerprints_are_equal_while_nothing_changes(
-    world: World, vault: Vault
-) -> None:
+def test_fingerprints_are_equal_while_nothing_changes(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     world.make_odd("public/decisions/odd.md", "a link")
 
@@ -199,9 +189,7 @@ def test_a_change_changes_the_fingerprint_of_its_folder_only(
     change(world)
 
     after = vault.scan().folders
-    assert [path for path in after if after[path] != before[path]] == [
-        "public/decisions"
-    ]
+    assert [path for path in after if after[path] != before[path]] == ["public/decisions"]
 
 
 def test_a_folder_that_cannot_be_listed_is_named_and_the_walk_goes_on(
@@ -217,9 +205,7 @@ def test_a_folder_that_cannot_be_listed_is_named_and_the_walk_goes_on(
     assert set(scan.folders) == {"", "public", "public/lessons"}
 
 
-def test_of_a_note_in_such_a_folder_nothing_is_known(
-    world: World, vault: Vault
-) -> None:
+def test_of_a_note_in_such_a_folder_nothing_is_known(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     world.break_folder("public/decisions")
 
@@ -228,9 +214,7 @@ def test_of_a_note_in_such_a_folder_nothing_is_known(
             look(NOTE)
 
 
-def test_what_is_saved_after_a_scan_began_is_stamped_later(
-    world: World, vault: Vault
-) -> None:
+def test_what_is_saved_after_a_scan_began_is_stamped_later(world: World, vault: Vault) -> None:
     at_ns = vault.scan().at_ns
     world.save_in_place(NOTE, b"text")
 
@@ -254,9 +238,7 @@ def test_one_folder_is_listed_as_in_a_scan(world: World, vault: Vault) -> None:
 @pytest.mark.parametrize(
     "path", ["no", "public/no", "Templates", "Templates/deep", "linked", "x.md"]
 )
-def test_a_folder_that_no_scan_enters_is_not_listed(
-    world: World, vault: Vault, path: str
-) -> None:
+def test_a_folder_that_no_scan_enters_is_not_listed(world: World, vault: Vault, path: str) -> None:
     world.save_in_place("Templates/deep/daily.md", b"text")
     world.save_in_place("public/note.md", b"text")
     world.make_odd("linked", "a link")
@@ -265,9 +247,7 @@ def test_a_folder_that_no_scan_enters_is_not_listed(
     assert vault.folder(VaultPath(path)) is None
 
 
-def test_a_folder_that_the_system_refuses_is_not_listed(
-    world: World, vault: Vault
-) -> None:
+def test_a_folder_that_the_system_refuses_is_not_listed(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     world.break_folder("public")
 
@@ -300,9 +280,7 @@ def test_a_folder_that_the_system_refuses_is_not_listed(
         "\udcff.md",
     ],
 )
-def test_no_path_leaves_the_vault_or_names_what_is_hidden(
-    vault: Vault, path: str
-) -> None:
+def test_no_path_leaves_the_vault_or_names_what_is_hidden(vault: Vault, path: str) -> None:
     unsafe = VaultPath(path)
     vault.stage("op", b"text")
 
@@ -347,9 +325,7 @@ def test_an_op_never_leaves_the_staging_folder(vault: Vault, op: str) -> None:
 
 
 @pytest.mark.changes
-def test_derived_files_are_written_whole_and_dropped(
-    world: World, vault: Vault
-) -> None:
+def test_derived_files_are_written_whole_and_dropped(world: World, vault: Vault) -> None:
     index = VaultPath(".index/by-type.md")
     record = VaultPath(".meta/conflicts/x.json")
     vault.write_meta(index, b"a long text")

@@ -79,9 +79,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorInde
 
 
 @pytest.fixture(params=LASTING)
-def reopen(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[Callable[[], VectorIndex]]:
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], VectorIndex]]:
     """Opens the same index each time it is called."""
     opened = []
 
@@ -156,9 +154,7 @@ CHANGES: tuple[dict[str, Value], ...] = (
 def test_a_row_is_outdated_when_what_filters_ask_has_changed(
     index: VectorIndex,
 ) -> None:
-    fact = a_fact(
-        A, scope="team-x", createdAt="2026-02-01T00:00:00Z", tags=["x/y", "z"]
-    )
+    fact = a_fact(A, scope="team-x", createdAt="2026-02-01T00:00:00Z", tags=["x/y", "z"])
     index.put([row(fact, "one", X), row(fact, "two", Y), row(B)])
 
     assert index.outdated([fact, a_fact(C)]) == set()
@@ -334,9 +330,7 @@ FILTERS = [
     (FactFilters(types=frozenset({"task", "note"}), status=None), [B, D]),
     (FactFilters(types=frozenset({"nothing"}), status=None), []),
     (
-        FactFilters(
-            types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None
-        ),
+        FactFilters(types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None),
         [D],
     ),
     (FactFilters(status="it's"), [B]),
@@ -357,9 +351,7 @@ FILTERS = [
         [A, B, D],
     ),
     (
-        FactFilters(
-            since="2026-02-01", until="2026-03-01", status=None, heads_only=False
-        ),
+        FactFilters(since="2026-02-01", until="2026-03-01", status=None, heads_only=False),
         [A, B],
     ),
 ]
@@ -435,9 +427,7 @@ def many(request: pytest.FixtureRequest) -> list[str]:
     return IDS[: POINTS_PER_REQUEST + 10] if slow else IDS
 
 
-def test_a_filter_that_leaves_few_of_many_finds_them(
-    index: VectorIndex, many: list[str]
-) -> None:
+def test_a_filter_that_leaves_few_of_many_finds_them(index: VectorIndex, many: list[str]) -> None:
     rng = random.Random(1)
     rows = [
         row(
@@ -460,9 +450,7 @@ def test_a_filter_that_leaves_few_of_many_finds_them(
     assert found(index, limit=20) == [each.fact.id for each in everything[:20]]
 
 
-def test_much_writing_and_tidying_changes_no_answer(
-    index: VectorIndex, many: list[str]
-) -> None:
+def test_much_writing_and_tidying_changes_no_answer(index: VectorIndex, many: list[str]) -> None:
     for turn in range(4):
         index.put(
             [

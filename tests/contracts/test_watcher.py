@@ -105,9 +105,7 @@ def test_a_folder_that_moves_in_is_heard_and_later_edits_in_it(place: Place) -> 
     outside.mkdir(parents=True)
     (outside / "n.md").write_text("text")
     (place.where / "outside").rename(place.root / "inside")
-    place.hears(
-        lambda heard: "inside/sub/n.md" in heard.notes or "inside" in heard.others
-    )
+    place.hears(lambda heard: "inside/sub/n.md" in heard.notes or "inside" in heard.others)
     place.settle()
     (place.root / "inside" / "sub" / "n.md").write_text("other text")
     place.hears_note("inside/sub/n.md")
@@ -215,9 +213,7 @@ def test_an_error_while_hearing_is_trouble_and_no_silence(
 
 
 @pytest.mark.parametrize("kind", TOLD)
-def test_a_full_queue_is_heard_when_the_process_was_stopped(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_full_queue_is_heard_when_the_process_was_stopped(kind: str, tmp_path: Path) -> None:
     """Nobody reads the queue meanwhile: it overflows for certain."""
     (tmp_path / "vault").mkdir()
     (tmp_path / "state").mkdir()

@@ -529,9 +529,7 @@ def test_what_waits_for_a_person_is_told_once_at_the_start(it: Daemonic) -> None
     it.world.person_writes("public/notes/bad.md", "---\nid: [\n---\n")
     it.runs(200)
     told: list[Any] = [said for kind, said in it.told if kind == "pass"]
-    assert [[x["path"] for x in each["attention"]] for each in told] == [
-        ["public/notes/bad.md"]
-    ]
+    assert [[x["path"] for x in each["attention"]] for each in told] == [["public/notes/bad.md"]]
     state = [said for kind, said in it.told if kind == "state"][-1]
     assert (state["passes"], state["attention"]) == (1, 1)
 

@@ -60,9 +60,7 @@ class MemoryStore:
     def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
         self._enter("feed")
-        return sorted(
-            row.feed_row for row in self._rows.values() if row.feed_row.seq > since
-        )
+        return sorted(row.feed_row for row in self._rows.values() if row.feed_row.seq > since)
 
     def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
@@ -152,9 +150,7 @@ class MemoryStore:
         row = self._rows.get(fact_id)
         if row is None or row.body is None or row.feed_row.deleted != deleted:
             return None
-        return dataclasses.replace(
-            wire.fact_from_json(row.body), revision=row.feed_row.revision
-        )
+        return dataclasses.replace(wire.fact_from_json(row.body), revision=row.feed_row.revision)
 
     def _write(self, write: StoreWrite, refused: set[str]) -> str | RevisionMismatch:
         row = self._rows.get(write.fact_id)

@@ -38,9 +38,7 @@ class MemoryVectors:
         """Forget everything."""
         self._identity, self._record, self._rows = identity, None, {}
 
-    def chunks(
-        self, fact_ids: Iterable[str] | None = None
-    ) -> Mapping[str, frozenset[str]]:
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         wanted = None if fact_ids is None else set(fact_ids)
         found: dict[str, set[str]] = {}

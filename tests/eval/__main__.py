@@ -31,9 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.eval", description=__doc__)
     parser.add_argument("--only", choices=("retrieval", "locomo"))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
-    parser.add_argument(
-        "--least", type=float, default=0.0, help="count no hit that scores less"
-    )
+    parser.add_argument("--least", type=float, default=0.0, help="count no hit that scores less")
     asked = parser.parse_args()
     os.environ.setdefault("VAULTSYNC_MODELS", str(MODELS))
     print(

@@ -26,9 +26,7 @@ class Measured:
     """Of the first ten hits whole, a quarter of their letters each."""
 
 
-def measured(
-    found: Sequence[str], grades: Mapping[str, int], *, tokens: float = 0.0
-) -> Measured:
+def measured(found: Sequence[str], grades: Mapping[str, int], *, tokens: float = 0.0) -> Measured:
     """What an order is worth. Recall@k is taken of k where more are relevant."""
     relevant = {key for key, grade in grades.items() if grade >= RELEVANT}
     ranks = [rank for rank, key in enumerate(found[:10]) if key in relevant]
@@ -54,6 +52,4 @@ def _discounted(gains: Sequence[int]) -> float:
 
 def average(some: Sequence[Measured]) -> Measured:
     """The mean of each measure."""
-    return Measured(
-        *(mean(getattr(each, name) for each in some) for name in Measured.__slots__)
-    )
+    return Measured(*(mean(getattr(each, name) for each in some) for name in Measured.__slots__))

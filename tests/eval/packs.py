@@ -108,16 +108,11 @@ def _whole(
             max_priority=_lowest(each),
         )
         filled.append(_filling(each, list(hits), strict=strict))
-    ends = (
-        [steps[min(n, len(steps) - 1)] for steps in filled]
-        for n in range(MAX_RECALLED + 1)
-    )
+    ends = ([steps[min(n, len(steps) - 1)] for steps in filled] for n in range(MAX_RECALLED + 1))
     return [(mean(e[0] for e in end), mean(e[1] for e in end)) for end in ends]
 
 
-def _filling(
-    asked: Asked, hits: Sequence[Hit], *, strict: bool
-) -> list[tuple[int, float]]:
+def _filling(asked: Asked, hits: Sequence[Hit], *, strict: bool) -> list[tuple[int, float]]:
     """Tokens and the share found after each hit, from none on."""
     count, steps = EstimatingCounter().count, [(0, 0.0)]
     text = f"# {asked.text}"

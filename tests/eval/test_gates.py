@@ -93,9 +93,7 @@ def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Arms:
     """The answers in all ways to the questions over the sample vault."""
     folder = tmp_path_factory.mktemp("retrieval")
     with _with_model("local"), sample_vault(folder) as (sources, questions):
-        return {
-            arm: ask(sources, questions, arm) for arm in ("index", "vector", "auto")
-        }
+        return {arm: ask(sources, questions, arm) for arm in ("index", "vector", "auto")}
 
 
 @MODEL

@@ -149,9 +149,7 @@ def test_of_two_that_are_called_so_the_one_of_the_same_scope_is_meant(
     entity(world, "Alice", scope="project-x")
 
     assert said(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."
-    assert said(world, "Ask Alice.", scope="project-x") == (
-        "Ask [[project-x/people/Alice|Alice]]."
-    )
+    assert said(world, "Ask Alice.", scope="project-x") == ("Ask [[project-x/people/Alice|Alice]].")
     assert said(world, "Ask Alice.", scope="project-y") == "Ask Alice."
 
 
@@ -202,9 +200,7 @@ def test_an_index_that_is_far_behind_is_brought_up_first(
     counted(world, EntityNames(links))
 
     assert said(world, "Ask Alice.") == "Ask [[Alice]]."
-    assert (
-        store_seq_of_version(links.version(), "memory") == world.store.state().seq - 1
-    )
+    assert store_seq_of_version(links.version(), "memory") == world.store.state().seq - 1
 
 
 def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:
@@ -223,9 +219,7 @@ def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:
 
 
 @pytest.mark.parametrize("version", [None, "other:1:1", "memory:99:1"])
-def test_an_index_of_another_store_tells_nothing(
-    world: World, version: str | None
-) -> None:
+def test_an_index_of_another_store_tells_nothing(world: World, version: str | None) -> None:
     links = MemoryLinks()
     if version:
         links.update({}, [], version=version)

@@ -32,9 +32,7 @@ def world() -> Linked:
 
 def test_an_index_without_anything_to_hold_is_up_to_date(world: Linked) -> None:
     assert catch_up_link_index(world.mirror, world.links)
-    assert world.links.version() == make_version(
-        world.store, "memory", 0, LINK_INDEX_SCHEMA
-    )
+    assert world.links.version() == make_version(world.store, "memory", 0, LINK_INDEX_SCHEMA)
     assert not catch_up_link_index(world.mirror, world.links)
 
 
@@ -55,24 +53,18 @@ def test_the_index_follows_the_feed(world: Linked) -> None:
     )
 
 
-def test_the_index_is_brought_up_in_steps(
-    world: Linked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_is_brought_up_in_steps(world: Linked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_feed, "FACTS_PER_UPDATE", 2)
     facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(5)]
 
     catch_up_link_index(world.mirror, world.links)
 
     assert all(world.links.links_from(fact.id) for fact in facts)
-    assert world.links.version() == make_version(
-        world.store, "memory", 5, LINK_INDEX_SCHEMA
-    )
+    assert world.links.version() == make_version(world.store, "memory", 5, LINK_INDEX_SCHEMA)
 
 
 @pytest.mark.parametrize("version", ["other:1:1", "memory:1:0", "memory:99:1", "odd"])
-def test_an_index_of_another_store_or_time_is_built_anew(
-    world: Linked, version: str
-) -> None:
+def test_an_index_of_another_store_or_time_is_built_anew(world: Linked, version: str) -> None:
     world.links.update({"gone": []}, [], version=version, entities=[_entity("gone")])
     fact = world.agent_remembers("[[x]]", title="x")
 
@@ -121,9 +113,7 @@ def test_entities_are_known_by_their_names(world: Linked) -> None:
     world.agent_remembers("-", title="Tea", type="fact")
     catch_up_link_index(world.mirror, world.links)
 
-    assert world.links.entities() == [
-        EntityRecord(fact.id, "team-core", ("Alice", "Al"))
-    ]
+    assert world.links.entities() == [EntityRecord(fact.id, "team-core", ("Alice", "Al"))]
 
 
 def test_backlinks_are_the_notes_that_link_to_a_note(world: Linked) -> None:

@@ -160,9 +160,7 @@ def test_an_update_that_changes_nothing_writes_nothing() -> None:
     world = World()
     fact = world.mirrored(tags=["a"])
     with world.nobody_writes():
-        now = work.update(
-            world.mirror, fact.id, {"content": LINES}, agent="indy", add_tags=["a"]
-        )
+        now = work.update(world.mirror, fact.id, {"content": LINES}, agent="indy", add_tags=["a"])
     assert now.revision == fact.revision
 
 
@@ -215,9 +213,7 @@ def test_an_update_with_an_old_revision_is_refused_even_when_nothing_changes() -
     fact = world.mirrored()
     world.agent_updates(fact.id, priority=0)
     with pytest.raises(RevisionMismatchError):
-        work.update(
-            world.mirror, fact.id, {"priority": 0}, agent="indy", expect=fact.revision
-        )
+        work.update(world.mirror, fact.id, {"priority": 0}, agent="indy", expect=fact.revision)
 
 
 def test_an_update_that_meets_another_one_is_repeated_on_top_of_it() -> None:
@@ -555,9 +551,7 @@ def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
     listed = select_facts(world.mirror, agent="indy", status="forgotten")
     assert [fact.id for fact in listed.facts] == sorted(fact.id for fact in gone)
     assert listed.facts[0].content == "0."
-    rest = select_facts(
-        world.mirror, agent="indy", status="forgotten", after=listed.facts[0].id
-    )
+    rest = select_facts(world.mirror, agent="indy", status="forgotten", after=listed.facts[0].id)
     assert rest.facts == listed.facts[1:]
 
 

@@ -70,10 +70,7 @@ def graph() -> Graph:
 
 def said(graph: Graph) -> set[tuple[str, str, str, str, int]]:
     names = {key: node.label for key, node in graph.nodes.items()}
-    return {
-        (names[e.source], e.kind, e.label, names[e.target], e.weight)
-        for e in graph.edges
-    }
+    return {(names[e.source], e.kind, e.label, names[e.target], e.weight) for e in graph.edges}
 
 
 def test_facts_and_names_are_nodes_and_what_joins_them_edges(graph: Graph) -> None:
@@ -108,9 +105,7 @@ def test_a_node_says_where_its_note_is(graph: Graph) -> None:
         "2026-02-14",
         (),
     )
-    assert graph.nodes["name:convex"] == GraphNode(
-        "name:convex", "Convex", "unresolved"
-    )
+    assert graph.nodes["name:convex"] == GraphNode("name:convex", "Convex", "unresolved")
 
 
 def test_the_order_in_which_facts_come_does_not_matter(graph: Graph) -> None:
@@ -168,9 +163,7 @@ def graphs() -> st.SearchStrategy[Graph]:
     )
     nodes = {key: GraphNode(key, key, "fact") for key in ids}
     return st.lists(edge, max_size=12).map(
-        lambda edges: Graph(
-            nodes, tuple(each for each in edges if each.source != each.target)
-        )
+        lambda edges: Graph(nodes, tuple(each for each in edges if each.source != each.target))
     )
 
 
@@ -190,9 +183,7 @@ def test_pagerank_agrees_with_networkx(graph: Graph) -> None:
     assert ranks == pytest.approx(nx.pagerank(made, tol=1e-10, max_iter=1000), abs=1e-6)
 
 
-def test_pagerank_comes_to_an_end(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pagerank_comes_to_an_end(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.graph.stats.STEPS", 1)
 
     assert sum(pagerank(graph).values()) == pytest.approx(1)
@@ -211,9 +202,7 @@ def test_pagerank_comes_to_an_end(
         ("nothing", []),
     ],
 )
-def test_a_node_is_found_by_what_it_is_called(
-    graph: Graph, name: str, found: list[str]
-) -> None:
+def test_a_node_is_found_by_what_it_is_called(graph: Graph, name: str, found: list[str]) -> None:
     assert [node.label for node in find_nodes(graph, name)] == found
 
 
@@ -276,9 +265,7 @@ def test_graphml_is_read_back_by_networkx(graph: Graph) -> None:
 
 
 def test_graphml_has_no_place_for_control_characters() -> None:
-    text = graph_to_graphml(
-        build_graph([a_fact(1, "x").evolve(title="a\x07b\ud800<&>")])
-    )
+    text = graph_to_graphml(build_graph([a_fact(1, "x").evolve(title="a\x07b\ud800<&>")]))
 
     (label,) = [
         each.text
@@ -335,9 +322,7 @@ def test_a_canvas_holds_to_its_specification(graph: Graph) -> None:
 
 
 def test_cards_of_a_canvas_lie_in_their_frame_and_not_on_each_other() -> None:
-    many = [
-        a_fact(n, f"N{n}", type=name) for n, name in enumerate([*TYPES, "fact"] * 7, 1)
-    ]
+    many = [a_fact(n, f"N{n}", type=name) for n, name in enumerate([*TYPES, "fact"] * 7, 1)]
     nodes = check_canvas(graph_to_canvas(build_graph(many)))["nodes"]
 
     def box(node: dict[str, int]) -> tuple[int, int, int, int]:
@@ -357,12 +342,8 @@ def test_cards_of_a_canvas_lie_in_their_frame_and_not_on_each_other() -> None:
 
 
 def test_a_card_of_a_canvas_shows_its_text_and_nothing_else() -> None:
-    made = build_graph(
-        [a_fact(1, "x", path="").evolve(title="# [[a]] `b`", type="odd")]
-    )
-    texts = [
-        n["text"] for n in check_canvas(graph_to_canvas(made))["nodes"] if "text" in n
-    ]
+    made = build_graph([a_fact(1, "x", path="").evolve(title="# [[a]] `b`", type="odd")])
+    texts = [n["text"] for n in check_canvas(graph_to_canvas(made))["nodes"] if "text" in n]
 
     assert r"\# \[\[a\]\] \`b\`" in texts
 
@@ -387,9 +368,7 @@ def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
     rest = re.sub(r"sha256-[^']*", "", page)
     assert not re.search(r"(?:src|href|action)=|https?:|//[a-z]|@import|url\(", rest)
     assert not re.search(r"\son[a-z]+=|style=|javascript:", page)
-    assert not re.search(
-        r"innerHTML|outerHTML|document\.write|eval\(|Function\(", script
-    )
+    assert not re.search(r"innerHTML|outerHTML|document\.write|eval\(|Function\(", script)
     assert not re.search(r"fetch\(|XMLHttp|WebSocket|import\(|sendBeacon", script)
 
 
@@ -409,8 +388,7 @@ def test_a_page_shows_each_type_with_its_colour(graph: Graph) -> None:
     said = json.loads(data[1])
 
     assert said["types"] == [
-        [name, COLOURS[name]]
-        for name in ("decision", "fact", "note", "person", "unresolved")
+        [name, COLOURS[name]] for name in ("decision", "fact", "note", "person", "unresolved")
     ]
     assert [3, 1, 0, "", 1] not in said["links"]
     assert said["nodes"][0] == ["Alice", 3, ALICE.path, "public", "", "active"]

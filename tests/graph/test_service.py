@@ -28,9 +28,7 @@ def world() -> World:
     return world
 
 
-def labels(
-    world: World, agent: str | None = None, **only: str | int | None
-) -> set[str]:
+def labels(world: World, agent: str | None = None, **only: str | int | None) -> set[str]:
     graph = load_graph(world.mirror, agent=agent, **only)  # type: ignore[arg-type]
     return {node.label for node in graph.nodes.values()}
 

@@ -62,9 +62,7 @@ class CloneWorld(World):
 def world() -> CloneWorld:
     made = CloneWorld()
     made.keeps("Slack water at Skarvik", "It lasts 22 minutes.", type="fact")
-    made.keeps(
-        "Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"]
-    )
+    made.keeps("Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"])
     made.keeps("The cabinet gets warm", "61 degrees.", priority=4, tags=["heat/sun"])
     made.tables()
     return made

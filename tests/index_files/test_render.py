@@ -108,9 +108,7 @@ def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
 def test_what_is_not_known_is_not_said() -> None:
     (entry,) = entries(Fact(fact(1).id, title="Tea"))
 
-    assert entry_line(entry, VaultPath("Tea.md")) == (
-        "- [no date] **Note** P2 [[Tea]] · 2 tokens"
-    )
+    assert entry_line(entry, VaultPath("Tea.md")) == ("- [no date] **Note** P2 [[Tea]] · 2 tokens")
 
 
 def test_only_active_facts_that_nothing_replaces_are_listed() -> None:
@@ -140,9 +138,7 @@ def test_only_active_facts_that_nothing_replaces_are_listed() -> None:
         ("", "of the kitchen"),
     ],
 )
-def test_a_summary_is_the_first_that_the_title_does_not_say(
-    content: str, summary: str
-) -> None:
+def test_a_summary_is_the_first_that_the_title_does_not_say(content: str, summary: str) -> None:
     one = fact(1, "x", title="Tea at four.", context="of the kitchen")
 
     (entry,) = entries(one.evolve(content=content))
@@ -171,9 +167,7 @@ def test_long_titles_and_summaries_end_between_words() -> None:
 
 
 @given(facts(), some_paths(), TEXT, TEXT)
-def test_a_line_can_be_read_again(
-    one: Fact, path: VaultPath, title: str, content: str
-) -> None:
+def test_a_line_can_be_read_again(one: Fact, path: VaultPath, title: str, content: str) -> None:
     for entry in entries(one.evolve(title=title, content=content, status="active")):
         line = entry_line(entry, path)
         read = parse_entry_line(line)
@@ -210,9 +204,7 @@ def test_other_lines_are_no_entries(line: str) -> None:
         ("x.md.md", "[[x.md.md|T]]"),
     ],
 )
-def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(
-    path: str, link: str
-) -> None:
+def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(path: str, link: str) -> None:
     assert link_to(VaultPath(path), "T") == link
     (entry,) = entries(fact(1, title="T"))
     read = parse_entry_line(entry_line(entry, VaultPath(path)))
@@ -340,9 +332,7 @@ def test_an_entity_is_one_by_whichever_of_its_names_facts_call_it() -> None:
 
 def test_a_title_and_an_alias_count_before_the_name_of_a_file() -> None:
     titled = fact(1, type="person", title="Bo")
-    filed = replace(
-        fact(2, type="person", title="Ann"), path=VaultPath("public/people/Bo.md")
-    )
+    filed = replace(fact(2, type="person", title="Ann"), path=VaultPath("public/people/Bo.md"))
     text = texts_of(titled, filed, fact(3, entities=["Bo"]))[ENTITIES]
 
     assert "## [[public/facts/1|Bo]] (1 mention)" in text
@@ -452,9 +442,7 @@ def test_no_file_passes_the_limit_and_none_is_out_of_reach(
 
 def test_ten_thousand_facts_of_one_day_are_parted_by_numbers() -> None:
     many = [
-        IndexEntry(
-            f"{n:05}", "fact", 2, "漢" * 120, "字" * 120, n, "2026-02-14", None, ()
-        )
+        IndexEntry(f"{n:05}", "fact", 2, "漢" * 120, "字" * 120, n, "2026-02-14", None, ())
         for n in range(3_000)
     ]
     paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}

@@ -25,10 +25,7 @@ from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.status import read_status
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
-FOUR = [
-    f".index/{name}.md"
-    for name in ("by-entity", "by-priority", "by-type", "vault-index")
-]
+FOUR = [f".index/{name}.md" for name in ("by-entity", "by-priority", "by-type", "vault-index")]
 
 
 class Shelf(World):
@@ -45,9 +42,7 @@ class Shelf(World):
 
     def tables(self, *, anew: bool = False) -> int:
         """Bring the tables up to date; returns how many files that changed."""
-        return write_tables(
-            self.mirror, TableInputs(self.entries, self.count), anew=anew
-        )
+        return write_tables(self.mirror, TableInputs(self.entries, self.count), anew=anew)
 
     def hidden(self) -> list[str]:
         return sorted(name for name in self.vault.names if name.startswith(".index/"))
@@ -350,9 +345,7 @@ def test_another_folder_gets_the_tables_and_the_old_one_loses_them(
 ) -> None:
     shelf.keeps("Tea at four")
     shelf.person_writes("Index/mine.md", "# Mine\n")
-    shelf.mirror = replace(
-        shelf.mirror, policy=SyncPolicy(index_folder=VaultPath("Contents"))
-    )
+    shelf.mirror = replace(shelf.mirror, policy=SyncPolicy(index_folder=VaultPath("Contents")))
 
     assert shelf.tables() == 8
     assert shelf.seen() == ["Index/mine.md"]
@@ -380,9 +373,7 @@ def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
 
     assert "vault-index.md" in found
     assert "mine.md" not in found
-    assert found["by-type.md"].encode() == world.vault.read_meta(
-        VaultPath(".index/by-type.md")
-    )
+    assert found["by-type.md"].encode() == world.vault.read_meta(VaultPath(".index/by-type.md"))
 
 
 def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:

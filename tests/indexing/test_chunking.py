@@ -76,9 +76,7 @@ def test_a_short_fact_is_one_chunk_of_all_it_says() -> None:
 
     (chunk,) = chunk_fact(fact)
 
-    assert chunk.text == (
-        "Green tea\nSencha\nA morning in Kyoto\nTwice a day.\n\n# Not\n\nLater."
-    )
+    assert chunk.text == ("Green tea\nSencha\nA morning in Kyoto\nTwice a day.\n\n# Not\n\nLater.")
     assert chunk.id == sha256(chunk.text.encode()).hexdigest()
     assert (chunk.start, chunk.end) == (0, len(fact.content))
 
@@ -190,9 +188,7 @@ def test_code_that_is_not_closed_ends_with_its_quote() -> None:
 
 
 def test_a_list_is_one_block_blank_lines_or_not() -> None:
-    items = [
-        f"- item {n}, with some words to make it as long as they are" for n in (1, 2)
-    ]
+    items = [f"- item {n}, with some words to make it as long as they are" for n in (1, 2)]
     loose = joined(*items, "  more of it")
 
     assert loose in {chunk.text for chunk in of(joined(*LONG, loose, LONG[0]))}
@@ -209,9 +205,7 @@ def test_what_is_too_long_is_cut_where_lines_sentences_or_words_end() -> None:
         assert len(parts) > 1
         assert all(chunk.text.endswith(end) for chunk in parts)
         assert all(token_quarters(chunk.text) <= MAX_CHUNK_SIZE for chunk in parts)
-        assert all(
-            token_quarters(chunk.text) > MAX_CHUNK_SIZE / 2 for chunk in parts[:-1]
-        )
+        assert all(token_quarters(chunk.text) > MAX_CHUNK_SIZE / 2 for chunk in parts[:-1])
 
 
 def test_a_part_too_long_stands_between_others() -> None:

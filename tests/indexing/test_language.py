@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from vaultsync.indexing.language import FUNCTION_WORDS, STEMMER_LANGUAGES, language_of
 
-TOLD = tomllib.loads(
-    (Path(__file__).parents[1] / "backends" / "languages.toml").read_text("utf-8")
-)
+TOLD = tomllib.loads((Path(__file__).parents[1] / "backends" / "languages.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("language", TOLD)
@@ -28,9 +26,7 @@ def test_a_language_is_told_by_a_question(language: str) -> None:
     assert set(told) == {language}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "LanceDB", "Café Österreich", "Die Hard", "潮の表示"]
-)
+@pytest.mark.parametrize("text", ["", "LanceDB", "Café Österreich", "Die Hard", "潮の表示"])
 def test_names_have_no_language(text: str) -> None:
     assert language_of(text) is None
 

@@ -34,9 +34,7 @@ class Watched(MemoryIndex):
         self.puts: list[list[str]] = []
         self.error: Exception | None = None
 
-    def update(
-        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
-    ) -> None:
+    def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         if self.error is not None:
             raise self.error
         put, drop = list(put), list(drop)
@@ -51,10 +49,7 @@ class Watched(MemoryIndex):
         self.holds.clear()
 
     def said(self) -> dict[str, tuple[str, str]]:
-        return {
-            each: (entry.fact.content, entry.around)
-            for each, entry in self.holds.items()
-        }
+        return {each: (entry.fact.content, entry.around) for each, entry in self.holds.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -139,9 +134,7 @@ def test_what_was_forgotten_goes_and_what_was_restored_comes_back(
     assert catch_up_note_index(world.mirror, index).notes == 1
 
 
-def test_what_cannot_be_searched_for_changes_nothing(
-    world: World, index: Watched
-) -> None:
+def test_what_cannot_be_searched_for_changes_nothing(world: World, index: Watched) -> None:
     fact = session(world, "One.", "Two.")[0]
     catch_up_note_index(world.mirror, index)
     index.puts.clear()
@@ -168,9 +161,7 @@ def test_an_index_of_another_store_is_built_anew(world: World, index: Watched) -
     assert not catch_up_note_index(other.mirror, index).rebuilt
 
 
-def test_a_store_that_went_back_is_followed_from_the_start(
-    world: World, index: Watched
-) -> None:
+def test_a_store_that_went_back_is_followed_from_the_start(world: World, index: Watched) -> None:
     one = world.agent_remembers("Green tea.")
     backup = world.store.snapshot()
     world.agent_remembers("Black tea.")
@@ -194,12 +185,8 @@ def test_a_store_that_went_back_and_on_again_is_followed_from_the_start(
     assert list(index.said()) == [fact.id]
 
 
-@pytest.mark.parametrize(
-    "version", ["", "x", "memory", "memory:", "memory:x:1:", "memory:²:"]
-)
-def test_a_version_that_makes_no_sense_is_none(
-    world: World, index: Watched, version: str
-) -> None:
+@pytest.mark.parametrize("version", ["", "x", "memory", "memory:", "memory:x:1:", "memory:²:"])
+def test_a_version_that_makes_no_sense_is_none(world: World, index: Watched, version: str) -> None:
     fact = world.agent_remembers("Green tea.")
     index.update([], [], version=version)
 
@@ -263,9 +250,7 @@ def test_a_busy_index_does_not_fail_the_pass(world: World, index: Watched) -> No
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), OSError("it broke")]
 )
-def test_a_broken_disk_does_not_fail_the_pass(
-    world: World, index: Watched, error: OSError
-) -> None:
+def test_a_broken_disk_does_not_fail_the_pass(world: World, index: Watched, error: OSError) -> None:
     world.agent_remembers("Green tea.")
     index.error = error
 
@@ -279,9 +264,7 @@ def test_a_broken_disk_does_not_fail_the_pass(
     assert report.as_json()["degraded"] == report.degraded
 
 
-def test_a_store_that_is_away_leaves_the_index_as_it_was(
-    world: World, index: Watched
-) -> None:
+def test_a_store_that_is_away_leaves_the_index_as_it_was(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
     catch_up_note_index(world.mirror, index)
     world.store.away = True
@@ -295,9 +278,7 @@ def test_a_store_that_is_away_leaves_the_index_as_it_was(
 # --- neighbours ------------------------------------------------------------------------
 
 
-def test_facts_of_a_session_lend_each_other_their_text(
-    world: World, index: Watched
-) -> None:
+def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up_note_index(world.mirror, index)
@@ -340,16 +321,12 @@ def test_a_fact_that_goes_stirs_its_neighbours(world: World, index: Watched) -> 
     assert (around(index, one), around(index, three)) == ("Three.", "One.")
 
 
-def test_a_fact_that_moves_to_another_session_stirs_both(
-    world: World, index: Watched
-) -> None:
+def test_a_fact_that_moves_to_another_session_stirs_both(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     other = world.agent_remembers("Other.", title="T", sessionId="t")
     catch_up_note_index(world.mirror, index)
     held = world.store.get(two.id)
-    world.store.write(
-        [StoreWrite(two.id, held.evolve(session_id="t"), held.revision, "indy")]
-    )
+    world.store.write([StoreWrite(two.id, held.evolve(session_id="t"), held.revision, "indy")])
     catch_up_note_index(world.mirror, index)
 
     assert [around(index, each) for each in (one, two, three, other)] == [
@@ -360,9 +337,7 @@ def test_a_fact_that_moves_to_another_session_stirs_both(
     ]
 
 
-def test_a_private_fact_lends_nothing_to_a_public_one(
-    world: World, index: Watched
-) -> None:
+def test_a_private_fact_lends_nothing_to_a_public_one(world: World, index: Watched) -> None:
     seen = world.agent_remembers("Seen.", sessionId="s", scope="public")
     hidden = world.agent_remembers("Hidden.", sessionId="s", scope="private-indy")
     catch_up_note_index(world.mirror, index)
@@ -370,9 +345,7 @@ def test_a_private_fact_lends_nothing_to_a_public_one(
     assert (around(index, seen), around(index, hidden)) == ("", "")
 
 
-def test_a_fact_that_went_meanwhile_is_left_to_the_next_time(
-    world: World, index: Watched
-) -> None:
+def test_a_fact_that_went_meanwhile_is_left_to_the_next_time(world: World, index: Watched) -> None:
     one, two = session(world, "One.", "Two.")
     catch_up_note_index(world.mirror, index)
     world.agent_updates(one.id, content="Uno.")
@@ -398,9 +371,7 @@ def _once_before(store: MemoryStore, number: int, act: Callable[[], None]) -> No
     store.before = before
 
 
-def test_surroundings_are_told_of_facts_that_are_indexed(
-    world: World, index: Watched
-) -> None:
+def test_surroundings_are_told_of_facts_that_are_indexed(world: World, index: Watched) -> None:
     one, two, _ = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up_note_index(world.mirror, index)
@@ -446,9 +417,7 @@ def test_following_ends_where_building_ends(
 
 def _change(world: World, fact_id: str, what: str, name: str | None, n: int) -> None:
     known = world.store.last_write(fact_id)
-    fact = world.store.find_many([fact_id]).get(fact_id) or world.store.tombstone(
-        fact_id
-    )
+    fact = world.store.find_many([fact_id]).get(fact_id) or world.store.tombstone(fact_id)
     assert known is not None
     assert fact is not None
     changed: dict[str, Fact | None] = {

@@ -27,8 +27,7 @@ def test_neighbours_lend_what_they_say_in_their_order() -> None:
     one, two = a_fact("One.", title="First"), a_fact("Two.", title="Second")
 
     assert (
-        session_context([borrowed_text(one)], [borrowed_text(two)])
-        == "First\nOne.\nSecond\nTwo."
+        session_context([borrowed_text(one)], [borrowed_text(two)]) == "First\nOne.\nSecond\nTwo."
     )
     assert session_context([], []) == ""
 
@@ -111,9 +110,7 @@ def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:
 
 
 def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
-    fact = Fact(
-        "a", content="Caroline: I went: twice.", agent_id="indy", session_id="s"
-    )
+    fact = Fact("a", content="Caroline: I went: twice.", agent_id="indy", session_id="s")
     assert speaker_names(fact) == ("indy", "Caroline")
     assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == (
         "Caroline",

@@ -32,9 +32,7 @@ def test_what_looks_alike_is_alike(one: str, other: str) -> None:
     assert normalize_text_form(one) == normalize_text_form(other)
 
 
-@pytest.mark.parametrize(
-    "word", ["हिन्दी", "ভাষা", "தமிழ்", "ಕನ್ನಡ", "עברית", "العربية", "été", "ስላም"]
-)
+@pytest.mark.parametrize("word", ["हिन्दी", "ভাষা", "தமிழ்", "ಕನ್ನಡ", "עברית", "العربية", "été", "ስላም"])
 def test_a_word_of_any_script_is_one_word(word: str) -> None:
     assert len(split_words(index_words(f"{word} {word}"))) == 2
 
@@ -55,9 +53,7 @@ def test_each_chinese_letter_of_a_question_may_be_a_word() -> None:
     assert query_words("where?") == "where?"
 
 
-@pytest.mark.parametrize(
-    "text", ["ฐานข้อมูล", "데이터", "ဒေတာ", "ទិន្នន័យ", "ຂໍ້ມູນ", "ㄅㄆㄇ", "ﾃﾞｰﾀ"]
-)
+@pytest.mark.parametrize("text", ["ฐานข้อมูล", "데이터", "ဒေတာ", "ទិន្នន័យ", "ຂໍ້ມູນ", "ㄅㄆㄇ", "ﾃﾞｰﾀ"])
 def test_no_mark_splits_a_pair(text: str) -> None:
     assert {len(each) for each in split_words(phrase_words(text))} == {2}
 
@@ -65,9 +61,7 @@ def test_no_mark_splits_a_pair(text: str) -> None:
 @given(st.text("東京都ニにข้อ a", max_size=12), st.text("東京都ニにข้อ a", max_size=12))
 def test_whatever_is_part_of_a_text_is_found_in_it(left: str, right: str) -> None:
     part = "東に"
-    assert {*split_words(phrase_words(part))} <= {
-        *split_words(index_words(f"{left}{part}{right}"))
-    }
+    assert {*split_words(phrase_words(part))} <= {*split_words(index_words(f"{left}{part}{right}"))}
 
 
 @given(st.text(st.characters(codec=None)))
@@ -77,9 +71,7 @@ def test_every_text_has_words(text: str) -> None:
 
 
 @pytest.mark.timeout(5)
-@pytest.mark.parametrize(
-    "line", ["# " + " " * 99_999 + "x", "`" * 99_999, "```\n````\n" * 9_999]
-)
+@pytest.mark.parametrize("line", ["# " + " " * 99_999 + "x", "`" * 99_999, "```\n````\n" * 9_999])
 def test_a_hostile_text_takes_no_more_time(line: str) -> None:
     assert len(note_headings(f"# {line}\n{line}\n# ")) <= 2
 
@@ -98,9 +90,7 @@ def test_what_code_ends_with_is_what_commonmark_says(code: str) -> None:
 
 
 def test_headings_are_found_but_not_in_code() -> None:
-    content = (
-        "# One\n\ntext # no\n\n```sh\n# no\n```\n\n### Two ##\n\n~~~\n# no\n~~~\n#tag\n"
-    )
+    content = "# One\n\ntext # no\n\n```sh\n# no\n```\n\n### Two ##\n\n~~~\n# no\n~~~\n#tag\n"
 
     assert note_headings(content) == ["One", "Two"]
     assert note_headings("no") == []

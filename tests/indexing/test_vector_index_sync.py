@@ -26,9 +26,7 @@ from vaultsync.indexing.ports import VectorRow
 from vaultsync.indexing.vector_index_sync import PROBE_TEXT, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
 
-LONG = "\n\n".join(
-    f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd"
-)
+LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
 
 
 Said: TypeAlias = dict[tuple[str, str], tuple[object, ...]]
@@ -131,16 +129,10 @@ def test_all_facts_get_vectors(world: World, vectors: Watched, model: Model) -> 
     assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
     assert report.embedded == len(model.asked) == sum(len(ids(f)) for f in facts)
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
-    assert (
-        vectors.identity()
-        == str(embedding_identity(model))
-        == f"model/16/{CHUNK_RULES}"
-    )
+    assert vectors.identity() == str(embedding_identity(model)) == f"model/16/{CHUNK_RULES}"
 
 
-def test_when_nothing_changed_nothing_is_done(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_when_nothing_changed_nothing_is_done(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
     embed_pending(world.mirror, vectors, model)
     puts = len(vectors.puts)
@@ -151,9 +143,7 @@ def test_when_nothing_changed_nothing_is_done(
     assert (len(model.asked), len(vectors.puts), vectors.tidied) == (1, puts, 1)
 
 
-def test_an_empty_store_is_noted_once(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_an_empty_store_is_noted_once(world: World, vectors: Watched, model: Model) -> None:
     embed_pending(world.mirror, vectors, model)
     embed_pending(world.mirror, vectors, model)
 
@@ -161,9 +151,7 @@ def test_an_empty_store_is_noted_once(
     assert vectors.record()
 
 
-def test_only_what_changed_is_embedded(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_only_what_changed_is_embedded(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
     fact = world.agent_remembers("two")
     embed_pending(world.mirror, vectors, model)
@@ -206,9 +194,7 @@ def test_a_field_that_filters_ask_is_renewed_without_embedding(
     assert vectors.said() == fresh(world)
 
 
-def test_a_count_of_reads_puts_nothing(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_count_of_reads_puts_nothing(world: World, vectors: Watched, model: Model) -> None:
     fact = world.agent_remembers("one")
     embed_pending(world.mirror, vectors, model)
     world.agent_updates(fact.id, accessCount=7)
@@ -293,9 +279,7 @@ def test_another_store_is_followed_from_its_beginning(
     embed_pending(world.mirror, vectors, model)
     other = World()
     other.store = MemoryStore(other.clock, "another")
-    other.mirror = type(other.mirror)(
-        other.vault, other.store, other.archive, other.clock
-    )
+    other.mirror = type(other.mirror)(other.vault, other.store, other.archive, other.clock)
     other.clock.advance(50)
     other.agent_remembers("two")
 
@@ -305,9 +289,7 @@ def test_another_store_is_followed_from_its_beginning(
     assert vectors.said() == fresh(other)
 
 
-def test_a_store_that_went_back_is_followed(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_store_that_went_back_is_followed(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
     kept = world.store.snapshot()
     world.agent_remembers("two")
@@ -321,9 +303,7 @@ def test_a_store_that_went_back_is_followed(
     assert vectors.said() == fresh(world)
 
 
-def test_another_model_makes_all_vectors_anew(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_another_model_makes_all_vectors_anew(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
     embed_pending(world.mirror, vectors, model)
     other = Model("other")
@@ -430,9 +410,7 @@ def test_a_budget_is_kept_and_the_rest_is_done_next_time(
     assert vectors.said() == fresh(world)
 
 
-def test_a_budget_keeps_what_waits_waiting(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_budget_keeps_what_waits_waiting(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("bad")
     model.cannot = {"bad"}
     embed_pending(world.mirror, vectors, model)
@@ -452,9 +430,7 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
 
-    embed_pending(
-        world.mirror, vectors, model, progress=lambda *told: seen.append(told)
-    )
+    embed_pending(world.mirror, vectors, model, progress=lambda *told: seen.append(told))
 
     assert [len(put) for put in vectors.puts] == [6, 4, 6, 4, 3]
     assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
@@ -509,9 +485,7 @@ def test_an_index_that_cannot_be_written_is_told_and_tried_again(
     assert embed_pending(world.mirror, vectors, model).put == 1
 
 
-def test_a_store_that_is_away_is_told(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_store_that_is_away_is_told(world: World, vectors: Watched, model: Model) -> None:
     world.store.away = True
 
     assert "does not answer" in embed_pending(world.mirror, vectors, model).degraded
@@ -557,9 +531,7 @@ class Session:
 
     def follow(self) -> EmbedReport:
         catch_up_note_index(self.world.mirror, self.index)
-        return embed_pending(
-            self.world.mirror, self.vectors, self.model, index=self.index
-        )
+        return embed_pending(self.world.mirror, self.vectors, self.model, index=self.index)
 
     def fresh(self) -> Said:
         vectors = Watched()
@@ -627,16 +599,12 @@ def test_a_new_turn_is_lent_to_the_one_before() -> None:
 def test_what_the_note_index_has_not_taken_in_waits() -> None:
     session = Session()
     session.says("alpha")
-    early = embed_pending(
-        session.world.mirror, session.vectors, session.model, index=session.index
-    )
+    early = embed_pending(session.world.mirror, session.vectors, session.model, index=session.index)
     assert (early.left, early.put) == (1, 0)
     assert early.degraded.startswith("the note index is behind")
     catch_up_note_index(session.world.mirror, session.index)
     session.says("beta")
-    late = embed_pending(
-        session.world.mirror, session.vectors, session.model, index=session.index
-    )
+    late = embed_pending(session.world.mirror, session.vectors, session.model, index=session.index)
     assert (late.left, late.put, late.degraded) == (1, 1, "")
 
     session.follow()
@@ -646,12 +614,8 @@ def test_what_the_note_index_has_not_taken_in_waits() -> None:
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("says"), st.integers(0, 2), st.sampled_from(["a", "b", LONG])
-        ),
-        st.tuples(
-            st.just("edits"), st.integers(0, 9), st.sampled_from(["c", "d", LONG])
-        ),
+        st.tuples(st.just("says"), st.integers(0, 2), st.sampled_from(["a", "b", LONG])),
+        st.tuples(st.just("edits"), st.integers(0, 9), st.sampled_from(["c", "d", LONG])),
         st.tuples(st.just("forgets"), st.integers(0, 9), st.just("")),
         st.tuples(st.just("ranks"), st.integers(0, 9), st.just("")),
         st.tuples(st.just("fails"), st.just(0), st.sampled_from(["a", "c", "more"])),
@@ -716,9 +680,7 @@ def test_nothing_is_to_be_paid_while_the_model_is_the_same(
 
 def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> None:
     for each in range(300):
-        world.agent_remembers(
-            LONG.replace("word", f"{each}") if each % 3 else f"{each}"
-        )
+        world.agent_remembers(LONG.replace("word", f"{each}") if each % 3 else f"{each}")
     world.agent_forgets(world.agent_remembers("gone").id)
     vectors.reset("old/16/c")
     model = Model()

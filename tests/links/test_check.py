@@ -109,9 +109,7 @@ def test_a_link_is_ambiguous_when_several_files_are_called_so(
         ("[[#Nowhere]]", "b/source.md has no heading Nowhere"),
     ],
 )
-def test_a_place_that_is_not_there_breaks_a_link(
-    survey: LinkSurvey, text: str, why: str
-) -> None:
+def test_a_place_that_is_not_there_breaks_a_link(survey: LinkSurvey, text: str, why: str) -> None:
     verdict = judge(survey, text)
 
     assert (verdict.problem, verdict.why, verdict.turn) == (BROKEN, why, None)
@@ -221,12 +219,8 @@ def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) ->
     assert judge(survey, text) == LinkTargetCheck("", None, BROKEN, why)
 
 
-@pytest.mark.parametrize(
-    "text", ["[[Former]]", "[[past/Former]]", "[[past/former.md]]"]
-)
-def test_a_link_to_where_a_note_once_was_is_mended(
-    survey: LinkSurvey, text: str
-) -> None:
+@pytest.mark.parametrize("text", ["[[Former]]", "[[past/Former]]", "[[past/former.md]]"])
+def test_a_link_to_where_a_note_once_was_is_mended(survey: LinkSurvey, text: str) -> None:
     moved = {VaultPath("past/Former.md"): VaultPath("a/Twin.md")}
     known = replace(survey, moved=moved, once=LinkResolver.of(moved))
 

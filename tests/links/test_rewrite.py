@@ -21,9 +21,7 @@ PATH = "note.md"
 
 def to(target: str, shown: str | None = None) -> RetargetLink:
     """Turns every link to `Old`, however it is written."""
-    return lambda link: (
-        Retarget(target, shown) if link.target.endswith(("Old", "Old.md")) else None
-    )
+    return lambda link: Retarget(target, shown) if link.target.endswith(("Old", "Old.md")) else None
 
 
 @pytest.mark.parametrize(
@@ -51,9 +49,7 @@ def to(target: str, shown: str | None = None) -> RetargetLink:
         ("> - [[Old]]\r\n> [[Old]]\r\n", "> - [[New one]]\r\n> [[New one]]\r\n"),
     ],
 )
-def test_a_link_leads_elsewhere_and_stays_as_it_was_written(
-    before: str, after: str
-) -> None:
+def test_a_link_leads_elsewhere_and_stays_as_it_was_written(before: str, after: str) -> None:
     assert rewrite_links(before, to("New one")) == after
 
 
@@ -171,9 +167,7 @@ def texts() -> st.SearchStrategy[str]:
     links = ("[[Old]]", "![[Old#h|x]]", "[t](Old.md)", "![a](<Old>)", "[[a/Old|y]]")
     more = ("[[", "]]", "](", ")", "[", "]", "|", "\\|", "#", "\\", "`", "```", "%%")
     rest = ("$", "<!--", "-->", "\n", "\n\n", "> ", "- ", "    ", "| ", "a", "é", "(")
-    return st.lists(st.sampled_from((*links, *links, *more, *rest)), max_size=20).map(
-        "".join
-    )
+    return st.lists(st.sampled_from((*links, *links, *more, *rest)), max_size=20).map("".join)
 
 
 NAMES = st.sampled_from(["New", "New one", "b/c", "ü", "a(b", "x'y", "50%", "C#"])
@@ -291,9 +285,7 @@ def test_the_links_of_a_note_that_moved_go_on_meaning_the_same() -> None:
 def test_notes_that_moved_together_go_on_linking_each_other() -> None:
     moves = (("b/Twin.md", "z/Twin.md"), ("b/other.md", "z/other.md"))
 
-    assert moved("[[Twin]] [x](./Twin.md)", "z/other.md", *moves) == (
-        "[[Twin]] [x](./Twin.md)"
-    )
+    assert moved("[[Twin]] [x](./Twin.md)", "z/other.md", *moves) == ("[[Twin]] [x](./Twin.md)")
     assert moved("[[b/Twin]]", "z/other.md", *moves) == "[[z/Twin]]"
 
 
@@ -310,21 +302,15 @@ def test_a_link_to_what_is_gone_is_left_alone() -> None:
 
 
 def test_a_name_that_no_wiki_link_can_say_stays_as_it_was() -> None:
-    assert moved("[[Old]] [x](Old)", "s.md", ("Old.md", "C#.md")) == (
-        "[[Old]] [x](C%23)"
-    )
+    assert moved("[[Old]] [x](Old)", "s.md", ("Old.md", "C#.md")) == ("[[Old]] [x](C%23)")
 
 
 @given(st.sampled_from(FILES), st.sampled_from(FILES), st.sampled_from(["", "./", "/"]))
-def test_the_text_of_a_link_leads_where_it_should(
-    path: str, source: str, dots: str
-) -> None:
+def test_the_text_of_a_link_leads_where_it_should(path: str, source: str, dots: str) -> None:
     names = LinkResolver.of([VaultPath(each) for each in FILES])
     (link,) = find_links(f"[[{dots}x]]")
     assert isinstance(link, Link)
     for relative in (False, True):
-        said = link_target_text(
-            names, VaultPath(path), link, VaultPath(source), relative=relative
-        )
+        said = link_target_text(names, VaultPath(path), link, VaultPath(source), relative=relative)
         assert said is not None
         assert names.resolve(said, VaultPath(source)) == path

@@ -79,9 +79,7 @@ def test_a_wiki_link_has_target_subpath_and_alias(
         ("[a [b] `]` c](Note.md)", ("Note.md", "", "a [b] `]` c", False)),
     ],
 )
-def test_a_markdown_link_is_decoded(
-    text: str, expected: tuple[str, str, str | None, bool]
-) -> None:
+def test_a_markdown_link_is_decoded(text: str, expected: tuple[str, str, str | None, bool]) -> None:
     link = only(f"see {text} there")
 
     assert (link.target, link.subpath, link.alias, link.embed) == expected
@@ -307,9 +305,7 @@ def test_code_is_never_touched(text: str, fence: str, where: str) -> None:
         ("a|b]]c", None, "[[a b  c]]"),
     ],
 )
-def test_a_wiki_link_shows_the_title(
-    name: str, title: str | None, expected: str
-) -> None:
+def test_a_wiki_link_shows_the_title(name: str, title: str | None, expected: str) -> None:
     assert wiki_link(name, title) == expected
 
 
@@ -371,11 +367,7 @@ def test_the_examples_of_a_real_vault_are_read(
     links = help_notes[VaultPath("Sandbox/Formatting/Links.md")]
 
     assert find_links(comments) == []
-    assert [
-        (link.target, link.alias)
-        for link in find_links(links)
-        if link.kind != WIKI_LINK
-    ] == [
+    assert [(link.target, link.alias) for link in find_links(links) if link.kind != WIKI_LINK] == [
         ("Format your notes.md", "Format your notes"),
         ("Format your notes", "Format your notes"),
     ]

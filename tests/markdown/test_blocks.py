@@ -89,9 +89,7 @@ def test_another_reader_of_markdown_finds_the_same_code(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(text)
     theirs = [t.map for t in tokens if t.type == "fence" and t.map]
 
-    ours = [
-        [text.count("\n", 0, f.start), text.count("\n", 0, f.end)] for f in fences(text)
-    ]
+    ours = [[text.count("\n", 0, f.start), text.count("\n", 0, f.end)] for f in fences(text)]
 
     assert [at for at, _ in ours] == [at for at, _ in theirs]
     whole = text.split("\n")
@@ -106,9 +104,7 @@ def test_a_line_is_prose_or_code_or_neither_and_none_is_left_out(text: str) -> N
 
     assert "".join(text[each.start : each.end] for each in found) == text
     assert not any(each.prose and each.code for each in found)
-    assert {each.fence for each in found if each.code} == {
-        f.start for f in fences(text)
-    }
+    assert {each.fence for each in found if each.code} == {f.start for f in fences(text)}
 
 
 @pytest.mark.timeout(5)

@@ -105,8 +105,7 @@ def test_the_sides_are_equal_before_the_merge(base: str, one: str, other: str) -
 def test_no_inserted_line_is_lost(data: st.DataObject) -> None:
     base = data.draw(texts())
     sides = [
-        "".join(data.draw(edited_lines(lines_of(base), st.sampled_from("abc\n"))))
-        for _ in range(2)
+        "".join(data.draw(edited_lines(lines_of(base), st.sampled_from("abc\n")))) for _ in range(2)
     ]
 
     merged = merge_text(base, *sides)
@@ -263,7 +262,5 @@ def test_the_lines_that_differ_make_one_text_of_the_other(one: str, other: str) 
 
     old = [line[2:] for line in shown if line[:1] == "-"]
     new = [line[2:] for line in shown if line[:1] == "+"]
-    assert Counter(one.split("\n")) - Counter(old) == Counter(
-        other.split("\n")
-    ) - Counter(new)
+    assert Counter(one.split("\n")) - Counter(old) == Counter(other.split("\n")) - Counter(new)
     assert (one == other) == (not shown)

@@ -37,9 +37,7 @@ def test_a_note_is_head_yaml_fence_and_body(eol: str, mark: str, fence: str) -> 
 
 
 def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
-    assert split_frontmatter("---\na: 1\n---") == NoteParts(
-        "---\n", "a: 1\n", "---", "", "\n"
-    )
+    assert split_frontmatter("---\na: 1\n---") == NoteParts("---\n", "a: 1\n", "---", "", "\n")
     assert split_frontmatter("---\n---\n") == NoteParts("---\n", "", "---\n", "", "\n")
 
 
@@ -175,9 +173,7 @@ UNREADABLE: list[tuple[str, int, str]] = [
 
 
 @pytest.mark.parametrize(("yaml", "line", "why"), UNREADABLE)
-def test_what_cannot_be_read_is_refused_with_its_line(
-    yaml: str, line: int, why: str
-) -> None:
+def test_what_cannot_be_read_is_refused_with_its_line(yaml: str, line: int, why: str) -> None:
     with pytest.raises(UnreadableNoteError) as refused:
         read_properties(note(yaml), PATH)
 

@@ -106,9 +106,7 @@ def test_a_splice_of_many_keys_is_what_was_meant(
 @given(notes())
 def test_a_change_to_what_is_there_already_changes_nothing(parts: NoteParts) -> None:
     values = {
-        key: value
-        for key, value in read_properties(parts, PATH).items()
-        if value is not None
+        key: value for key, value in read_properties(parts, PATH).items() if value is not None
     }
 
     assert edit_properties(parts, values, PATH) == parts
@@ -128,12 +126,8 @@ def test_all_properties_can_be_removed(parts: NoteParts) -> None:
 
 @given(
     st.sampled_from(["", "\ufeff"]),
-    st.sampled_from(
-        ["", "text", "\r\n", "\n---\na: 1\n---\n", "---\nunclosed\n", "--- \r\nx"]
-    ),
-    st.dictionaries(
-        keys, nested.filter(lambda value: value is not None), min_size=1, max_size=3
-    ),
+    st.sampled_from(["", "text", "\r\n", "\n---\na: 1\n---\n", "---\nunclosed\n", "--- \r\nx"]),
+    st.dictionaries(keys, nested.filter(lambda value: value is not None), min_size=1, max_size=3),
 )
 def test_a_note_without_frontmatter_gets_one(
     mark: str, body: str, changes: dict[str, Value]
@@ -229,10 +223,7 @@ def test_an_edited_list_on_one_line_keeps_the_spelling_of_its_other_items(
 ) -> None:
     parts = note(f"tags: {flow}{tail}\nz: 1\n")
 
-    assert (
-        edit_properties(parts, {"tags": value}, PATH).yaml
-        == f"tags: {expected}{tail}\nz: 1\n"
-    )
+    assert edit_properties(parts, {"tags": value}, PATH).yaml == f"tags: {expected}{tail}\nz: 1\n"
 
 
 LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
@@ -253,9 +244,7 @@ LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
 def test_an_edited_list_in_brackets_keeps_its_lines_and_comments(
     value: list[Value], expected: str, eol: str
 ) -> None:
-    parts = split_frontmatter(
-        note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol)
-    )
+    parts = split_frontmatter(note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol))
 
     yaml = edit_properties(parts, {"tags": value}, PATH).yaml
 
@@ -343,11 +332,7 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
 ) -> None:
     lines = [f"{indent}- {item}{tail}\n" for item, tail, _ in items]
     above = [comment for *_, comment in items]
-    yaml = (
-        "k:\n"
-        + "".join(a + line for a, line in zip(above, lines, strict=True))
-        + "z: 1\n"
-    )
+    yaml = "k:\n" + "".join(a + line for a, line in zip(above, lines, strict=True)) + "z: 1\n"
     was = read_properties(note(yaml), PATH)["k"]
     assert isinstance(was, list)
     stays = data.draw(st.lists(st.booleans(), min_size=len(was), max_size=len(was)))
@@ -360,9 +345,7 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
     assert same(read_properties(note(after), PATH), {"k": kept + new, "z": 1})
     for comment in set(above) - {"", "\n"}:
         assert after.count(comment) == yaml.count(comment)
-    found = [
-        line for line in after.splitlines(True)[1:-1] if line.strip(" ").startswith("-")
-    ]
+    found = [line for line in after.splitlines(True)[1:-1] if line.strip(" ").startswith("-")]
     if len(set(map(repr, was))) == len(was):
         mine = [line for line, stay in zip(lines, stays, strict=True) if stay]
         assert found[: len(mine)] == mine
@@ -384,9 +367,7 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
         ("a: 1\n", {"b": [[[[[[[[[[[[[[[[[[[[["x"]]]]]]]]]]]]]]]]]]]]]}),
     ],
 )
-def test_an_edit_that_cannot_be_proved_is_not_made(
-    yaml: str, changes: dict[str, Value]
-) -> None:
+def test_an_edit_that_cannot_be_proved_is_not_made(yaml: str, changes: dict[str, Value]) -> None:
     with pytest.raises(UnsafeSpliceError) as refused:
         edit_properties(note(yaml), changes, PATH)
 
@@ -416,9 +397,7 @@ def test_an_edit_of_other_properties_than_were_read_is_not_made() -> None:
 @example("a: [x,\n  'b': y]\nb: 1\n", "b", 2)
 @example('a: "\nb: 1\n"\n', "b", 2)
 @example("a: 1\r\nb: 2\n", "a", "x")
-def test_a_splice_proves_itself_or_is_refused(
-    yaml: str, key: str, value: Value
-) -> None:
+def test_a_splice_proves_itself_or_is_refused(yaml: str, key: str, value: Value) -> None:
     parts = split_frontmatter(f"---\n{yaml}\n---\nbody")
     try:
         parts, before = split_note(parts.text, PATH)

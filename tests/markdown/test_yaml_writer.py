@@ -27,19 +27,13 @@ def test_what_is_emitted_is_read_back(key: str, value: Value, eol: str) -> None:
     assert same(read_properties(note(lines), PATH), {key: value})
 
 
-few = st.sampled_from(
-    ["", "a", "a ", " a", "\ta", "# a", "---", "- a: b", "!t", "\x85"]
-)
+few = st.sampled_from(["", "a", "a ", " a", "\ta", "# a", "---", "- a: b", "!t", "\x85"])
 many_lines = st.lists(few | words, min_size=2, max_size=6).map("\n".join)
 
 
 @settings(max_examples=settings().max_examples * 5)
-@given(
-    keys, many_lines, st.sampled_from(["", " ", "\r"]), st.sampled_from(["\n", "\r\n"])
-)
-def test_a_text_of_several_lines_is_read_back(
-    key: str, text: str, tail: str, eol: str
-) -> None:
+@given(keys, many_lines, st.sampled_from(["", " ", "\r"]), st.sampled_from(["\n", "\r\n"]))
+def test_a_text_of_several_lines_is_read_back(key: str, text: str, tail: str, eol: str) -> None:
     found: dict[str, Value] = {key: text + tail, "z": "a\nb", "end": 1}
 
     lines = "".join(emit_property(name, value, eol) for name, value in found.items())
@@ -69,9 +63,7 @@ def test_a_person_reads_a_text_of_several_lines_line_by_line(text: str) -> None:
     *lines, end = emit_property("key", text, "\n").split("\n")
 
     assert lines[0] in ("key: |", "key: |-")
-    assert [line.removeprefix("  ") for line in lines[1:]] == text.removesuffix(
-        "\n"
-    ).split("\n")
+    assert [line.removeprefix("  ") for line in lines[1:]] == text.removesuffix("\n").split("\n")
     assert end == ""
 
 

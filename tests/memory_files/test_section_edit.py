@@ -26,10 +26,7 @@ def put(text: str, words: str = TEXT, *, replace: bool = False) -> str:
 
 
 def test_a_new_section_stands_at_the_end_and_is_marked() -> None:
-    assert (
-        put("# M\n\nWords.")
-        == f"# M\n\nWords.\n\n## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
-    )
+    assert put("# M\n\nWords.") == f"# M\n\nWords.\n\n## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
     assert put("") == f"## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
 
 
@@ -56,10 +53,7 @@ def test_what_is_there_is_not_added_again() -> None:
 
 
 def test_an_empty_section_of_an_agent_is_filled() -> None:
-    assert (
-        put(f"## Lessons\n{MANAGED_MARKER}\n")
-        == f"## Lessons\n{MANAGED_MARKER}\n{TEXT}\n"
-    )
+    assert put(f"## Lessons\n{MANAGED_MARKER}\n") == f"## Lessons\n{MANAGED_MARKER}\n{TEXT}\n"
 
 
 def test_line_ends_are_those_of_the_file() -> None:
@@ -99,9 +93,7 @@ def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reaso
 
 
 @given(TEXTS, st.booleans(), st.sampled_from([TEXT, f"- {TEXT}\n\n### Deep\n\nx"]))
-def test_nothing_but_the_agents_section_changes(
-    text: str, replace: bool, words: str
-) -> None:
+def test_nothing_but_the_agents_section_changes(text: str, replace: bool, words: str) -> None:
     try:
         made = put(text, words, replace=replace)
     except UsageError:

@@ -188,9 +188,7 @@ def test_the_ids_are_uuid5_and_tell_equal_sections_apart() -> None:
         (None, "Mara keeps the books.", "fact"),
     ],
 )
-def test_the_type_is_guessed_from_the_words(
-    heading: str | None, text: str, expected: str
-) -> None:
+def test_the_type_is_guessed_from_the_words(heading: str | None, text: str, expected: str) -> None:
     section = MemorySection(heading, text, "T", 0, 0, 1)
     assert guessed_type(section) == expected
     assert hinted_type(section) is None
@@ -256,9 +254,7 @@ def test_fences_are_never_split(bodies: list[str], length: int) -> None:
     for each in read(text).sections:
         assert each.heading == "One"
         assert each.content.count(fence) % 2 == 0
-    assert sum(each.content.count(fence) for each in read(text).sections) == 2 * len(
-        bodies
-    )
+    assert sum(each.content.count(fence) for each in read(text).sections) == 2 * len(bodies)
 
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "  ", "\t"]))
@@ -266,8 +262,7 @@ def test_line_ends_and_trailing_blanks_do_not_change_hashes(
     text: str, line_end: str, blanks: str
 ) -> None:
     other = line_end.join(
-        line if line[:3] in ("```", "~~~", "---") else line + blanks
-        for line in text.split("\n")
+        line if line[:3] in ("```", "~~~", "---") else line + blanks for line in text.split("\n")
     )
     before = [each.hash for each in read(text).sections]
     assert [each.hash for each in read(other).sections] == before

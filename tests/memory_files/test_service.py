@@ -79,12 +79,8 @@ def test_an_edited_section_keeps_its_id() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     before = world.by_title("Tests")
-    done = world.takes(
-        memory(DEPLOY, ("Tests", "All of it is other words now."), PEOPLE)
-    )
-    assert [(each.action, each.fields) for each in done.actions] == [
-        ("update", ("content",))
-    ]
+    done = world.takes(memory(DEPLOY, ("Tests", "All of it is other words now."), PEOPLE))
+    assert [(each.action, each.fields) for each in done.actions] == [("update", ("content",))]
     assert world.by_title("Tests").id == before.id
 
 
@@ -108,9 +104,7 @@ def test_two_equal_sections_are_two_memories() -> None:
     assert world.by_title("Deployment").id in {first.id, second.id}
 
 
-def test_of_sections_with_one_heading_each_keeps_to_the_words_that_are_its_own() -> (
-    None
-):
+def test_of_sections_with_one_heading_each_keeps_to_the_words_that_are_its_own() -> None:
     one, two = (
         ("Notes", "Berths are counted at dawn."),
         ("Notes", "Tides turn at noon in May."),
@@ -210,9 +204,7 @@ def test_an_edit_beats_the_deletion_of_its_section() -> None:
     world.takes(ALL)
     fact = world.by_title("Tests")
     world.agent_updates(fact.id, content="A person knows it better.")
-    report = world.syncs(
-        SimFile(data=memory(DEPLOY, PEOPLE).encode(), kept=world.file.kept)
-    )
+    report = world.syncs(SimFile(data=memory(DEPLOY, PEOPLE).encode(), kept=world.file.kept))
     assert report.counts["let_go"] == 1
     assert [each.kind for each in report.attention] == ["LetGo"]
     kept = world.store.get(fact.id)
@@ -338,9 +330,7 @@ def test_a_half_saved_file_deletes_nothing() -> None:
     assert len(world.remembered()) == 3
 
 
-def test_a_single_file_that_nobody_knows_is_an_error_and_among_others_a_notice() -> (
-    None
-):
+def test_a_single_file_that_nobody_knows_is_an_error_and_among_others_a_notice() -> None:
     world = MemoryWorld()
     with pytest.raises(MemoryFileMissingError):
         world.syncs()
@@ -395,9 +385,7 @@ def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> No
     world.file.says(ALL)
     world.syncs(embeds=True)
     world.file.busy = True
-    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {
-        NAME: []
-    }
+    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: []}
     world.file.busy = False
     assert len(world.syncs(embeds=True).pending) == 3
 
@@ -416,9 +404,7 @@ def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
 
 def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
     world = MemoryWorld()
-    world.file.says(
-        memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n")
-    )
+    world.file.says(memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n"))
     report = world.syncs()
     assert [each.kind for each in report.attention] == ["BadFrontmatter"]
     assert world.by_title("Deployment").type == "lesson"

@@ -113,9 +113,7 @@ def test_a_dry_run_leaves_what_waits() -> None:
     assert world.queue.items
 
 
-def test_a_file_that_may_only_be_read_is_an_error_and_the_text_is_in_the_queue() -> (
-    None
-):
+def test_a_file_that_may_only_be_read_is_an_error_and_the_text_is_in_the_queue() -> None:
     world = MemoryWorld()
     world.file.says(FILE)
     world.file.writable = False
@@ -264,8 +262,4 @@ def test_nothing_that_anybody_wrote_is_lost(
     crashed = any(what == "crash" for events in rounds for _, what in events)
     kept = [blob.decode() for blob in world.queue.blobs.values()]
     # After a crash between two saves within one write nobody knows which is newer.
-    assert (
-        not saves
-        or last in world.file.text
-        or (crashed and any(last in each for each in kept))
-    )
+    assert not saves or last in world.file.text or (crashed and any(last in each for each in kept))

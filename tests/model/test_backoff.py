@@ -14,9 +14,7 @@ def test_waits_after_failures_double_up_to_the_longest() -> None:
 
 
 @given(st.floats(0, 1, exclude_max=True), st.integers(1, 100))
-def test_jitter_never_waits_longer_and_never_less_than_half(
-    jitter: float, failures: int
-) -> None:
+def test_jitter_never_waits_longer_and_never_less_than_half(jitter: float, failures: int) -> None:
     waits = BackOff(first=1.0, longest=60.0, jitter=lambda: jitter)
     whole = 1.0
     for _ in range(failures):

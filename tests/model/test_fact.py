@@ -194,9 +194,7 @@ def test_values_that_a_field_does_not_take_are_refused(key: str, value: object) 
         ("priority", "high", "priority cannot be 'high': a whole number"),
     ],
 )
-def test_an_error_shows_a_value_as_its_author_wrote_it(
-    key: str, value: Value, said: str
-) -> None:
+def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, said: str) -> None:
     with pytest.raises(InvalidFieldError) as wrong:
         _fact(**{key: value})
     assert wrong.value.message.startswith(said)

@@ -227,12 +227,8 @@ def test_a_note_is_named_by_date_and_title_an_entity_by_its_title() -> None:
 @pytest.mark.parametrize(
     ("title", "expected"), [("Alice", "Alice.md"), ("???", "person-7c8b9a0f.md")]
 )
-def test_an_entity_without_a_usable_title_is_named_by_its_id(
-    title: str, expected: str
-) -> None:
-    made = file_name(
-        title=title, type_name="person", created_at="2026", fact_id=ID, named=True
-    )
+def test_an_entity_without_a_usable_title_is_named_by_its_id(title: str, expected: str) -> None:
+    made = file_name(title=title, type_name="person", created_at="2026", fact_id=ID, named=True)
 
     assert made == expected
 

@@ -112,9 +112,7 @@ def test_join_cannot_leave_the_folder() -> None:
 
 
 def test_observations_lie_in_folders_by_tier() -> None:
-    assert folder_for(scope="public", folder="decisions", tier=None) == (
-        "public/decisions"
-    )
+    assert folder_for(scope="public", folder="decisions", tier=None) == ("public/decisions")
     assert folder_for(scope="private-indy", folder="observations", tier="critical") == (
         "private-indy/observations/critical"
     )
@@ -147,9 +145,7 @@ def test_a_twin_by_case_or_unicode_form_is_taken() -> None:
 def test_the_name_of_a_conflict_note_keeps_its_ending() -> None:
     taken = {path_key("a.conflict.md")}
 
-    assert free_path(ROOT, "a.conflict.md", taken, fact_id=ID) == (
-        "a (7c8b9a0f).conflict.md"
-    )
+    assert free_path(ROOT, "a.conflict.md", taken, fact_id=ID) == ("a (7c8b9a0f).conflict.md")
 
 
 def test_an_id_without_digits_still_finds_a_free_path() -> None:
@@ -211,9 +207,7 @@ def test_a_place_is_scope_type_folder_and_tier(path: str, expected: PathInfo) ->
     st.sampled_from(("public", "private-indy", "team-x")),
     st.sampled_from(sorted(TIERS)),
 )
-def test_a_place_reads_what_folder_for_wrote(
-    type_name: str, scope: str, tier: str
-) -> None:
+def test_a_place_reads_what_folder_for_wrote(type_name: str, scope: str, tier: str) -> None:
     folder = TYPES[type_name].folder
     tiered = tier if type_name == "observation" else None
 
@@ -242,7 +236,5 @@ def test_a_note_ends_in_md_and_is_not_hidden() -> None:
         ("a.conflict.md", False),
     ],
 )
-def test_a_conflict_copy_of_a_sync_tool_is_recognised(
-    name: str, *, expected: bool
-) -> None:
+def test_a_conflict_copy_of_a_sync_tool_is_recognised(name: str, *, expected: bool) -> None:
     assert is_foreign_conflict_copy(name) is expected

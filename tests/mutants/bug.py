@@ -19,6 +19,4 @@ class Bug:
 
 MODEL = "proofs/test_model.py"
 FAULTS = "proofs/test_faults.py"
-EDIT_VS_EDIT = (
-    f"{MODEL}::test_a_crash_before_any_effect_loses_nothing[person-line+agent-line]"
-)
+EDIT_VS_EDIT = f"{MODEL}::test_a_crash_before_any_effect_loses_nothing[person-line+agent-line]"

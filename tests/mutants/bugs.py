@@ -120,8 +120,7 @@ BUGS: tuple[Bug, ...] = (
                 "    return True\n",
             ),
         ),
-        "sync/test_deletions.py::"
-        "test_a_note_that_is_gone_is_deleted_only_at_the_second_look",
+        "sync/test_deletions.py::test_a_note_that_is_gone_is_deleted_only_at_the_second_look",
     ),
     Bug(
         "no look at the marker",
@@ -181,10 +180,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/apply.py",
         (
             (
-                (
-                    "        except PermissionError as denied:\n"
-                    "            self._half_done(item)\n"
-                ),
+                ("        except PermissionError as denied:\n            self._half_done(item)\n"),
                 "        except OSError as denied:\n            return\n",
             ),
         ),
@@ -195,15 +191,11 @@ BUGS: tuple[Bug, ...] = (
         "sync/displaced_files.py",
         (
             (
-                (
-                    "        if file is not None and file.sha != linger.sha"
-                    " and file.data.strip():\n"
-                ),
+                ("        if file is not None and file.sha != linger.sha and file.data.strip():\n"),
                 "        if False:\n",
             ),
         ),
-        f"{MODEL}::test_a_persons_edit_before_any_effect_loses_nothing"
-        "[agent-line-handle]",
+        f"{MODEL}::test_a_persons_edit_before_any_effect_loses_nothing[agent-line-handle]",
     ),
     Bug(
         "the outbox keeps copies and no deltas",
@@ -221,8 +213,7 @@ BUGS: tuple[Bug, ...] = (
         "the outbox waits for no conflict note",
         "sync/outbox.py",
         (("    if merged.conflicts:\n", "    if False:\n"),),
-        "sync/test_regressions.py::"
-        "test_two_writers_of_one_line_in_an_outage_both_keep_their_words",
+        "sync/test_regressions.py::test_two_writers_of_one_line_in_an_outage_both_keep_their_words",
     ),
     Bug(
         "a store that went back goes unnoticed",

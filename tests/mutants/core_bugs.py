@@ -74,8 +74,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                 ),
             ),
         ),
-        "sync/test_unreadable.py::"
-        "test_what_cannot_be_read_is_left_alone_until_it_is_mended",
+        "sync/test_unreadable.py::test_what_cannot_be_read_is_left_alone_until_it_is_mended",
     ),
     Bug(
         "text is lower-cased",
@@ -129,8 +128,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                 "    return _Outcome(vault)\n",
             ),
         ),
-        f"{MODEL}::test_a_crash_before_any_effect_loses_nothing"
-        "[person-status+agent-status]",
+        f"{MODEL}::test_a_crash_before_any_effect_loses_nothing[person-status+agent-status]",
     ),
     Bug(
         "a conflict takes the agent's text",

@@ -87,10 +87,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/watcher_supervisor.py",
         (
             (
-                (
-                    "        if self._probed_at is None:\n"
-                    "            self._probed_at = now\n"
-                ),
+                ("        if self._probed_at is None:\n            self._probed_at = now\n"),
                 "        self._probed_at = now\n",
             ),
         ),

@@ -55,9 +55,7 @@ lined = st.lists(_PIECES, max_size=10).map("\n".join)
 contents = st.lists(
     st.sampled_from(["words", "", "  x", "# h", "- [[Bob]]", "```", "> q"]), max_size=6
 ).map(lambda many: "\n".join(many).strip("\n"))
-BLOCK = render_block(
-    related=["[[a]]"], entities=["[[Bob]]"], origin="Written by a person."
-)
+BLOCK = render_block(related=["[[a]]"], entities=["[[Bob]]"], origin="Written by a person.")
 
 
 @given(bodies | lined)
@@ -94,11 +92,7 @@ def test_the_content_that_was_set_is_the_content(text: str, content: str) -> Non
     made = set_content(body, content, "\n")
     # A content that would be read as something else is refused by the proof of
     # `rewrite()`; here it has only to be plain enough.
-    if (
-        content.startswith(("# ", "> **Context"))
-        or BLOCK_START in text
-        or "```" in content
-    ):
+    if content.startswith(("# ", "> **Context")) or BLOCK_START in text or "```" in content:
         return
     assert made.said == content or made.text == text or body.content[0] == 0
 
@@ -117,9 +111,7 @@ def test_setting_the_same_content_changes_nothing(text: str) -> None:
     contents.filter(lambda x: "```" not in x),
 )
 def test_what_is_rendered_is_read(title: str, context: str | None, text: str) -> None:
-    body = read_body(
-        render_body(title=title, context=context, content=text, block=BLOCK)
-    )
+    body = read_body(render_body(title=title, context=context, content=text, block=BLOCK))
     assert body.title == title
     assert body.context_text == context
     assert body.said == text
@@ -139,9 +131,7 @@ def test_a_content_that_begins_like_a_context_line_is_content() -> None:
 def test_a_changed_content_keeps_the_other_lines_and_their_ends(eol: str) -> None:
     text = eol.join(["# T", "", "one", "two  ", "", "three", "", ""])
     made = set_content(read_body(text), "one\n2  \n\nthree\n\nfour", eol)
-    assert made.text == eol.join(
-        ["# T", "", "one", "2  ", "", "three", "", "four", "", ""]
-    )
+    assert made.text == eol.join(["# T", "", "one", "2  ", "", "three", "", "four", "", ""])
 
 
 def test_mixed_line_ends_stay_where_they_are() -> None:
@@ -221,9 +211,7 @@ def test_only_the_last_block_is_managed_and_none_in_code() -> None:
         ("~~~\n```\n~~~\n", True),
     ],
 )
-def test_a_block_is_in_code_where_commonmark_says_so(
-    above: str, *, found: bool
-) -> None:
+def test_a_block_is_in_code_where_commonmark_says_so(above: str, *, found: bool) -> None:
     assert (read_body(f"{above}{BLOCK}\n").block is not None) is found
 
 
@@ -277,9 +265,7 @@ def test_a_title_changes_alone() -> None:
         ),
     ],
 )
-def test_a_title_that_is_underlined_is_a_title(
-    before: str, title: str, after: str
-) -> None:
+def test_a_title_that_is_underlined_is_a_title(before: str, title: str, after: str) -> None:
     body = read_body(before)
     assert body.title == title
     assert body.said in ("words", "")
@@ -313,9 +299,7 @@ def test_what_is_no_paragraph_of_one_line_is_no_title(first: str) -> None:
     assert body.said == text.strip("\n")
 
 
-@pytest.mark.parametrize(
-    "text", ["Old\n---\n", "Old\n\n===\n", "Old\n=== x\n", "Old\n= =\n"]
-)
+@pytest.mark.parametrize("text", ["Old\n---\n", "Old\n\n===\n", "Old\n=== x\n", "Old\n= =\n"])
 def test_another_underline_makes_no_title(text: str) -> None:
     assert read_body(text).title is None
 
@@ -351,6 +335,4 @@ def test_a_block_without_any_section_takes_links_too() -> None:
 
 def test_without_a_block_no_links_are_written() -> None:
     body = read_body("words\n")
-    assert (
-        set_links(body, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n") is body
-    )
+    assert set_links(body, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n") is body

@@ -55,17 +55,13 @@ def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> 
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))
-def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(
-    fact: Fact, lens: NoteView
-) -> None:
+def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, lens: NoteView) -> None:
     data = render_note(lens.to_note(fact), links=_links(fact))
     assert is_canonical(data, _at(fact), fact, lens)
 
 
 @given(planted(), st.data())
-def test_a_note_that_says_something_else_is_not(
-    fact: Fact, data: st.DataObject
-) -> None:
+def test_a_note_that_says_something_else_is_not(fact: Fact, data: st.DataObject) -> None:
     other = data.draw(edits(fact))
     note = render_note(LENS.to_note(other), links=_links(other))
     if differing_keys(fact, other):
@@ -78,9 +74,7 @@ def test_each_byte_counts(fact: Fact, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(note) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda x: x != note[at]))
     changed = note[:at] + bytes([byte]) + note[at + 1 :]
-    if is_canonical(
-        changed, _at(fact), fact, IDENTITY_VIEW
-    ):  # only the name that a link shows
+    if is_canonical(changed, _at(fact), fact, IDENTITY_VIEW):  # only the name that a link shows
         was, now = read_note(note, PATH), read_note(changed, PATH)
         assert now.values == was.values
         assert now.properties == was.properties
@@ -126,9 +120,7 @@ def test_a_volatile_line_within_another_value_is_seen() -> None:
     assert not is_canonical(changed.encode(), PATH, fact, IDENTITY_VIEW)
     good = note.replace("tags:\n", "accessCount: 3\ntags:\n", 1)
     assert is_canonical(good.encode(), PATH, fact, IDENTITY_VIEW)
-    assert is_canonical(
-        good.encode(), PATH, fact.replace({"accessCount": 9}), IDENTITY_VIEW
-    )
+    assert is_canonical(good.encode(), PATH, fact.replace({"accessCount": 9}), IDENTITY_VIEW)
 
 
 def test_links_are_taken_as_they_stand() -> None:
@@ -157,18 +149,14 @@ def test_what_a_person_wrote_among_the_links_is_read(line: str) -> None:
 
 def test_a_fact_whose_note_lacks_a_link_is_read() -> None:
     fact = _fact(OTHER, THIRD)
-    assert not is_canonical(
-        render_note(fact, links={OTHER: "[[B]]"}), PATH, fact, IDENTITY_VIEW
-    )
+    assert not is_canonical(render_note(fact, links={OTHER: "[[B]]"}), PATH, fact, IDENTITY_VIEW)
     assert not is_canonical(render_note(fact, links={}), PATH, fact, IDENTITY_VIEW)
 
 
 def test_a_note_in_the_folder_of_another_scope_is_read() -> None:
     fact = _fact()
     data = render_note(fact, links={})
-    assert not is_canonical(
-        data, VaultPath("team-core/notes/a.md"), fact, IDENTITY_VIEW
-    )
+    assert not is_canonical(data, VaultPath("team-core/notes/a.md"), fact, IDENTITY_VIEW)
     assert is_canonical(data, VaultPath("My Notes/a.md"), fact, IDENTITY_VIEW)
 
 

@@ -55,9 +55,7 @@ def field(name: str = "content", value: str = "s") -> FieldConflict:
     return FieldConflict(name, "b", "v", value)
 
 
-many_fields = st.lists(
-    field_conflicts(), min_size=1, max_size=4, unique_by=lambda each: each.field
-)
+many_fields = st.lists(field_conflicts(), min_size=1, max_size=4, unique_by=lambda each: each.field)
 
 
 def boxes(text: str) -> list[int]:
@@ -128,9 +126,7 @@ def test_a_text_is_shown_as_it_is(value: str) -> None:
 
 
 def test_values_are_shown_as_a_person_reads_them() -> None:
-    text = render_conflict(
-        conflict(FieldConflict("role", None, ["a", 1, ["b"]], {"a": True}))
-    )
+    text = render_conflict(conflict(FieldConflict("role", None, ["a", 1, ["b"]], {"a": True})))
 
     assert "**Before:** *(empty)*" in text
     assert '```text\na\n1\n[\n  "b"\n]\n```' in text
@@ -206,9 +202,7 @@ def test_an_id_is_made_of_all_values_in_any_order(fields: list[FieldConflict]) -
         (lambda text: text.replace("vaultsync: conflict", "vaultsync: other"), "key"),
         (lambda text: re.sub("^conflict: .*\n", "", text, flags=re.MULTILINE), "no id"),
         (
-            lambda text: re.sub(
-                '^conflict: ".', 'conflict: "Z', text, flags=re.MULTILINE
-            ),
+            lambda text: re.sub('^conflict: ".', 'conflict: "Z', text, flags=re.MULTILINE),
             "id",
         ),
         (lambda text: text.replace("---\n", "", 1), "no frontmatter"),
@@ -238,9 +232,7 @@ def test_a_note_that_an_editor_rewrote_is_still_read() -> None:
 
 
 def test_a_box_that_is_crossed_otherwise_is_not_ticked() -> None:
-    assert (
-        ticked_fields(tick(render_conflict(conflict(field())), [0], "-")) == frozenset()
-    )
+    assert ticked_fields(tick(render_conflict(conflict(field())), [0], "-")) == frozenset()
 
 
 def test_a_box_inside_a_fence_of_the_person_is_not_ticked() -> None:
@@ -280,9 +272,7 @@ def test_a_box_inside_a_fence_of_the_person_is_not_ticked() -> None:
         ),
     ],
 )
-def test_a_conflict_note_lies_beside_the_note(
-    path: str, taken: list[str], where: str
-) -> None:
+def test_a_conflict_note_lies_beside_the_note(path: str, taken: list[str], where: str) -> None:
     held = frozenset(taken)
 
     assert conflict_path(path, taken=held, conflict_id="0123456789abcdef") == where
@@ -290,9 +280,7 @@ def test_a_conflict_note_lies_beside_the_note(
 
 
 def test_without_an_id_a_taken_name_gets_a_number() -> None:
-    assert conflict_path("N.md", taken=frozenset({"n.conflict.md"})) == (
-        "N.2.conflict.md"
-    )
+    assert conflict_path("N.md", taken=frozenset({"n.conflict.md"})) == ("N.2.conflict.md")
 
 
 def test_the_name_of_a_conflict_note_fits_into_a_folder() -> None:

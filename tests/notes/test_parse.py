@@ -77,12 +77,8 @@ def test_what_was_rendered_is_not_stale(fact: Fact) -> None:
 def test_a_note_nobody_edited_is_no_edit(fact: Fact) -> None:
     # GetPut: putting back what was got changes nothing.
     note = read_note(render_note(fact, links=_links(fact)), PATH)
-    assert (
-        differing_keys(apply_note_edits(fact, note, note, ids=_ids(fact)), fact) == ()
-    )
-    assert (
-        rewrite_note(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
-    )
+    assert differing_keys(apply_note_edits(fact, note, note, ids=_ids(fact)), fact) == ()
+    assert rewrite_note(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
 
 
 @pytest.mark.parametrize(
@@ -129,16 +125,12 @@ def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) 
         ("2024", "\n  - 2024\n  - new"),
     ],
 )
-def test_tags_that_stay_are_spelled_as_their_author_did(
-    before: str, after: str
-) -> None:
+def test_tags_that_stay_are_spelled_as_their_author_did(before: str, after: str) -> None:
     text = f"---\nid: {ID}\ntags: {before}\n---\nx\n".replace("tags: \n", "tags:\n")
     note = read_note(text.encode(), PATH)
     fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
 
-    made = rewrite_note(
-        note, fact, fact.replace({"tags": [*fact.tags, "new"]}), links={}
-    )
+    made = rewrite_note(note, fact, fact.replace({"tags": [*fact.tags, "new"]}), links={})
 
     expected = text.replace(before, after.replace("{}", before))
     assert made.decode() == expected.replace("tags: \n", "tags:\n")
@@ -225,10 +217,7 @@ def test_an_edit_of_the_content_leaves_the_frontmatter_and_the_block_alone(
     assert made.parts.yaml == note.parts.yaml
     assert made.body.block is not None
     assert note.body.block is not None
-    assert (
-        made.body.text[slice(*made.body.block)]
-        == (note.body.text[slice(*note.body.block)])
-    )
+    assert made.body.text[slice(*made.body.block)] == (note.body.text[slice(*note.body.block)])
     assert made.body.title == note.body.title
 
 
@@ -340,16 +329,12 @@ def test_links_in_properties_are_quoted() -> None:
 
 
 def test_frontmatter_is_flat() -> None:
-    fact = make_fact(
-        {"id": ID, "content": "x", "type": "decision", "decisionOutcome": "done"}
-    )
+    fact = make_fact({"id": ID, "content": "x", "type": "decision", "decisionOutcome": "done"})
     assert b"\ndecisionOutcome: done\n" in render_note(fact, links={})
 
 
 def test_nested_maps_are_read_and_kept() -> None:
-    text = (
-        "---\ndecision:\n  outcome: open # still\n  impactedPaths: [a]\n---\nWords.\n"
-    )
+    text = "---\ndecision:\n  outcome: open # still\n  impactedPaths: [a]\n---\nWords.\n"
     note, fact = _of(text)
     assert note.values["decisionOutcome"] == "open"
     assert note.values["decisionImpactedPaths"] == ("a",)
@@ -402,9 +387,7 @@ def test_a_property_that_is_an_empty_list_is_there() -> None:
     made = rewrite_note(note, fact, fact.replace({"role": [], "priority": 0}), links={})
     assert b"role: []\n" in made
     note, fact = _of(made.decode())
-    made = rewrite_note(
-        note, fact, fact.replace({"role": None, "priority": 2}), links={}
-    )
+    made = rewrite_note(note, fact, fact.replace({"role": None, "priority": 2}), links={})
     assert made.decode() == text.replace("\n---\nW", "\npriority: 2\n---\nW")
 
 

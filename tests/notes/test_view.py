@@ -57,9 +57,7 @@ def planted(draw: st.DrawFn) -> Fact:
         "tags": [*fact.tags, draw(line)],
         "source": draw(line),
         "decisionRationale": "".join(draw(text)),
-        key: draw(
-            st.sampled_from(["word", TOKEN, [TOKEN, "a"], {"a": TOKEN, TOKEN: "<% x"}])
-        ),
+        key: draw(st.sampled_from(["word", TOKEN, [TOKEN, "a"], {"a": TOKEN, TOKEN: "<% x"}])),
     }
     kept = draw(st.sets(st.sampled_from(sorted(said)), min_size=1))
     made = fact.replace({each: said[each] for each in kept})
@@ -80,17 +78,12 @@ def meaning(lens: NoteView, note: Note, fact: Fact) -> Fact:
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))
-def test_what_is_written_and_read_again_is_the_same_fact(
-    fact: Fact, lens: NoteView
-) -> None:
+def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, lens: NoteView) -> None:
     note = note_of(fact, lens)
     read = lens.from_note(note, fact)
     assert not stale_keys(read, fact, fact)
     for key, value in {**read.values, **read.properties}.items():
-        assert (
-            differing_keys(fact.overlay({key: value}, {}), fact) == ()
-            or key in read.properties
-        )
+        assert differing_keys(fact.overlay({key: value}, {}), fact) == () or key in read.properties
 
 
 @given(planted())
@@ -104,10 +97,7 @@ def test_a_note_that_means_the_same_is_never_written(fact: Fact) -> None:
 def test_what_an_agent_wrote_shows_no_secret_and_runs_nothing(fact: Fact) -> None:
     shown = LENS.to_note(fact)
     text = repr(shown)
-    whole = [
-        re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(x)}(?![A-Za-z0-9_-])")
-        for x in TOKENS
-    ]
+    whole = [re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(x)}(?![A-Za-z0-9_-])") for x in TOKENS]
     assert not [each for each in whole if each.search(text)]
     for each in (shown.title, shown.content, shown.context or "", *shown.tags):
         assert active_constructs(each) == frozenset()
@@ -116,9 +106,7 @@ def test_what_an_agent_wrote_shows_no_secret_and_runs_nothing(fact: Fact) -> Non
 def _can_be_written(fact: Fact, merged: Fact) -> bool:
     """Whether an edit reaches a note that shows everything, by the rules of notes alone."""
     try:
-        rewrite_note(
-            read_note(render_note(fact, links={}), PATH), fact, merged, links={}
-        )
+        rewrite_note(read_note(render_note(fact, links={}), PATH), fact, merged, links={})
     except UnsafeSpliceError:
         return False
     return True
@@ -145,13 +133,9 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
     planted(),
     st.sampled_from(["word", "<% mine %>", "password: myown7word", TOKENS[1]]),
 )
-def test_what_a_person_typed_stays_as_it_is_and_is_meant(
-    fact: Fact, typed: str
-) -> None:
+def test_what_a_person_typed_stays_as_it_is_and_is_meant(fact: Fact, typed: str) -> None:
     before = LENS.from_base_note(note_of(fact), fact)
-    text = before.parts.text.replace(
-        "\n<!-- vaultsync", f"\n{typed}\n\n<!-- vaultsync", 1
-    )
+    text = before.parts.text.replace("\n<!-- vaultsync", f"\n{typed}\n\n<!-- vaultsync", 1)
     assume("content" in before.values and text.count(typed) == 1)
     now = LENS.from_note(read_note(text.encode(), PATH), fact, before=before)
     vault = apply_note_edits(fact, before, now)
@@ -166,16 +150,12 @@ def _fact(content: str, **more: object) -> Fact:
     return make_fact({"id": ID, "title": "T", "content": content, **more})  # type: ignore[dict-item]
 
 
-def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden() -> (
-    None
-):
+def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden() -> None:
     typed = "password: myown7word"
     note = read_note(render_note(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
     vault = _fact(f"a\n{typed}\n{PEM}")
     merged = _fact(f"b {TOKEN}\n{typed}\n{PEM}\nmore {TOKEN}")
-    made = rewrite_note(
-        LENS.from_note(note, vault), vault, merged, links={}, lens=LENS
-    ).decode()
+    made = rewrite_note(LENS.from_note(note, vault), vault, merged, links={}, lens=LENS).decode()
     assert typed in made
     assert PEM in made
     assert TOKEN not in made
@@ -185,26 +165,18 @@ def test_a_script_that_a_person_wrote_runs_until_somebody_else_changes_it() -> N
     mine = "```dataviewjs\nmine()\n```"
     vault = _fact(mine)
     note = read_note(render_note(vault, links={}), PATH)
-    beside = rewrite_note(
-        note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, lens=LENS
-    )
+    beside = rewrite_note(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, lens=LENS)
     assert mine in beside.decode()
     assert "<\\% theirs %>" in beside.decode()
-    within = rewrite_note(
-        note, vault, _fact(mine.replace("mine", "theirs")), links={}, lens=LENS
-    )
+    within = rewrite_note(note, vault, _fact(mine.replace("mine", "theirs")), links={}, lens=LENS)
     assert "```\\dataviewjs\ntheirs()" in within.decode()
 
 
-def test_a_placeholder_that_a_person_deletes_is_gone_and_one_they_move_is_meant() -> (
-    None
-):
+def test_a_placeholder_that_a_person_deletes_is_gone_and_one_they_move_is_meant() -> None:
     fact = _fact(f"first {TOKEN}\nsecond")
     before = LENS.from_base_note(note_of(fact), fact)
     text = before.parts.text
-    gone = LENS.from_note(
-        read_note(text.replace(NAME, "").encode(), PATH), fact, before=before
-    )
+    gone = LENS.from_note(read_note(text.replace(NAME, "").encode(), PATH), fact, before=before)
     assert apply_note_edits(fact, before, gone).content == "first \nsecond"
     there = text.replace(NAME, "").replace("second", f"second {NAME}")
     moved = LENS.from_note(read_note(there.encode(), PATH), fact, before=before)
@@ -256,15 +228,11 @@ def test_entities_are_named_without_brackets_and_come_back() -> None:
     read = LENS.from_note(note, fact)
     assert read.body.entities == ("Alice", TOKEN)
     more = fact.replace({"entities": ["Alice", TOKEN, TOKENS[1]]})
-    made = rewrite_note(
-        LENS.from_base_note(note, fact), fact, more, links={}, lens=LENS
-    ).decode()
+    made = rewrite_note(LENS.from_base_note(note, fact), fact, more, links={}, lens=LENS).decode()
     assert made.count(NAME[1:-1]) == 2
     assert TOKENS[1] not in made
     less = fact.replace({"entities": ["Alice"]})
-    assert (
-        NAME[1:-1] not in rewrite_note(read, fact, less, links={}, lens=LENS).decode()
-    )
+    assert NAME[1:-1] not in rewrite_note(read, fact, less, links={}, lens=LENS).decode()
 
 
 def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
@@ -273,9 +241,7 @@ def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     read = LENS.from_note(read_note(text.encode(), PATH), fact)
     assert read.body.entities == (TOKEN,)
     assert read.spelled == {"entities": (NAME[1:-1],)}
-    made = rewrite_note(
-        read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, lens=LENS
-    )
+    made = rewrite_note(read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, lens=LENS)
     assert "y [REDACTED:" in made.decode()
 
 
@@ -296,14 +262,10 @@ def test_loose_values_are_hidden_by_their_names_and_by_what_the_fact_hides() -> 
     fact = _fact("password: hunter2xyz")
     assert word not in str(LENS.redact_value("api_key", [word, {"b": 1}], fact))
     assert LENS.redact_value("note", [word], fact) == [word]
-    assert "hunter2" not in str(
-        LENS.redact_value("title", "it is hunter2xyz", fact, None)
-    )
+    assert "hunter2" not in str(LENS.redact_value("title", "it is hunter2xyz", fact, None))
     assert LENS.redact_value("entities", (TOKEN,)) == (NAME[1:-1],)
     assert LENS.redact_value("x", None) is None
-    many = LENS.redact_values(
-        [("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])]
-    )
+    many = LENS.redact_values([("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])])
     assert "hunter2" not in str(many)
     assert "hunter2" not in LENS.redact_text("it is hunter2xyz", fact)
     assert LENS.escape(("<% x",)) == ("<\\% x",)

@@ -332,9 +332,7 @@ def test_a_strangers_note_is_left_alone_whatever_its_properties() -> None:
 
 def _adopt_id(world: World, fact_id: str) -> None:
     world.clock.advance(1)
-    adopt_notes(
-        world.mirror, [find_note_with_id(world.mirror, fact_id)], type_name="lesson"
-    )
+    adopt_notes(world.mirror, [find_note_with_id(world.mirror, fact_id)], type_name="lesson")
 
 
 def test_the_note_that_bears_an_id_becomes_the_fact_of_that_id() -> None:

@@ -19,9 +19,7 @@ FOREIGN = "elsewhere/Foreign.md"
 @pytest.fixture
 def world() -> World:
     world = World()
-    world.mirrored(
-        "# Work\n\nAt sea. ^sea", title="Alice", type="person", aliases=["Al"]
-    )
+    world.mirrored("# Work\n\nAt sea. ^sea", title="Alice", type="person", aliases=["Al"])
     world.mirrored("-", title="My plan", type="project")
     return world
 
@@ -76,9 +74,7 @@ def test_each_problem_says_where_it_is_and_why(world: World) -> None:
 
 
 def test_notes_of_nobody_are_judged_too(world: World) -> None:
-    world.person_writes(
-        FOREIGN, "---\nup: '[[Al]]'\nx: [\"[[None]]\"]\n---\n[[Alice]]\n"
-    )
+    world.person_writes(FOREIGN, "---\nup: '[[Al]]'\nx: [\"[[None]]\"]\n---\n[[Alice]]\n")
 
     report = check(world)
 
@@ -187,9 +183,7 @@ def test_a_mended_line_under_related_facts_relates_the_fact(world: World) -> Non
     alice = next(each for each in world.facts() if each.title == "Alice")
     plan = next(each for each in world.facts() if each.title == "My plan")
     fact = world.mirrored("-", relatedFactIds=[plan.id])
-    world.person_edits(
-        world.path(fact.id), "- [[My plan]]\n", "- [[My plan]]\n- [[Al]]\n"
-    )
+    world.person_edits(world.path(fact.id), "- [[My plan]]\n", "- [[My plan]]\n- [[Al]]\n")
     world.quiesce()
     assert world.fact(fact.id).related_fact_ids == (plan.id,)
 

@@ -94,9 +94,7 @@ def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
         ("[" * 100_000, "JSON"),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(
-    line: str, why: str
-) -> None:
+def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(line: str, why: str) -> None:
     world = World()
     good = json.dumps({"content": "Good."})
     with pytest.raises(ImportLineError) as wrong:

@@ -195,9 +195,7 @@ def test_a_long_chain_keeps_its_first_and_its_newest_version() -> None:
     newest = first.id
     for at in range(1, 7):
         world.clock.advance(60)
-        newest = fact_work.supersede(
-            world.mirror, newest, f"Version {at}", agent="indy"
-        ).id
+        newest = fact_work.supersede(world.mirror, newest, f"Version {at}", agent="indy").id
     world.quiesce()
 
     _maintain(world)

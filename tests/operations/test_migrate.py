@@ -185,9 +185,7 @@ def test_vectors_of_the_same_model_come_along() -> None:
     source.put([row(one, "a", X), row(one, "b", Y), row(two, "c", Y)], record="here")
 
     heard: list[tuple[str, int, int]] = []
-    carried = copy_vectors(
-        source, target, world.store, progress=lambda *told: heard.append(told)
-    )
+    carried = copy_vectors(source, target, world.store, progress=lambda *told: heard.append(told))
     assert (carried, heard) == (2, [("vectors", 2, 2)])
     assert target.record() is None
     assert target.chunks() == source.chunks()

@@ -68,9 +68,7 @@ def world() -> Moving:
 
 def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
     alice = world.alice()
-    fact = world.mirrored(
-        "With [[Alice]], [[alice|her]] and ![[Alice#Work]].\n\n`[[Alice]]`"
-    )
+    fact = world.mirrored("With [[Alice]], [[alice|her]] and ![[Alice#Work]].\n\n`[[Alice]]`")
     before = world.note(fact.id)
     world.person_renames(world.path(alice.id), NEW)
 
@@ -196,9 +194,7 @@ def test_the_links_of_a_moved_note_go_on_leading_where_they_led(world: Moving) -
 
     world.sync()
 
-    assert world.fact(fact.id).content == (
-        "[a](../../people/Alice.md) and ![i](../../i/p.png)"
-    )
+    assert world.fact(fact.id).content == ("[a](../../people/Alice.md) and ![i](../../i/p.png)")
     world.assert_at_rest()
 
 
@@ -296,11 +292,7 @@ def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(
 
     def between(method: str) -> None:
         nonlocal done
-        if (
-            method == "find_many"
-            and not done
-            and alice.path not in world.archive.paths()
-        ):
+        if method == "find_many" and not done and alice.path not in world.archive.paths():
             done = True
             world.agent_updates(fact.id, content="First [[Alice]].\n\nLast [[Alice]].")
 
@@ -308,9 +300,7 @@ def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(
     world.sync()
 
     assert done
-    assert world.fact(fact.id).content == (
-        "First [[Alice Smith]].\n\nLast [[Alice Smith]]."
-    )
+    assert world.fact(fact.id).content == ("First [[Alice Smith]].\n\nLast [[Alice Smith]].")
     world.assert_at_rest()
 
 
@@ -505,10 +495,7 @@ def test_the_conflict_note_of_a_moved_note_goes_on_leading_there(world: Moving) 
     (now,) = world.conflicts()
     assert (now.path, now.id) == ("team-core/notes/Beacon.md", conflict.id)
     record = VaultPath(f".meta/conflicts/{conflict.id}.json")
-    assert (
-        json.loads(world.vault.read_meta(record) or b"")["path"]
-        == "team-core/notes/Beacon.md"
-    )
+    assert json.loads(world.vault.read_meta(record) or b"")["path"] == "team-core/notes/Beacon.md"
     world.assert_at_rest()
 
 
@@ -516,9 +503,7 @@ def test_a_conflict_note_that_moved_with_its_note_leads_there(world: Moving) -> 
     fact, conflict = disputed(world)
     old, path = world.path(fact.id), str(conflict.conflict_path)
     other = world.mirrored("Another.", title="Lamp", scope="public")
-    new, beside = (
-        f"team-core/notes/old/{each.rpartition('/')[2]}" for each in (old, path)
-    )
+    new, beside = (f"team-core/notes/old/{each.rpartition('/')[2]}" for each in (old, path))
     world.person_renames(path, beside)
     world.person_renames(old, new)
 
@@ -547,9 +532,7 @@ def test_what_is_saved_into_a_conflict_note_just_then_stays(world: Moving) -> No
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"---\nnote: [\n---\n"])
-def test_a_conflict_note_that_cannot_be_read_keeps_its_links(
-    world: Moving, data: bytes
-) -> None:
+def test_a_conflict_note_that_cannot_be_read_keeps_its_links(world: Moving, data: bytes) -> None:
     fact, conflict = disputed(world)
     path = VaultPath(str(conflict.conflict_path))
     world.person_writes(path, data)

@@ -83,9 +83,7 @@ def test_a_chain_of_five_stays_and_one_of_six_keeps_its_ends() -> None:
 
     found = {duty.fact.id: duty.becomes for duty in duties(*chain(6))}
 
-    assert {name for name, now in found.items() if now is None} == {
-        f"v{at}" for at in range(1, 5)
-    }
+    assert {name for name, now in found.items() if now is None} == {f"v{at}" for at in range(1, 5)}
     first, newest = found["v0"], found["v5"]
     assert first is not None
     assert newest is not None

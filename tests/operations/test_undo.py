@@ -372,9 +372,7 @@ def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
     world.assert_at_rest() if how != "broken" else None
 
 
-def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone() -> (
-    None
-):
+def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone() -> None:
     world = World()
     _, fact_id, run = _adopted(world)
     back = _undo(world, run).run
@@ -603,9 +601,7 @@ def test_an_undo_that_has_nothing_to_do_is_no_run() -> None:
 
 def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back() -> None:
     world = World()
-    facts = [
-        world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)
-    ]
+    facts = [world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)]
     world.quiesce()
     for fact in facts:
         world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")

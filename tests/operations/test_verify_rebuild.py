@@ -67,9 +67,7 @@ def test_verify_finds_equal_sides_equal() -> None:
         ("priority: 2", "priority: 0", "priority"),
     ],
 )
-def test_verify_names_every_field_that_differs_in_the_vault(
-    old: str, new: str, key: str
-) -> None:
+def test_verify_names_every_field_that_differs_in_the_vault(old: str, new: str, key: str) -> None:
     world = _populated()
     (fact,) = [each for each in world.facts() if each.type == "decision"]
     world.person_edits(world.path(fact.id), old, new)
@@ -195,9 +193,7 @@ def test_the_store_is_rebuilt_from_the_vault(archive: bool) -> None:
     assert after.keys() == before.keys()
     for fact_id, fact in before.items():
         same = after[fact_id].replace({"updatedAt": fact.updated_at})
-        assert same.values() | {"relatedFactIds": []} == fact.values() | {
-            "relatedFactIds": []
-        }
+        assert same.values() | {"relatedFactIds": []} == fact.values() | {"relatedFactIds": []}
         assert same.properties == fact.properties
         assert same.related_fact_ids == fact.related_fact_ids
     assert {path: world.data(path) for path in world.notes()} == notes
@@ -319,9 +315,7 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it() -> (
-    None
-):
+def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it() -> None:
     world = World()
     fact = world.mirrored()
     world.agent_forgets(fact.id)
@@ -419,9 +413,7 @@ def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() 
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base() -> (
-    None
-):
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base() -> None:
     world = World()
     fact = world.mirrored()
     path = world.path(fact.id)
@@ -485,9 +477,7 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
     assert world.fact(fact.id).priority == 1
 
 
-def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace() -> (
-    None
-):
+def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace() -> None:
     world = World()
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")

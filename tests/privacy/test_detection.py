@@ -36,9 +36,7 @@ def _hidden(text: str, secret: str) -> bool:
     """Whether nothing of a secret that matters is left."""
     spans = list(find_secrets(text))
     at = text.index(secret)
-    return any(
-        s.start <= at + len(secret) // 4 and at + len(secret) <= s.end for s in spans
-    )
+    return any(s.start <= at + len(secret) // 4 and at + len(secret) <= s.end for s in spans)
 
 
 def test_there_are_at_least_forty_kinds_each_named_once_and_each_has_samples() -> None:
@@ -70,9 +68,7 @@ def test_of_the_tokens_of_providers_nearly_all_are_found() -> None:
             for around in secrets.AROUND:
                 made = make(dice)
                 count += 1
-                if not _hidden(
-                    around.format(made), made.split()[-1].rpartition("/")[2]
-                ):
+                if not _hidden(around.format(made), made.split()[-1].rpartition("/")[2]):
                     missed.append((kind, around.format(made)))
     assert count >= 300
     assert len(missed) <= 0.02 * count, missed
@@ -87,23 +83,17 @@ def test_a_secret_is_told_by_what_stands_around_it(kind: str) -> None:
             assert kind in {span.kind for span in find_secrets(text)}, text
 
 
-def test_in_lines_without_secrets_fewer_than_one_in_a_thousand_is_taken_for_one() -> (
-    None
-):
+def test_in_lines_without_secrets_fewer_than_one_in_a_thousand_is_taken_for_one() -> None:
     lines = list(secrets.false_lines(_dice("false"), 6_000))
     found = [line for line in lines if next(find_secrets(line), None)]
     assert len(found) < len(lines) / 1000, found[:10]
 
 
-def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret() -> (
-    None
-):
+def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret() -> None:
     pages = sorted((DATA / "obsidian-help").rglob("*.md"))
     if not pages:
         pytest.skip("shared/data is not beside the project")
-    lines = [
-        line for page in pages for line in page.read_text(encoding="utf-8").split("\n")
-    ]
+    lines = [line for page in pages for line in page.read_text(encoding="utf-8").split("\n")]
     every = Redactor(b"k", optional=frozenset(OPTIONAL_FORMS))
     for look in (REDACTOR, every):
         found = [line for line in lines if look.spans(line)]
@@ -197,9 +187,7 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
         ("[[API key]]: x9Yk2LmNq8Rt5VwZ7aBc", "x9Yk2LmNq8Rt5VwZ7aBc"),
     ],
 )  # fmt: skip
-def test_what_lets_in_by_an_address_is_found_and_nothing_more(
-    text: str, secret: str
-) -> None:
+def test_what_lets_in_by_an_address_is_found_and_nothing_more(text: str, secret: str) -> None:
     (span,) = REDACTOR.spans(text)
     assert text[span.start : span.end] == secret
 

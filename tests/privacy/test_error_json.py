@@ -37,9 +37,7 @@ def test_the_run_that_can_be_confirmed_comes_along() -> None:
     assert error.run == "r1"
 
 
-@pytest.mark.parametrize(
-    "kind", ["ZeroDivisionError", "annotations", "root", "", "x y"]
-)
+@pytest.mark.parametrize("kind", ["ZeroDivisionError", "annotations", "root", "", "x y"])
 def test_what_is_no_error_of_ours_is_told_all_the_same(kind: str) -> None:
     error = error_from_json({"kind": kind, "message": "it broke", "hint": ""})
     assert type(error) is VaultsyncError
@@ -53,6 +51,4 @@ def test_another_hint_stands_in_place_of_its_own() -> None:
 
 
 def test_secrets_that_words_repeat_are_not_told() -> None:
-    assert SECRET not in str(
-        error_values_json("OSError", f"no {SECRET}", f"leave {SECRET}")
-    )
+    assert SECRET not in str(error_values_json("OSError", f"no {SECRET}", f"leave {SECRET}"))

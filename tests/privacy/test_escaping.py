@@ -96,9 +96,7 @@ def test_nothing_dangerous_remains_by_another_reader(text: str) -> None:
 _RUN = re.compile(
     r"(?i)(dataview(js)?|templater[\w-]*|js-engine|meta-bind[\w-]*|execute[\w-]*)(?![\w-])"
 )
-_LEADS = re.compile(
-    r"(?i)[\s\x00-\x1f]*(javascript|vbscript|obsidian|file|data:text/html)"
-)
+_LEADS = re.compile(r"(?i)[\s\x00-\x1f]*(javascript|vbscript|obsidian|file|data:text/html)")
 
 
 class _Html(HTMLParser):
@@ -141,9 +139,7 @@ def dangers(text: str) -> list[str]:
             html.feed(block.content)
         for token in block.children or ():
             target = str(token.attrGet("href") or token.attrGet("src") or "")
-            if token.type == "image" and re.match(
-                r"(?i)(?!data:image/)[a-z][\w+.-]*:|//", target
-            ):
+            if token.type == "image" and re.match(r"(?i)(?!data:image/)[a-z][\w+.-]*:|//", target):
                 found.append(f"image {target}")
             if token.type == "link_open" and _leads(target):
                 found.append(f"link {target}")

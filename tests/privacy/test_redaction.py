@@ -100,10 +100,7 @@ def test_a_secret_is_hidden_wherever_it_stands_in_what_belongs_together() -> Non
 
 def test_a_short_secret_is_hidden_only_where_it_was_told_to_be_one() -> None:
     many = [RedactionText("password: abc12x"), RedactionText("abc12x is a room")]
-    assert (
-        redaction_for(REDACTOR, many, hides=True).hide("abc12x is a room")
-        == "abc12x is a room"
-    )
+    assert redaction_for(REDACTOR, many, hides=True).hide("abc12x is a room") == "abc12x is a room"
 
 
 def test_a_word_is_a_secret_for_what_it_is_called() -> None:
@@ -122,16 +119,12 @@ def test_what_is_left_of_a_secret_that_was_cut_off_is_hidden() -> None:
     assert how.secrets.restore(how.hide(title)) == (title, [])
     far = f"Use {TOKEN[:6]}…"
     assert (
-        redaction_for(
-            REDACTOR, [RedactionText(far), RedactionText(TOKEN)], hides=True
-        ).hide(far)
+        redaction_for(REDACTOR, [RedactionText(far), RedactionText(TOKEN)], hides=True).hide(far)
         == far
     )
 
 
-def test_a_placeholder_that_a_text_quotes_is_text_unless_it_stands_for_something() -> (
-    None
-):
+def test_a_placeholder_that_a_text_quotes_is_text_unless_it_stands_for_something() -> None:
     alone = redaction_for(REDACTOR, [RedactionText(NAME)], hides=True)
     assert alone.hide(NAME) == NAME
     assert alone.secrets.restore(NAME) == (NAME, [])
@@ -159,15 +152,11 @@ def test_of_several_versions_a_placeholder_stands_for_one_secret_or_for_none() -
 
 
 def test_known_secrets_are_hidden_in_other_texts_too() -> None:
-    known = KnownSecrets(
-        {NAME: "hunter2xyz", "[REDACTED:x:00000000]": "[REDACTED:x:00000000]"}
-    )
+    known = KnownSecrets({NAME: "hunter2xyz", "[REDACTED:x:00000000]": "[REDACTED:x:00000000]"})
     assert REDACTOR.hide("my hunter2xyz.", known) == f"my {NAME}."
     assert "hunter2x" not in REDACTOR.hide("my hunter2x…", known)
     assert REDACTOR.hide("hunter", known) == "hunter"
-    how = redaction_for(
-        REDACTOR, [RedactionText("hunter2xyz", bare=True)], hides=True, also=known
-    )
+    how = redaction_for(REDACTOR, [RedactionText("hunter2xyz", bare=True)], hides=True, also=known)
     assert how.hide("hunter2xyz", bare=True) == NAME[1:-1]
 
 

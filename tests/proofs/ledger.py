@@ -134,9 +134,7 @@ def in_staging(world: Sides) -> set[str]:
 
 def in_store(world: Sides) -> set[str]:
     """The words in facts; those of tombstones do not count."""
-    return set[str]().union(
-        *(words(wire.fact_to_json(f)) for f in world.facts().values())
-    )
+    return set[str]().union(*(words(wire.fact_to_json(f)) for f in world.facts().values()))
 
 
 def in_conflicts(world: Sides) -> set[str]:
@@ -205,9 +203,7 @@ def writes_are_confined(world: Sides) -> None:
     """I15: nothing but notes, staging and derived files is written."""
     for path in world.vault.written:
         ours = path.startswith((".meta/", ".index/"))
-        note = path.endswith(".md") and not any(
-            name.startswith(".") for name in path.split("/")
-        )
+        note = path.endswith(".md") and not any(name.startswith(".") for name in path.split("/"))
         assert ours or note, f"wrote {path}\n{world.tell()}"
 
 
@@ -238,13 +234,11 @@ def sides_are_equal(world: World, report: Report) -> None:
         said = words(wire.fact_to_json(fact))
         named = words(files[0])
         assert shown - named <= said - named, (
-            f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n"
-            f"{world.tell()}"
+            f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n{world.tell()}"
         )
         # A note that we have no memory of is not given what it never showed.
         assert world.archives > 1 or shown - named == said - named, (
-            f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n"
-            f"{world.tell()}"
+            f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n{world.tell()}"
         )
         base = world.archive.find_base(fact.id)
         assert base is not None, f"{fact.id} has no base\n{world.tell()}"

@@ -92,9 +92,7 @@ class People(Sides):
         over = inode.data
         who = f"person saves {editor.path} through an old handle of {alive[0]}"
         self.ledger.wrote(who, saw=editor.view, over=over, after=after)
-        lingering = {
-            f".meta/staging/{each.op}" for each in self.archive.displaced_files()
-        }
+        lingering = {f".meta/staging/{each.op}" for each in self.archive.displaced_files()}
         if alive[0].startswith(".meta/") and alive[0] not in lingering:
             # The archive that knew whose note it was is lost.
             self.ledger.at_least_kept(words(after))
@@ -196,6 +194,4 @@ class People(Sides):
         everything = tuple(each.field for each in conflict.fields)
         self.ledger.story.append(f"person settles {conflict.id}: {take}")
         with suppress(StoreUnavailableError, VaultMissingError, OSError):
-            resolve_conflict(
-                self.mirror, ConflictResolution(conflict, take, everything)
-            )
+            resolve_conflict(self.mirror, ConflictResolution(conflict, take, everything))

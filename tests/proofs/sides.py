@@ -72,9 +72,7 @@ class Sides:
         self.archive = archive
         self.archives += 1
         archive.before = lambda method: self._hook(f"archive.{method}")
-        self.mirror = SyncContext(
-            self.vault, self.store, archive, self.clock, self.policy
-        )
+        self.mirror = SyncContext(self.vault, self.store, archive, self.clock, self.policy)
 
     def _hook(self, where: str) -> None:
         if not self._inside:
@@ -88,9 +86,7 @@ class Sides:
             finally:
                 self._inside = True
 
-    def run(
-        self, work: Callable[[], T], at: Mapping[int, Callable[[], None]] | None = None
-    ) -> T:
+    def run(self, work: Callable[[], T], at: Mapping[int, Callable[[], None]] | None = None) -> T:
         """Let the engine work; `at` names deeds that fall before its n-th effect."""
         self.trail, self.at, self._inside = [], dict(at or {}), True
         try:
@@ -108,9 +104,7 @@ class Sides:
 
     def picture(self) -> object:
         """All that a pass with nothing to do must leave alone."""
-        notes = {
-            name: (i.number, i.stamp, i.data) for name, i in self.vault.names.items()
-        }
+        notes = {name: (i.number, i.stamp, i.data) for name, i in self.vault.names.items()}
         return notes, len(self.vault.written), self.store._seq
 
     # --- looking -----------------------------------------------------------------------
@@ -120,9 +114,7 @@ class Sides:
         return [
             path
             for path, inode in sorted(self.vault.files.items())
-            if path.endswith(".md")
-            and not is_conflict_note(path)
-            and inode.kind == "file"
+            if path.endswith(".md") and not is_conflict_note(path) and inode.kind == "file"
         ]
 
     def conflict_notes(self) -> list[str]:

@@ -72,9 +72,7 @@ def _adopt() -> tuple[World, Work]:
     world.new_note("Inbox/B.md", front=True)
 
     def work(world: World) -> object:
-        return world.run(
-            lambda: adopt_notes(world.mirror, [VaultPath("Inbox")]), world.at
-        )
+        return world.run(lambda: adopt_notes(world.mirror, [VaultPath("Inbox")]), world.at)
 
     return world, work
 

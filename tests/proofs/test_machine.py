@@ -100,9 +100,7 @@ class Story(RuleBasedStateMachine):
         self.world.power_loss(lambda step: bool(kept >> step % 16 & 1))
 
     @rule(effect=st.integers(1, 60), which=many, how=many, rename=st.booleans())
-    def a_person_saves_in_a_pass(
-        self, effect: int, which: int, how: int, rename: bool
-    ) -> None:
+    def a_person_saves_in_a_pass(self, effect: int, which: int, how: int, rename: bool) -> None:
         change = texts.EDITS[how % len(texts.EDITS)]
 
         def deed() -> None:
@@ -175,9 +173,7 @@ class Story(RuleBasedStateMachine):
         else:
             self.world.save_through_handle(editor)
 
-    @rule(
-        which=many, folder=st.sampled_from(FOLDERS), name=st.sampled_from(("", *NAMES))
-    )
+    @rule(which=many, folder=st.sampled_from(FOLDERS), name=st.sampled_from(("", *NAMES)))
     def a_person_moves(self, which: int, folder: str, name: str) -> None:
         path = self._path(which)
         self.world.rename(path, f"{folder}/{name or path.rpartition('/')[2]}")

@@ -240,9 +240,7 @@ def test_an_edit_and_a_crash_after_it_lose_nothing(
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("before", MOST_TELLING, ids=_name)
 def test_two_edits_of_each_and_a_crash_lose_nothing(before: tuple[Deed, ...]) -> None:
-    for one, other in itertools.product(
-        ("status", "line", "handle"), ("status", "line")
-    ):
+    for one, other in itertools.product(("status", "line", "handle"), ("status", "line")):
         for first in _points(before):
             some = (*before, Deed("person", one, first))
             for second in range(first, play(some) + 2):

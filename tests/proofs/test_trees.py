@@ -58,9 +58,7 @@ class Trees(NamedTuple):
 
 trees = st.builds(
     Trees,
-    base=st.lists(
-        st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4
-    ),
+    base=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4),
     vault=deeds,
     store=deeds,
     insensitive=st.booleans(),
@@ -117,9 +115,7 @@ def _agent(world: World, which: int, how: int) -> None:
 def _shuffled(world: World, seed: int) -> Report | None:
     """A pass that carries out its plan in some other order."""
 
-    def apply(
-        mirror: object, actions: Sequence[PlannedAction], **rest: object
-    ) -> object:
+    def apply(mirror: object, actions: Sequence[PlannedAction], **rest: object) -> object:
         some = list(actions)
         random.Random(seed).shuffle(some)
         return apply_plan(mirror, some, **rest)  # type: ignore[arg-type]  # passed on
@@ -130,10 +126,7 @@ def _shuffled(world: World, seed: int) -> Report | None:
 
 def _end(world: World) -> tuple[object, object]:
     """What both sides say in the end, but for what the clock decides."""
-    notes = {
-        path: texts.without_times(inode.data)
-        for path, inode in world.vault.files.items()
-    }
+    notes = {path: texts.without_times(inode.data) for path, inode in world.vault.files.items()}
     facts = {
         fact.id: {**fact.values(), **fact.properties, "updatedAt": ""}
         for fact in world.facts().values()

@@ -40,9 +40,7 @@ which = st.integers(0, 7)
 class Wire:
     """The way of one machine to the collection."""
 
-    def __init__(
-        self, points: PointCollection, past: list[Sequence[PointOperation]]
-    ) -> None:
+    def __init__(self, points: PointCollection, past: list[Sequence[PointOperation]]) -> None:
         self._points = points
         self._past = past
         self.cut = False
@@ -76,9 +74,7 @@ class Machine(World):
         self.vault = SimVault(now_ns=self._now_ns)
         self.archive = MemoryArchive()
         self.remote = store_in(wire, self.clock)
-        self.mirror = SyncContext(
-            self.vault, self.remote, self.archive, self.clock, SyncPolicy()
-        )
+        self.mirror = SyncContext(self.vault, self.remote, self.archive, self.clock, SyncPolicy())
 
 
 def said(world: Machine) -> dict[str, str]:
@@ -94,9 +90,7 @@ class TwoMirrors(RuleBasedStateMachine):
         client = QdrantClient(":memory:", force_disable_check_same_thread=True)
         self.past: list[Sequence[PointOperation]] = []
         self.points = in_memory(client)
-        self.worlds = [
-            Machine(Wire(in_memory(client), self.past), seed) for seed in (1, 2)
-        ]
+        self.worlds = [Machine(Wire(in_memory(client), self.past), seed) for seed in (1, 2)]
         self.worlds[1].clock.set_back(skew)
         self.words: set[str] = set()
         self.count = 0
@@ -179,9 +173,7 @@ class TwoMirrors(RuleBasedStateMachine):
         for world in self.worlds:
             world.assert_equal_sides()
         # What two people said of one line stands in a conflict note of one of them.
-        texts = b"".join(
-            each.data for world in self.worlds for each in world.vault.files.values()
-        )
+        texts = b"".join(each.data for world in self.worlds for each in world.vault.files.values())
         missing = {word for word in self.words if word.encode() not in texts}
         assert not missing, missing
         rows = one.remote.feed()

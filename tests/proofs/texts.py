@@ -12,9 +12,7 @@ _FRONT = re.compile(rb"\A---\n(?P<lines>(?:(?!---\n).*\n)*)---\n")
 def id_of(data: bytes) -> str | None:
     """The id in the frontmatter."""
     front = _FRONT.match(data)
-    found = (
-        re.search(rb"(?m)^id: [\"']?([0-9a-f-]{36})", front["lines"]) if front else None
-    )
+    found = re.search(rb"(?m)^id: [\"']?([0-9a-f-]{36})", front["lines"]) if front else None
     return found[1].decode() if found else None
 
 

@@ -183,9 +183,7 @@ class World(People):
         locked = self.archive._saved is not None
         return locked and (self.store.away or self.store.lose_ack)
 
-    def update(
-        self, fact_id: str, change: Callable[[Fact], Mapping[str, Value]]
-    ) -> None:
+    def update(self, fact_id: str, change: Callable[[Fact], Mapping[str, Value]]) -> None:
         """An agent changes a fact."""
         self.clock.advance(0.002)
         if self._must_wait():
@@ -241,9 +239,7 @@ class World(People):
     def drop_archive(self) -> None:
         """The archive is lost with all it knew."""
         self.ledger.archive_lost()
-        self.ledger.forgive(
-            proofs.in_archive(self) - proofs.in_vault(self) - proofs.in_store(self)
-        )
+        self.ledger.forgive(proofs.in_archive(self) - proofs.in_vault(self) - proofs.in_store(self))
         # Saves into files that were displaced: nobody knows any more whose notes these are.
         self.ledger.at_least_kept(
             proofs.in_staging(self) - proofs.in_vault(self) - proofs.in_store(self)
@@ -257,9 +253,7 @@ class World(People):
         self.backup = self.store.snapshot()
         facts = self.facts()
         known = (base.fact for base in self.archive.iter_bases())
-        same = {
-            x.id for x in known if x.id in facts and not differing_keys(x, facts[x.id])
-        }
+        same = {x.id for x in known if x.id in facts and not differing_keys(x, facts[x.id])}
         buried = self.store._rows.keys() - facts.keys()
         told = {x for x in buried if self.archive.history(fact_id=x)}
         self.told = self.archives, same | told
@@ -281,7 +275,5 @@ class World(People):
 
     def _forget_scopes(self) -> None:
         """Where neither archive nor store has heard of a fact, its folder is its scope."""
-        known = {base.fact.id for base in self.archive.iter_bases()} | {
-            *self.store._rows
-        }
+        known = {base.fact.id for base in self.archive.iter_bases()} | {*self.store._rows}
         self.scopes = {key: scope for key, scope in self.scopes.items() if key in known}

@@ -171,9 +171,7 @@ class Home:
 
     def remember(self, memory: Memory, values: dict[str, Value]) -> str:
         """An agent makes a fact; returns its id."""
-        fact = fact_work.remember(
-            memory._mirror, {"scope": "public", **values}, agent=AGENT
-        )
+        fact = fact_work.remember(memory._mirror, {"scope": "public", **values}, agent=AGENT)
         said = wire.fact_to_json(fact)
         self.ledger.wrote("agent", saw="", over="", after=said)
         return fact.id

@@ -65,9 +65,7 @@ def why_not() -> str:
         text=True,
         check=False,
     )
-    return f"strace may not trace here: {tried.stderr.strip()[-200:]}" * (
-        tried.returncode != 0
-    )
+    return f"strace may not trace here: {tried.stderr.strip()[-200:]}" * (tried.returncode != 0)
 
 
 needs_strace = pytest.mark.skipif(bool(why := why_not()), reason=why or "it can")

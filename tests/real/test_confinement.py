@@ -134,9 +134,7 @@ def test_whatever_a_person_calls_a_fact_nothing_leaves_the_vault(
 ) -> None:
     home = grounds.home
     for n, title in enumerate(TITLES):
-        front = "".join(
-            f"{key}: {title!r}\n" for key in ("type", "scope", "path", "aliases")
-        )
+        front = "".join(f"{key}: {title!r}\n" for key in ("type", "scope", "path", "aliases"))
         text = f"---\n{front}---\n# {title}\n\nMine {{0}}.\n"
         text = text.replace("{{date}}", "{{{{date}}}}").replace("\u2028", " ")
         home.new_note(f"public/notes/N{n}.md", text)

@@ -133,9 +133,7 @@ def test_a_pass_repairs_what_a_failing_call_leaves(
     count = _count(template, tmp_path / "whole")
     assert count > 200
     for i in range(SAMPLE):
-        faults = Faults(
-            first=1 + i * count // SAMPLE, times=times, code=CODES[i % len(CODES)]
-        )
+        faults = Faults(first=1 + i * count // SAMPLE, times=times, code=CODES[i % len(CODES)])
         fail_at(template, tmp_path / "home", faults, go_on=i % 2 == 0)
         assert faults.reached
 
@@ -157,9 +155,7 @@ def test_a_pass_repairs_whichever_call_fails(
     assert n > 200
 
 
-def strike_at(
-    chosen: list[Point], template: Home, tmp: Path, *, how: str, on: str
-) -> int:
+def strike_at(chosen: list[Point], template: Home, tmp: Path, *, how: str, on: str) -> int:
     """System calls of a pass fail in another process; returns how many were refused."""
     limits = thresholds(chosen)
     refused = 0

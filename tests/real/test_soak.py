@@ -153,9 +153,7 @@ class Soak:
 
     def forget(self) -> None:
         fact_id = self._fact()
-        self.home.ledger.at_least_kept(
-            words(wire.fact_to_json(self.memory.get(fact_id)))
-        )
+        self.home.ledger.at_least_kept(words(wire.fact_to_json(self.memory.get(fact_id))))
         self.memory.forget(fact_id)
 
     def restore(self) -> None:
@@ -246,9 +244,7 @@ class Soak:
         # what is taken goes over all that was written since.
         self.home.ledger.at_least_kept(words(data))
         facts = self.memory._mirror.store.find_many([conflict.fact_id])
-        self.home.ledger.at_least_kept(
-            words("".join(map(wire.fact_to_json, facts.values())))
-        )
+        self.home.ledger.at_least_kept(words("".join(map(wire.fact_to_json, facts.values()))))
         if self.chance.random() < 0.5:
             path.write_bytes(data.replace(b"- [ ]", b"- [x]"))
         else:

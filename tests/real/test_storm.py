@@ -71,9 +71,7 @@ def storm(
             start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
             for n in range(1, WRITERS + 1)
         ]
-        writers += [
-            start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)
-        ]
+        writers += [start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)]
         wait_for(*writers)
         time.sleep(seconds)
         running = [each.poll() for each in writers]

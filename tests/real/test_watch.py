@@ -53,9 +53,7 @@ def in_time(home: Home, count: int) -> None:
     assert took < RESCAN + SLOW_MACHINE
 
 
-def test_a_second_daemon_leaves_and_one_that_waits_takes_over(
-    home: Home, daemon: Daemon
-) -> None:
+def test_a_second_daemon_leaves_and_one_that_waits_takes_over(home: Home, daemon: Daemon) -> None:
     assert Daemon(home, name="second").process.wait(60) == BUSY
     third = Daemon(home, "--wait", name="third")
     time.sleep(1)
@@ -103,9 +101,7 @@ def test_an_echo_of_our_own_write_writes_nothing(home: Home, daemon: Daemon) -> 
     assert wrote == len(made)
 
 
-def test_a_daemon_that_was_stopped_for_a_while_catches_up(
-    home: Home, daemon: Daemon
-) -> None:
+def test_a_daemon_that_was_stopped_for_a_while_catches_up(home: Home, daemon: Daemon) -> None:
     daemon.process.send_signal(signal.SIGSTOP)
     for number in range(300):
         home.save(f"public/notes/n{number}.md", f"# N {number}\n".encode())
@@ -127,9 +123,7 @@ def test_a_folder_that_moves_in_is_mirrored_and_what_happens_in_it(
     wait_until(lambda: word in home.in_store())
 
 
-def test_when_the_root_is_replaced_the_new_one_is_mirrored(
-    home: Home, daemon: Daemon
-) -> None:
+def test_when_the_root_is_replaced_the_new_one_is_mirrored(home: Home, daemon: Daemon) -> None:
     home.save("public/notes/a.md", b"# A\n\nText.\n")
     in_time(home, 1)
     shutil.copytree(home.root, home.where / "copy")
@@ -171,9 +165,7 @@ def busy_for(daemon: Daemon, *, at_most: float) -> float:
     return took
 
 
-def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(
-    home: Home, daemon: Daemon
-) -> None:
+def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(home: Home, daemon: Daemon) -> None:
     lines = [f'{{"title": "Fact {n}", "content": "Number {n}."}}' for n in range(2500)]
     with home.open() as memory:
         memory.import_(lines)
@@ -235,9 +227,7 @@ def crowd(where: Path, seconds: float, *, agents: int) -> Numbers:
 def _written(daemon: Daemon) -> int:
     """How many notes it wrote because of somebody else's change."""
     counts = [each["counts"] for each in daemon.events("pass")]
-    return sum(
-        each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts
-    )
+    return sum(each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts)
 
 
 def _comes_to_rest(home: Home, daemon: Daemon, numbers: Numbers) -> None:

@@ -58,9 +58,7 @@ def test_who_writes_at_the_same_moment_wins() -> None:
         if method == "write":
             world.store.before = lambda _: None
             now = world.store.get(fact.id)
-            world.store.write(
-                [StoreWrite(fact.id, now.evolve(title="B"), now.revision, "ada")]
-            )
+            world.store.write([StoreWrite(fact.id, now.evolve(title="B"), now.revision, "ada")])
 
     world.store.before = before
     assert accesses.flush() == 0

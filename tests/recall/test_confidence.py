@@ -5,9 +5,7 @@ from hypothesis import strategies as st
 
 from vaultsync.recall.confidence import Evidence, confidence
 
-SURE = Evidence(
-    terms=3, held=(3, 1), words=(30.0, 12.0, 9.0, 8.0), near=(), facts=1_000
-)
+SURE = Evidence(terms=3, held=(3, 1), words=(30.0, 12.0, 9.0, 8.0), near=(), facts=1_000)
 VECTORS = Evidence(terms=3, held=(0,), words=(), near=(0.7, 0.3, 0.2), facts=1_000)
 SCORES = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
 
@@ -39,9 +37,7 @@ def test_vectors_alone_are_sure_when_one_is_far_ahead() -> None:
 
 
 @given(words=SCORES, more=st.floats(0, 100), held=st.integers(0, 5))
-def test_a_better_best_hit_is_never_less_sure(
-    words: list[float], more: float, held: int
-) -> None:
+def test_a_better_best_hit_is_never_less_sure(words: list[float], more: float, held: int) -> None:
     best, *rest = sorted(words, reverse=True)
     one = Evidence(5, (held,), (best, *rest), (), 500)
     other = Evidence(5, (held,), (best + more, *rest), (), 500)

@@ -63,17 +63,12 @@ def test_a_passage_of_a_short_text_is_the_text() -> None:
 
 
 def test_a_passage_without_a_match_is_the_start() -> None:
-    assert snippet(f"First. {LONG}", QueryTerms(["nowhere"])).startswith(
-        "First. Some words"
-    )
+    assert snippet(f"First. {LONG}", QueryTerms(["nowhere"])).startswith("First. Some words")
 
 
 def test_a_passage_reads_without_marks() -> None:
     text = "## Why\n\n- **Bold** and [[People/Bente|Bente]] with ![[A picture]]"
-    assert (
-        snippet(text, QueryTerms(["why", "bold"]))
-        == "Why Bold and Bente with A picture"
-    )
+    assert snippet(text, QueryTerms(["why", "bold"])) == "Why Bold and Bente with A picture"
 
 
 def test_a_link_is_never_cut() -> None:
@@ -98,9 +93,7 @@ def test_a_passage_of_one_endless_word_is_cut() -> None:
     terms=st.lists(st.text(st.sampled_from("abc水"), max_size=3), max_size=4),
     length=st.integers(1, 300),
 )
-def test_a_passage_is_one_line_and_not_too_long(
-    text: str, terms: list[str], length: int
-) -> None:
+def test_a_passage_is_one_line_and_not_too_long(text: str, terms: list[str], length: int) -> None:
     found = snippet(text, QueryTerms(terms), length=length)
     assert "\n" not in found
     assert len(found) <= length + 2

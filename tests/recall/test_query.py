@@ -102,9 +102,7 @@ def test_days_that_are_said_are_preferred(text: str) -> None:
 def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
     asked = parse_query("copies of last week failed", today=TODAY)
     assert (asked.words, asked.said) == ("copies of failed", asked.text)
-    assert (
-        parse_query("copies in May failed", today=TODAY).words == "copies in May failed"
-    )
+    assert parse_query("copies in May failed", today=TODAY).words == "copies in May failed"
 
 
 REQUESTS = {
@@ -131,9 +129,7 @@ def test_the_words_by_which_people_ask_are_not_looked_up(text: str) -> None:
 
 
 def test_words_hint_at_types_and_tiers() -> None:
-    asked = parse_query(
-        "What critical lessons did we learn, what was decided?", today=TODAY
-    )
+    asked = parse_query("What critical lessons did we learn, what was decided?", today=TODAY)
     assert asked.hinted_types == {"lesson", "decision"}
     assert asked.hinted_tiers == {"critical"}
     assert asked.types == asked.tiers == frozenset()
@@ -168,9 +164,7 @@ SPANS: list[tuple[str | None, str | None, TimeSpan]] = [
 
 
 @pytest.mark.parametrize(("since", "until", "span"), SPANS)
-def test_a_span_holds_its_last_day(
-    since: str | None, until: str | None, span: TimeSpan
-) -> None:
+def test_a_span_holds_its_last_day(since: str | None, until: str | None, span: TimeSpan) -> None:
     assert time_span(since, until) == span
 
 
@@ -191,10 +185,7 @@ def test_what_lies_in_two_spans_begins_late_and_ends_early() -> None:
     assert one.within(other) == other.within(one) == TimeSpan(other.since, one.until)
     assert one.within(TimeSpan()) == TimeSpan().within(one) == one
     late = "2026-02-14T11:00:00+02:00"
-    assert (
-        TimeSpan(until=late).within(TimeSpan(until="2026-02-14T10:00:00Z")).until
-        == late
-    )
+    assert TimeSpan(until=late).within(TimeSpan(until="2026-02-14T10:00:00Z")).until == late
 
 
 @given(text=st.text(), today=st.dates())
@@ -221,9 +212,7 @@ PARTS = st.sampled_from(
 
 
 @given(parts=st.lists(PARTS), today=st.dates())
-def test_any_mix_of_dates_and_filters_is_a_question(
-    parts: list[str], today: date
-) -> None:
+def test_any_mix_of_dates_and_filters_is_a_question(parts: list[str], today: date) -> None:
     asked = parse_query(" ".join(parts), today=today)
     for span in (asked.span, asked.hinted_span or TimeSpan()):
         assert all(day_span(each) for each in (span.since, span.until) if each)

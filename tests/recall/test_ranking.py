@@ -77,9 +77,7 @@ def test_the_score_grows_with_each_signal(
 
 
 @given(one=st.floats(0, 5000), other=st.floats(0, 5000), name=st.sampled_from([*TYPES]))
-def test_the_younger_fact_is_never_less_recent(
-    one: float, other: float, name: str
-) -> None:
+def test_the_younger_fact_is_never_less_recent(one: float, other: float, name: str) -> None:
     young, old = sorted((one, other))
     assert 0 <= recency(at(days=old), name, NOW) <= recency(at(days=young), name, NOW)
 
@@ -113,9 +111,7 @@ def test_where_nobody_stands_out_all_are_alike() -> None:
 
 
 @given(fits=SCORES, share=SHARE)
-def test_similarities_keep_the_order_of_the_fits(
-    fits: dict[str, float], share: float
-) -> None:
+def test_similarities_keep_the_order_of_the_fits(fits: dict[str, float], share: float) -> None:
     found = rescale_similarities(fits, floor=share * min(fits.values(), default=0.0))
     assert all(0 <= each <= 1 for each in found.values())
     order = sorted(fits, key=lambda each: fits[each])

@@ -68,9 +68,7 @@ def test_an_index_is_not_trusted() -> None:
     world.ask("berths")
     hidden = fact.evolve(status="archived", revision="")
     # The index is told that it is up to date, and still has the fact as it was.
-    world.store.write(
-        [StoreWrite(fact.id, hidden, world.store.get(fact.id).revision, "x")]
-    )
+    world.store.write([StoreWrite(fact.id, hidden, world.store.get(fact.id).revision, "x")])
     state = world.store.state()
     version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
     world.index.update([], [], version=version)
@@ -358,9 +356,7 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
         (INDEX_ONLY_CONFIDENCE, "index"),
         (INDEX_ONLY_CONFIDENCE - 0.01, "fused"),
     ):
-        monkeypatch.setattr(
-            "vaultsync.recall.service.confidence", lambda _, sure=sure: sure
-        )
+        monkeypatch.setattr("vaultsync.recall.service.confidence", lambda _, sure=sure: sure)
         found = world.ask("berths")
         assert (found.source, found.confidence) == (source, round(sure, 3))
 
@@ -396,9 +392,7 @@ def test_while_the_store_is_away_hits_are_as_the_last_pass_saw_them() -> None:
 def test_a_reranker_has_its_say() -> None:
     world = RecallWorld()
     world.agent_remembers("Berths")
-    longer = world.agent_remembers(
-        "Berths are what a harbour is there for, says Bente."
-    )
+    longer = world.agent_remembers("Berths are what a harbour is there for, says Bente.")
     world.embed()
     first = world.ask("berths", mode="fused")
     assert first[0].id != longer.id
@@ -435,9 +429,7 @@ def test_what_fits_too_little_is_neither_told_nor_read() -> None:
 
 
 @given(st.sampled_from([0.1, 0.35, 0.6, 0.9, 1.0]), st.integers(0, 60))
-def test_what_fits_is_what_a_long_answer_tells_of_it(
-    fitting: float, others: int
-) -> None:
+def test_what_fits_is_what_a_long_answer_tells_of_it(fitting: float, others: int) -> None:
     world = RecallWorld()
     _with_one_that_fits(world, others)
     everything = world.ask("berths seen boat 7", limit=100, mode="index")
@@ -481,13 +473,8 @@ def test_an_answer_explains_itself_when_asked() -> None:
     fact = world.agent_remembers("Berths are full")
     world.embed()
     assert world.ask("berths").stages == ()
-    stages = {
-        each.name: each
-        for each in world.ask("berths", mode="fused", explain=True).stages
-    }
-    assert set(stages) == {
-        *("catch-up", "index", "embed", "vector", "fused", "score", "tell")
-    }
+    stages = {each.name: each for each in world.ask("berths", mode="fused", explain=True).stages}
+    assert set(stages) == {*("catch-up", "index", "embed", "vector", "fused", "score", "tell")}
     for name in ("index", "vector", "fused", "score"):
         assert [each.id for each in stages[name].candidates] == [fact.id]
 
@@ -516,9 +503,7 @@ def test_a_question_of_no_words_finds_nothing_by_words() -> None:
     assert len(world.ask("", mode="index")) == 0
 
 
-LONG = "\n\n".join(
-    f"Paragraph {n} says this and that of many things." for n in range(60)
-)
+LONG = "\n\n".join(f"Paragraph {n} says this and that of many things." for n in range(60))
 
 
 def test_the_snippet_of_a_fact_whose_chunk_is_another_by_now_is_its_start() -> None:
@@ -536,9 +521,7 @@ def test_the_snippet_of_a_near_chunk_is_taken_from_it() -> None:
     world.agent_remembers(text, title="Notes")
     world.embed()
     (hit,) = world.ask("harbourmasterish", mode="vector")
-    assert (
-        hit.snippet == "Harbourmaster Bente keeps the keys of every gate on the pier."
-    )
+    assert hit.snippet == "Harbourmaster Bente keeps the keys of every gate on the pier."
     (other,) = world.ask("paragraph", mode="vector")
     assert "Paragraph" in other.snippet
 
@@ -557,9 +540,7 @@ def test_what_is_hinted_at_is_looked_for_among_all_that_fits_better() -> None:
     world = RecallWorld()
     for number in range(80):
         world.agent_remembers(f"Berths and berths, number {number}", type="note")
-    told = world.agent_remembers(
-        "Berths and berths are free for boats in need", type="decision"
-    )
+    told = world.agent_remembers("Berths and berths are free for boats in need", type="decision")
     found = world.ask("what was decided about berths", mode="index")
     assert told.id in [hit.id for hit in found]
 

@@ -37,9 +37,7 @@ def test_what_was_written_since_is_read_again() -> None:
     store.feed()
     store.find_many([fact.id])
     now = world.store.get(fact.id)
-    world.store.write(
-        [StoreWrite(fact.id, now.evolve(title="Buoys"), now.revision, "ada")]
-    )
+    world.store.write([StoreWrite(fact.id, now.evolve(title="Buoys"), now.revision, "ada")])
 
     store.feed()
     assert store.find_many([fact.id])[fact.id].title == "Buoys"

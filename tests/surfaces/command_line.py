@@ -58,9 +58,7 @@ CONFLICT = Conflict(
     RUN,
     title="Use SQLite3",
 )
-NOTICE = Notice(
-    "UnreadableNoteError", VaultPath("public/bad.md"), "bad YAML", "close the quote", 3
-)
+NOTICE = Notice("UnreadableNoteError", VaultPath("public/bad.md"), "bad YAML", "close the quote", 3)
 
 
 def counts(**some: int) -> dict[str, int]:
@@ -99,9 +97,7 @@ ANSWERS: Mapping[str, Any] = {
     "conflicts": (),
     "resolve": CONFLICT,
     "history": [
-        HistoryEntry(
-            RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"]
-        )
+        HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
     "verify": Verification(7),
     "sync_memory_file": MemoryFileReport([FileResult("~/work/MEMORY.md", 3, 3)]),
@@ -205,9 +201,7 @@ class OneAnswer:
     recall = context = ask
 
 
-def ask(
-    command: click.Command, *words: str, answer: object
-) -> tuple[Result, OneAnswer]:
+def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, OneAnswer]:
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)

@@ -22,9 +22,7 @@ class Listener:
         self.heard: Subscription = events.subscribe(self.woken.set, app=app)
 
 
-def _answering(
-    writes: ObsidianWrites, listener: Listener, answer: WriteReply
-) -> threading.Thread:
+def _answering(writes: ObsidianWrites, listener: Listener, answer: WriteReply) -> threading.Thread:
     def run() -> None:
         assert listener.woken.wait(10)
         (event,) = [e for e in listener.heard.fetch() if e.kind == "write"]

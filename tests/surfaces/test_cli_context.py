@@ -27,9 +27,7 @@ PACK = ContextPack(
             title="Use\x1b[31m SQLite",
         ),
     ),
-    left_out=tuple(
-        LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)
-    ),
+    left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)),
     truncated=True,
     intent="balanced",
     format="markdown",
@@ -72,9 +70,7 @@ def test_reasons_citations_and_what_was_left_out_are_told() -> None:
     result, _ = run("why?")
 
     assert "712 of 800 tokens by estimate" in result.stderr
-    assert (
-        "(balanced: critical 700, notable 0, background 0, entities 0)" in result.stderr
-    )
+    assert "(balanced: critical 700, notable 0, background 0, entities 0)" in result.stderr
     assert "700  critical    Use SQLite\n" in result.stderr
     assert "critical decision; has “sqlite”" in result.stderr
     assert "public/decisions/use-sqlite.md#Use SQLite" in result.stderr
@@ -100,10 +96,7 @@ def test_quietly_only_the_text_is_printed() -> None:
 
 
 def test_all_options_reach_the_question() -> None:
-    said = (
-        "q --budget 9 --format xml --intent recent --type task --scope public --tag a"
-        " --user u-1"
-    )
+    said = "q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u-1"
     _, memory = run(*said.split())
 
     assert memory.asked == {

@@ -89,10 +89,7 @@ def test_a_long_text_in_a_history_is_told_by_its_lines(
 
 
 def test_what_is_said_of_many_notes_is_said_once() -> None:
-    notices = [
-        NOTICE._replace(path=VaultPath(f"{number}.md"), line=None)
-        for number in range(1000)
-    ]
+    notices = [NOTICE._replace(path=VaultPath(f"{number}.md"), line=None) for number in range(1000)]
 
     result = run("status", memory=FakeMemory(status=replace(CALM, attention=notices)))
 

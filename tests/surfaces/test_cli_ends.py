@@ -42,9 +42,7 @@ ERRORS: list[tuple[Exception, int]] = [
 
 
 @pytest.mark.parametrize(("error", "code"), ERRORS)
-def test_every_error_has_its_exit_code_and_is_one_json_object(
-    error: Exception, code: int
-) -> None:
+def test_every_error_has_its_exit_code_and_is_one_json_object(error: Exception, code: int) -> None:
     result = run("sync", "--json", memory=FakeMemory(sync=error))
 
     assert result.exit_code == code

@@ -141,9 +141,7 @@ def test_a_byte_order_mark_is_no_text() -> None:
         (["update", ID], None),
     ],
 )
-def test_nothing_to_write_is_wrong_usage(
-    words: list[str], stdin: str | bytes | None
-) -> None:
+def test_nothing_to_write_is_wrong_usage(words: list[str], stdin: str | bytes | None) -> None:
     memory = FakeMemory()
 
     result = run(*words, "--json", memory=memory, stdin=stdin)
@@ -168,9 +166,7 @@ def test_a_title_is_enough_to_remember() -> None:
         ({"get": errors.StoreUnavailableError("it is away")}, "changed"),
     ],
 )
-def test_an_update_says_whether_it_changed_anything(
-    answers: dict[str, Any], words: str
-) -> None:
+def test_an_update_says_whether_it_changed_anything(answers: dict[str, Any], words: str) -> None:
     result = run("update", ID, "--add-tag", "x", memory=FakeMemory(**answers))
 
     assert result.exit_code == 0
@@ -224,9 +220,7 @@ def test_a_change_reaches_the_memory() -> None:
         ("mine=" + "[" * 100_000, "[" * 100_000),
     ],
 )
-def test_a_value_is_json_where_the_field_takes_json(
-    setting: str, value: object
-) -> None:
+def test_a_value_is_json_where_the_field_takes_json(setting: str, value: object) -> None:
     memory = FakeMemory()
 
     result = run("update", ID, "--set", setting, memory=memory)
@@ -331,9 +325,7 @@ def test_a_list_in_a_pipe_is_one_whole_fact_a_line() -> None:
 
 def test_a_list_says_how_to_go_on() -> None:
     assert run("list").stderr == f"there are more: --after {ID}\n"
-    assert (
-        run("list", memory=FakeMemory(list=FactPage((), None))).stderr == "no facts\n"
-    )
+    assert run("list", memory=FakeMemory(list=FactPage((), None))).stderr == "no facts\n"
 
 
 def test_what_is_printed_as_json_is_what_the_fact_says() -> None:

@@ -323,9 +323,7 @@ def test_links_as_json_keep_the_contract() -> None:
 
 def test_mended_links_can_be_taken_back() -> None:
     memory = fake(
-        links_check=LinkReport(
-            fixed=(PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),)
-        )
+        links_check=LinkReport(fixed=(PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),))
     )
 
     result = run("links", "check", "--fix", memory=memory)

@@ -36,9 +36,7 @@ WORKING = [words for words, each in ALL.items() if not isinstance(each, click.Gr
 def all_help() -> str:
     """Every `--help`, each under the command line that asks for it."""
     asked = [(*words, "--help") for words in ALL]
-    return "\n".join(
-        f"$ vaultsync {' '.join(words)}\n{run(*words).stdout}" for words in asked
-    )
+    return "\n".join(f"$ vaultsync {' '.join(words)}\n{run(*words).stdout}" for words in asked)
 
 
 def test_the_help_is_as_the_golden_page_says() -> None:
@@ -66,8 +64,6 @@ def test_every_command_takes_the_common_options(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", WORKING)
 def test_every_option_explains_itself(words: tuple[str, ...]) -> None:
-    explained = [
-        each.help for each in ALL[words].params if isinstance(each, click.Option)
-    ]
+    explained = [each.help for each in ALL[words].params if isinstance(each, click.Option)]
 
     assert all(explained)

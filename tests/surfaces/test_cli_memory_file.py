@@ -36,9 +36,7 @@ DONE = MemoryFileReport(
             sections=4,
             unchanged=3,
             actions=[
-                SectionResult(
-                    "update", ID, "Tests", 7, ("content",), "changed in the file"
-                ),
+                SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
                 SectionResult("let_go", ID, "People", None, (), "gone from the file"),
             ],
             pending=[ID],
@@ -49,17 +47,13 @@ DONE = MemoryFileReport(
     seconds=0.25,
 )
 QUIET = MemoryFileReport([FileResult(NAME, 4, 4)])
-NOTICE = memory_file_notice(
-    "EditedElsewhere", NAME, "it was edited", "write it into the file", 7
-)
+NOTICE = memory_file_notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)
 WAITS = replace(QUIET, notices=[NOTICE])
 
 
 def test_a_sync_is_told_in_words() -> None:
     held = FakeMemory(sync_memory_file=DONE)
-    result = run(
-        "memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held
-    )
+    result = run("memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held)
     assert result.exit_code == 0
     assert f"{NAME}: 1 changed, 1 let go, 3 unchanged" in result.stdout
     assert "let go\tPeople\t\tgone from the file" in result.stdout
@@ -108,12 +102,8 @@ def test_a_dry_run_says_that_it_is_one() -> None:
 
 def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     wrong = UnreadableMemoryFileError(NAME, "it is binary")
-    told = memory_file_notice(
-        "UnreadableMemoryFileError", NAME, wrong.message, wrong.hint
-    )
-    held = FakeMemory(
-        sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))])
-    )
+    told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
+    held = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))]))
     result = run("memory-file", "sync", "m", memory=held)
     assert result.stdout.startswith(f"{NAME}: left out\n")
     assert f"! {NAME}: was left out: it is binary\n" in result.stdout
@@ -136,9 +126,7 @@ def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
         (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "waits for ~/work"),
     ],
 )
-def test_an_agents_text_is_written_or_waits(
-    added: AddResult, code: int, words: str
-) -> None:
+def test_an_agents_text_is_written_or_waits(added: AddResult, code: int, words: str) -> None:
     held = FakeMemory(add_to_memory_file=added)
     ask = ("memory-file", "add", "m", "--section", "Lessons")
     result = run(*ask, TEXT, memory=held)
@@ -160,9 +148,7 @@ def held(tmp_path: Path) -> Iterator[Memory]:
         yield memory_
 
 
-def test_facts_of_a_file_have_notes_and_are_found_at_once(
-    held: Memory, tmp_path: Path
-) -> None:
+def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
     report = held.sync_memory_file(file)
@@ -176,9 +162,7 @@ def test_facts_of_a_file_have_notes_and_are_found_at_once(
     assert json.dumps(report.as_json())
 
 
-def test_many_sections_may_go_at_once_for_the_file_says_so(
-    held: Memory, tmp_path: Path
-) -> None:
+def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     many = [(f"Section {n}", f"What number {n} has to say is this.") for n in range(40)]
     file.write_text(memory(*many), encoding="utf-8")
@@ -190,9 +174,7 @@ def test_many_sections_may_go_at_once_for_the_file_says_so(
     assert held.verify().equal
 
 
-def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(
-    held: Memory, tmp_path: Path
-) -> None:
+def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(held: Memory, tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     file.write_text(memory(DEPLOY), encoding="utf-8")
     held.sync_memory_file(file, agent="moss")

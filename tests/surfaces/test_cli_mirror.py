@@ -91,9 +91,7 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
 
 def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
     same = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
-    moved = ActionTaken(
-        "record_base", ID, "public/notes/A.md", (), "moved in the vault"
-    )
+    moved = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
     memory = FakeMemory(sync=replace(BUSY_PASS, actions=[same, moved]))
 
     some = run("sync", memory=memory).stdout
@@ -217,8 +215,7 @@ def test_what_is_said_of_a_few_notes_stands_together_above_its_hint() -> None:
     result = run("sync", "--quiet", memory=memory)
 
     assert result.stdout == (
-        "\n! public/bad.md:3: bad YAML\n! public/worse.md:3: bad YAML\n"
-        "  hint: close the quote\n"
+        "\n! public/bad.md:3: bad YAML\n! public/worse.md:3: bad YAML\n  hint: close the quote\n"
     )
 
 
@@ -255,9 +252,7 @@ def test_status_is_as_the_contract_says() -> None:
 
 @pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_status_ends_with_3_when_something_waits(
-    change: dict[str, Any], form: list[str]
-) -> None:
+def test_status_ends_with_3_when_something_waits(change: dict[str, Any], form: list[str]) -> None:
     memory = FakeMemory(status=replace(CALM, **change))
 
     assert run("status", *form, memory=memory).exit_code == 3
@@ -342,9 +337,7 @@ def test_history_is_as_the_contract_says() -> None:
             }
         ]
     }
-    assert run("history", ID).stdout == (
-        f"2026-02-14T13:45:00Z\tvault\tperson\ttags\t\ta\t{RUN}\n"
-    )
+    assert run("history", ID).stdout == (f"2026-02-14T13:45:00Z\tvault\tperson\ttags\t\ta\t{RUN}\n")
     assert run("history", ID, memory=FakeMemory(history=[])).exit_code == 0
 
 
@@ -432,9 +425,7 @@ def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:
     said = run("sync", memory=FakeMemory(sync=busy)).stdout
     assert said.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
     said = run("sync", memory=FakeMemory(sync=idle)).stdout
-    assert said.startswith(
-        "nothing changed on either side, 2 notes waiting, 7 facts unchanged\n"
-    )
+    assert said.startswith("nothing changed on either side, 2 notes waiting, 7 facts unchanged\n")
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
 
 
 @pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_no_command_prints_what_steers_a_terminal(
-    words: list[str], memory: FakeMemory
-) -> None:
+def test_no_command_prints_what_steers_a_terminal(words: list[str], memory: FakeMemory) -> None:
     result = run(*words, memory=memory)
 
     assert result.output
@@ -157,9 +155,7 @@ def test_nor_does_it_on_a_terminal(words: list[str], memory: FakeMemory) -> None
 
 @pytest.mark.usefixtures("terminal")
 def test_a_list_on_a_terminal_fits_and_keeps_its_ids_whole() -> None:
-    fact = replace(
-        FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md")
-    )
+    fact = replace(FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
 
     result = run("list", memory=FakeMemory(list=FactPage((fact, FACT), None)))
 

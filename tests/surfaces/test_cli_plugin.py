@@ -39,9 +39,7 @@ def vault(tmp_path: Path) -> Path:
     return root
 
 
-def test_the_plugin_is_put_into_the_vault_and_its_settings_stay(
-    vault: Path, built: Path
-) -> None:
+def test_the_plugin_is_put_into_the_vault_and_its_settings_stay(vault: Path, built: Path) -> None:
     (vault / FOLDER).mkdir(parents=True)
     (vault / FOLDER / "data.json").write_text('{"address": "mine"}')
     done = install_plugin(str(vault), built=built)
@@ -63,9 +61,7 @@ def test_what_is_up_to_date_is_not_written_again(vault: Path, built: Path) -> No
     assert install_plugin(str(vault), built=built).changed == ("main.js",)
 
 
-def test_an_installation_without_a_built_plugin_says_so(
-    vault: Path, built: Path
-) -> None:
+def test_an_installation_without_a_built_plugin_says_so(vault: Path, built: Path) -> None:
     (built / "styles.css").unlink()
     with pytest.raises(PluginNotBuiltError, match=r"styles\.css is missing") as failed:
         install_plugin(str(vault), built=built)
@@ -73,21 +69,15 @@ def test_an_installation_without_a_built_plugin_says_so(
     assert not (vault / FOLDER).exists()
 
 
-def test_a_vault_that_obsidian_never_saw_stays_as_it_is(
-    vault: Path, built: Path
-) -> None:
+def test_a_vault_that_obsidian_never_saw_stays_as_it_is(vault: Path, built: Path) -> None:
     (vault / ".obsidian").rmdir()
     with pytest.raises(ConfigError, match="never opened in Obsidian"):
         install_plugin(str(vault), built=built)
     assert not (vault / ".obsidian").exists()
 
 
-@pytest.mark.parametrize(
-    "place", [".obsidian/plugins", FOLDER, f"{FOLDER}/main.js"], ids=str
-)
-def test_a_link_is_not_followed(
-    vault: Path, built: Path, tmp_path: Path, place: str
-) -> None:
+@pytest.mark.parametrize("place", [".obsidian/plugins", FOLDER, f"{FOLDER}/main.js"], ids=str)
+def test_a_link_is_not_followed(vault: Path, built: Path, tmp_path: Path, place: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (vault / place).parent.mkdir(parents=True, exist_ok=True)

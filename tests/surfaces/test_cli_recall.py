@@ -15,9 +15,7 @@ from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall
 from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandidate
 
-HIT = Hit(
-    FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded."
-)
+HIT = Hit(FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded.")
 ANSWER = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
 STAGES = (
     RecallStage("catch-up", 0.0001),

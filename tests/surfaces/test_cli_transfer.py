@@ -54,9 +54,7 @@ def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(
 
 
 @pytest.mark.parametrize("answer", [break_off, KeyboardInterrupt()])
-def test_an_export_that_breaks_off_leaves_the_old_file(
-    tmp_path: Path, answer: object
-) -> None:
+def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path, answer: object) -> None:
     file = tmp_path / "facts.jsonl"
     file.write_text("old")
 
@@ -167,9 +165,7 @@ def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
         ("Tea.MD", "would be a note"),
     ],
 )
-def test_nothing_is_exported_over_what_a_vault_holds(
-    tmp_path: Path, name: str, why: str
-) -> None:
+def test_nothing_is_exported_over_what_a_vault_holds(tmp_path: Path, name: str, why: str) -> None:
     for each in (".meta/config.toml", name):
         file = tmp_path / each
         file.parent.mkdir(parents=True, exist_ok=True)

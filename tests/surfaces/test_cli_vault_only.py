@@ -13,9 +13,7 @@ from vaultsync import api as app
 from vaultsync.cli.main import cli
 
 
-@pytest.mark.parametrize(
-    "words", [("--mode", "vector"), ("--mode", "fused"), ("--explain",)]
-)
+@pytest.mark.parametrize("words", [("--mode", "vector"), ("--mode", "fused"), ("--explain",)])
 def test_what_tables_cannot_answer_is_refused(words: tuple[str, ...]) -> None:
     done = CliRunner().invoke(cli, ["recall", "tea", "--vault-only", "--json", *words])
 
@@ -36,9 +34,7 @@ def test_a_clone_without_a_store_answers_from_its_tables(tmp_path: Path) -> None
     words = ("recall", "when do we meet?", "--vault-only", "--mode=index", "--json")
     nowhere = tmp_path / "nowhere"
 
-    done = CliRunner().invoke(
-        cli, [*words, "--vault", str(clone), "--state-dir", str(nowhere)]
-    )
+    done = CliRunner().invoke(cli, [*words, "--vault", str(clone), "--state-dir", str(nowhere)])
 
     said = json.loads(done.stdout)
     assert said["source"] == "index-files"

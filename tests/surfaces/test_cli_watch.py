@@ -138,9 +138,7 @@ def test_the_status_shows_what_the_daemon_suffers_from(
         "failing": True,
         "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
     }
-    monkeypatch.setattr(
-        "vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon
-    )
+    monkeypatch.setattr("vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon)
     with vaultsync.api.open() as memory, memory._engine():
         said = CliRunner().invoke(cli, ["status"]).stdout
     for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):
@@ -157,9 +155,7 @@ def test_a_systemd_unit_says_what_runs(vault: Path) -> None:
 def test_a_unit_survives_names_that_mean_something() -> None:
     said = unit("systemd", '/home/me/100% "mine" $x', state_dir=None)
     assert '"/home/me/100%% \\"mine\\" $$x"' in said
-    listed = plistlib.loads(
-        unit("launchd", "/home/me/a & <b>", state_dir="state").encode()
-    )
+    listed = plistlib.loads(unit("launchd", "/home/me/a & <b>", state_dir="state").encode())
     assert "/home/me/a & <b>" in listed["ProgramArguments"]
     assert str(Path("state").absolute()) in listed["ProgramArguments"]
     assert listed["Label"] == "vaultsync.a----b-"

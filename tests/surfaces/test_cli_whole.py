@@ -50,9 +50,7 @@ def test_a_fact_goes_its_way(shell: Shell) -> None:
     assert "Mondays" in shell("get", fact["id"])["content"]
     assert shell("verify")["equal"]
 
-    assert {each["field"] for each in shell("history", fact["id"])["history"]} >= {
-        "content"
-    }
+    assert {each["field"] for each in shell("history", fact["id"])["history"]} >= {"content"}
     shell("undo", report["run"])
     assert "Tuesdays" in note.read_text()
     assert shell("verify")["equal"]
@@ -78,9 +76,7 @@ def test_init_is_harmless_when_repeated(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("store", ["mysql://x", "qdrant://", "qdrant+nowhere:x"])
-def test_a_store_that_is_none_leaves_no_vault_behind(
-    tmp_path: Path, store: str
-) -> None:
+def test_a_store_that_is_none_leaves_no_vault_behind(tmp_path: Path, store: str) -> None:
     shell = Shell(tmp_path)
 
     assert shell("init", "--store", store, code=2)["error"]["kind"] == "ConfigError"

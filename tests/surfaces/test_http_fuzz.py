@@ -36,9 +36,7 @@ def _document() -> dict[str, Any]:
     for operations in said["paths"].values():
         for operation in operations.values():
             operation["parameters"] = [
-                each
-                for each in operation.get("parameters", [])
-                if each["in"] != "header"
+                each for each in operation.get("parameters", []) if each["in"] != "header"
             ]
     for schema in said["components"]["schemas"].values():
         for each in schema.get("properties", {}).values():

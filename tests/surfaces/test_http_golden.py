@@ -187,9 +187,7 @@ def _mirror(pages: Pages, vault: Path) -> None:
 def _watched(pages: Pages) -> None:
     """The status while a daemon has the vault whose last pass failed."""
     state = DaemonState(since="2026-02-14T13:45:00Z", watcher="watchfiles", passes=7)
-    state.fail(
-        errors.GuardError("it would delete 40 of 100 facts", NO_RUN), state.since
-    )
+    state.fail(errors.GuardError("it would delete 40 of 100 facts", NO_RUN), state.since)
     with (
         mock.patch.object(EngineLock, "holder", return_value="process 4711"),
         mock.patch.object(DaemonFile, "read", return_value=state.as_json()),

@@ -95,9 +95,7 @@ def test_nothing_answers_a_stranger_who_has_the_token(untouched: Client) -> None
 
 
 def test_a_token_in_the_address_is_none(client: Client) -> None:
-    answer = client(
-        "GET", f"/v1/status?token={client.token}", headers={"authorization": None}
-    )
+    answer = client("GET", f"/v1/status?token={client.token}", headers={"authorization": None})
 
     assert answer.status in (401, 429)
 

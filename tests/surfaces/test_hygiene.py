@@ -99,13 +99,11 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "doctor": lambda m: m.doctor(),
         "recall": lambda m: m.recall("deploy evening", explain=True),
         "context": lambda m: [
-            m.context("deploy", budget=800, format=each)
-            for each in ("markdown", "json", "xml")
+            m.context("deploy", budget=800, format=each) for each in ("markdown", "json", "xml")
         ],
         "related": lambda m: m.related(planted.fact),
         "graph_export": lambda m: [
-            m.graph_export(format=each)
-            for each in ("json", "graphml", "canvas", "html")
+            m.graph_export(format=each) for each in ("json", "graphml", "canvas", "html")
         ],
         "is_empty": lambda m: m.is_empty,
         "graph_stats": lambda m: m.graph_stats(),
@@ -131,9 +129,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
         "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
         "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
-        "supersede": lambda m: m.supersede(
-            planted.entity, f"now {CODE}, password: {SAID}"
-        ),
+        "supersede": lambda m: m.supersede(planted.entity, f"now {CODE}, password: {SAID}"),
         "forget": lambda m: m.forget(planted.fact),
         "restore": lambda m: m.restore(planted.fact),
         "maintain": lambda m: [m.maintain(dry_run=True), m.maintain()],
@@ -192,8 +188,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
         "context": [("deploy",)],
         "graph export": [
-            (f"{out}.{each}", "--format", each)
-            for each in ("json", "graphml", "canvas", "html")
+            (f"{out}.{each}", "--format", each) for each in ("json", "graphml", "canvas", "html")
         ],
         "graph stats": [()],
         "graph neighbors": [("Alice",)],
@@ -266,9 +261,7 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "graph": [("/v1/graph", None)],
         "graph_colours": [("/v1/graph/colours", {})],
         "update": [(one, {"content": TEXT}), (one, {"set": {"priority": TOKEN}})],
-        "supersede": [
-            (f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})
-        ],
+        "supersede": [(f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})],
         "forget": [(f"{one}/forget", {})],
         "restore": [(f"{one}/restore", {})],
         "adopt": [(f"{other}/adopt", {})],
@@ -321,9 +314,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
             {"id": fact, "set": {"importance": f"{TOKEN}"}},
             {"id": TOKEN},
         ],
-        "memory_supersede": [
-            {"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}
-        ],
+        "memory_supersede": [{"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}],
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
         "memory_forget": [{"id": fact}],
     }
@@ -331,10 +322,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
         memory.sync_saved_notes()
         for each in (planted.fact, planted.entity):
-            assert (
-                leaks(resources.read_resource(memory, f"{resources.FACT_URI}{each}"))
-                == []
-            )
+            assert leaks(resources.read_resource(memory, f"{resources.FACT_URI}{each}")) == []
         for name, many in asked.items():
             for given in many:
                 done = run_tool(memory, TOOLS_BY_NAME[name], given)
@@ -343,10 +331,7 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
         for row in resources.list_resources(memory):
             assert leaks([row, resources.read_resource(memory, str(row.uri))]) == []
         for prompt in PROMPTS.values():
-            assert (
-                leaks(prompt_text(memory, prompt, {prompt.argument: "the deploy"}))
-                == []
-            )
+            assert leaks(prompt_text(memory, prompt, {prompt.argument: "the deploy"})) == []
     _no_file_leaks(planted)
 
 
@@ -483,9 +468,7 @@ def test_an_answer_does_not_repeat_a_secret_that_was_asked_for(folder: Path) -> 
             assert leaks(found.as_json()) == []
             assert leaks(memory.context(f"lamp {secret}", format="json").text) == []
         with AgentMemory(settings_for(vault, agent="indy")) as agent:
-            done = run_tool(
-                agent, TOOLS_BY_NAME["memory_recall"], {"query": f"lamp {secret}"}
-            )
+            done = run_tool(agent, TOOLS_BY_NAME["memory_recall"], {"query": f"lamp {secret}"})
             assert leaks(done.model_dump_json()) == []
         with open_bridge(folder) as client:
             answer = client("POST", "/v1/recall", {"query": f"lamp {secret}"})
@@ -570,9 +553,7 @@ def test_the_key_is_its_owners_alone_and_stays(folder: Path) -> None:
 
 def test_what_is_switched_off_is_shown(folder: Path) -> None:
     marker = folder / "vault" / ".meta" / "config.toml"
-    text = marker.read_text().replace(
-        "[hygiene]", "[hygiene]\nsecrets = false\nneutralise = false"
-    )
+    text = marker.read_text().replace("[hygiene]", "[hygiene]\nsecrets = false\nneutralise = false")
     marker.write_text(text)
     with vaultsync.open(str(folder / "vault")) as memory:
         fact = memory.remember(TEXT)

@@ -72,8 +72,7 @@ class Neighbours:
             ]
             conflicts = [each.id for each in ada.conflicts()]
         notes = {
-            str(path): path.read_bytes()
-            for path in (self.home.vault / "private-ada").rglob("*.md")
+            str(path): path.read_bytes() for path in (self.home.vault / "private-ada").rglob("*.md")
         }
         return facts, conflicts, notes
 
@@ -119,9 +118,7 @@ def _arguments(
     match schema.get("type"):
         case "object" if "properties" in schema:
             required = schema.get("required", [])
-            parts = {
-                k: _arguments(v, names, k) for k, v in schema["properties"].items()
-            }
+            parts = {k: _arguments(v, names, k) for k, v in schema["properties"].items()}
             needed = {k: v for k, v in parts.items() if k in required}
             more = {k: v for k, v in parts.items() if k not in required}
             return st.fixed_dictionaries(needed, optional=more)
@@ -148,9 +145,7 @@ def _arguments(
 
 
 @given(data=st.data())
-def test_no_tool_tells_what_is_another_agents(
-    world: Neighbours, data: st.DataObject
-) -> None:
+def test_no_tool_tells_what_is_another_agents(world: Neighbours, data: st.DataObject) -> None:
     tool = TOOLS_BY_NAME[data.draw(st.sampled_from(sorted(TOOLS_BY_NAME)))]
     asked = data.draw(_arguments(tool.input_schema, world.names))
     done = run_tool(world.indy, tool, asked)
@@ -197,9 +192,7 @@ def test_resources_and_prompts_tell_nothing_either(world: Neighbours) -> None:
         assert TITLE not in text
     assert "private-indy" in world.indy.tables()["vault-index.md"]
     for prompt in PROMPTS.values():
-        text = prompt_text(
-            world.indy, prompt, {prompt.argument: "what Content is there"}
-        )
+        text = prompt_text(world.indy, prompt, {prompt.argument: "what Content is there"})
         assert INSIDE not in text
         assert TITLE not in text
 

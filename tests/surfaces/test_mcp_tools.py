@@ -50,9 +50,7 @@ def call(memory: AgentMemory, tool: str, **given: object) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(answer))
     if not done.isError:
         # Whether it is a schema at all is looked at once, below.
-        jsonschema.Draft202012Validator(TOOLS_BY_NAME[tool].output_schema).validate(
-            plain
-        )
+        jsonschema.Draft202012Validator(TOOLS_BY_NAME[tool].output_schema).validate(plain)
     return plain
 
 
@@ -82,8 +80,7 @@ def test_the_surface_is_as_the_golden_page_says(home: Home) -> None:
             "tools": [each.model_dump(exclude_none=True) for each in tools.tools],
             "prompts": [each.model_dump(exclude_none=True) for each in prompts.prompts],
             "resources": [
-                each.model_dump(exclude_none=True)
-                for each in templates.resourceTemplates
+                each.model_dump(exclude_none=True) for each in templates.resourceTemplates
             ],
         }
         return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
@@ -141,9 +138,7 @@ def test_the_tools_are_those_that_the_issue_of_agents_was_promised() -> None:
 # --------------------------------------------------------------------------- the tools
 
 
-def test_a_fact_is_stored_changed_replaced_and_forgotten(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_a_fact_is_stored_changed_replaced_and_forgotten(home: Home, memory: AgentMemory) -> None:
     made = call(
         memory,
         "memory_store_fact",
@@ -196,9 +191,7 @@ def test_an_agent_that_serves_a_user_recalls_and_keeps_what_is_about_them(
         with home.memory(user=user) as memory:
             made = call(memory, "memory_store_fact", text=f"The shell of {user}")
             assert memory.get(made["id"]).user_id == user
-            refused = call(
-                memory, "memory_store_fact", text="x", fields={"userId": "u-3"}
-            )
+            refused = call(memory, "memory_store_fact", text="x", fields={"userId": "u-3"})
             assert refused["error"]["kind"] == "FixedFieldError"
     with home.memory(user="u-1") as memory:
         for tool, key in (("memory_recall", "hits"), ("memory_get_context", "items")):
@@ -269,9 +262,7 @@ def test_facts_are_looked_up_by_filters_links_dates_and_pages(
     memory: AgentMemory,
 ) -> None:
     tea = call(memory, "memory_store_fact", text="A drink.", title="Tea", type="entity")
-    one = call(
-        memory, "memory_store_fact", text="See [[Tea]].", title="One", tags=["x"]
-    )
+    one = call(memory, "memory_store_fact", text="See [[Tea]].", title="One", tags=["x"])
     two = call(memory, "memory_store_fact", text="Two.", title="Two", type="lesson")
 
     def ids(**given: object) -> list[str]:
@@ -305,9 +296,7 @@ def test_facts_are_looked_up_by_filters_links_dates_and_pages(
 
 def test_a_context_is_a_text_with_its_sources(memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="We use SQLite.", type="decision")
-    done = run_tool(
-        memory, TOOLS_BY_NAME["memory_get_context"], {"query": "SQLite", "budget": 500}
-    )
+    done = run_tool(memory, TOOLS_BY_NAME["memory_get_context"], {"query": "SQLite", "budget": 500})
     assert done.structuredContent is not None
     text, rest = (each.text for each in done.content if isinstance(each, TextContent))
     assert text == done.structuredContent["text"]
@@ -343,9 +332,7 @@ def test_a_graph_that_is_too_long_is_drawn_smaller(memory: AgentMemory) -> None:
     assert len(json.dumps(drawn)) < 50_000
 
 
-def test_the_status_says_what_waits_and_changes_nothing(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_the_status_says_what_waits_and_changes_nothing(home: Home, memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One.", title="T")
     memory.finish_pending()
     note = home.note(made["path"])
@@ -367,9 +354,7 @@ def test_what_a_person_saved_last_is_in_every_answer(home: Home) -> None:
             note.write_text(f"{head}# Crane\n\nIt is {colour}.\n", encoding="utf-8")
             found = call(memory, "memory_recall", query="crane")
             assert hits(found) == [f"It is {colour}."]
-        by = {
-            entry.actor for entry in memory.history(made["id"]) if entry.side == "vault"
-        }
+        by = {entry.actor for entry in memory.history(made["id"]) if entry.side == "vault"}
         assert by == {"person"}
         renamed = note.with_name("The crane.md")
         note.rename(renamed)
@@ -495,9 +480,7 @@ def test_a_change_of_what_was_changed_since_is_refused(memory: AgentMemory) -> N
 
 def test_a_fault_of_ours_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     said = error_parts(ZeroDivisionError("by nought"))
-    assert error_text(said).startswith(
-        "ZeroDivisionError: by nought\nhint: this is a fault"
-    )
+    assert error_text(said).startswith("ZeroDivisionError: by nought\nhint: this is a fault")
     streams = capsys.readouterr()
     assert streams.out == ""
     assert "ZeroDivisionError" in streams.err
@@ -553,9 +536,7 @@ def test_long_lists_are_cut_too() -> None:
     tags = [str(number) for number in range(MAX_LIST_ITEMS + 1)]
     answer = truncate({"tags": tags, "n": 1, "none": None}, 10_000, "more")
     assert answer["tags"] == tags[:MAX_LIST_ITEMS]
-    assert answer["cut"] == [
-        {"where": "tags", "shown": MAX_LIST_ITEMS, "of": MAX_LIST_ITEMS + 1}
-    ]
+    assert answer["cut"] == [{"where": "tags", "shown": MAX_LIST_ITEMS, "of": MAX_LIST_ITEMS + 1}]
     assert answer["rest"] == "more"
     assert truncate({"a": "b"}, 10, "more") == {"a": "b"}
 
@@ -575,9 +556,7 @@ def test_notes_and_tables_are_resources(home: Home) -> None:
 
         note = home.note(made["path"]).read_text(encoding="utf-8")
         assert await text(f"vaultsync://fact/{made['id']}") == note
-        listed = {
-            str(each.uri): each for each in (await session.list_resources()).resources
-        }
+        listed = {str(each.uri): each for each in (await session.list_resources()).resources}
         for uri, row in listed.items():
             table = await text(uri)
             assert row.size == len(table.encode())
@@ -597,9 +576,7 @@ def test_notes_and_tables_are_resources(home: Home) -> None:
     talk(home, reads)
 
 
-def test_a_fact_whose_note_is_away_is_read_as_it_would_be(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_a_fact_whose_note_is_away_is_read_as_it_would_be(home: Home, memory: AgentMemory) -> None:
     made = memory.remember("Tea.", title="Tea time")
     text = home.note(made.path).read_text(encoding="utf-8")
     home.note(made.path).unlink()

@@ -40,9 +40,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.mark.parametrize("transport", [over_stdio, over_http])
-def test_an_agent_recalls_what_a_person_made_of_its_fact(
-    home: Home, transport: Transport
-) -> None:
+def test_an_agent_recalls_what_a_person_made_of_its_fact(home: Home, transport: Transport) -> None:
     async def talk() -> None:
         async with transport(home) as agent:
             fact = await ask(
@@ -82,9 +80,7 @@ def test_beside_a_daemon_notes_come_at_once_and_edits_when_they_settled(
             text = note.read_text(encoding="utf-8")
             note.write_text(text.replace("green", "ultramarine"), encoding="utf-8")
             edited = ["The crane is ultramarine."]
-            await _until(
-                agent, "memory_recall", lambda said: hits(said) == edited, query="crane"
-            )
+            await _until(agent, "memory_recall", lambda said: hits(said) == edited, query="crane")
 
     with subprocess.Popen(
         home.command("watch", "--no-bridge"),
@@ -133,10 +129,7 @@ def test_who_pipes_questions_in_and_closes_gets_all_answers(home: Home) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    answers = {
-        row["id"]: row["result"]
-        for row in map(json.loads, done.stdout.split("\n")[:-1])
-    }
+    answers = {row["id"]: row["result"] for row in map(json.loads, done.stdout.split("\n")[:-1])}
     assert sorted(answers) == [1, 2, 3]
     status = answers[3]["structuredContent"]
     # Nobody said who it is: it has a name of its own all the same, and sees no more.
@@ -145,9 +138,7 @@ def test_who_pipes_questions_in_and_closes_gets_all_answers(home: Home) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly_while_it_waits(
-    home: Home, number: signal.Signals
-) -> None:
+def test_a_signal_ends_it_cleanly_while_it_waits(home: Home, number: signal.Signals) -> None:
     with subprocess.Popen(
         home.command("mcp"),
         env=home.environment,
@@ -157,9 +148,7 @@ def test_a_signal_ends_it_cleanly_while_it_waits(
     ) as program:
         assert program.stdin
         assert program.stdout
-        program.stdin.write(
-            _lines(HELLO, READY, _call(2, "memory_store_fact", text="A."))
-        )
+        program.stdin.write(_lines(HELLO, READY, _call(2, "memory_store_fact", text="A.")))
         program.stdin.flush()
         assert [json.loads(program.stdout.readline())["id"] for _ in range(2)] == [1, 2]
         program.send_signal(number)
@@ -186,9 +175,7 @@ def test_what_cannot_be_served_is_said_before_anything_is(
 
 
 def test_nothing_heavy_is_loaded_before_a_client_asks() -> None:
-    loaded = packages_after(
-        "import vaultsync.mcp_server.stdio, vaultsync.mcp_server.http"
-    )
+    loaded = packages_after("import vaultsync.mcp_server.stdio, vaultsync.mcp_server.http")
     heavy = {"torch", "lancedb", "numpy", "onnxruntime", "tantivy", "networkx"}
     assert loaded & heavy == set()
 

@@ -55,9 +55,7 @@ def test_the_graph_is_counted_and_walked(memory: Memory) -> None:
         memory.graph_neighbors("Nobody")
 
 
-def test_links_are_checked_among_all_files_and_mended(
-    memory: Memory, vault: Path
-) -> None:
+def test_links_are_checked_among_all_files_and_mended(memory: Memory, vault: Path) -> None:
     alice = next(each for each in memory.list().facts if each.title == "Alice")
     memory.update(alice.id, set={"aliases": ["Al"]})
     found = memory.links_check()
@@ -75,9 +73,7 @@ def test_links_are_checked_among_all_files_and_mended(
     assert memory.sync().quiet
 
 
-def test_obsidians_graph_gets_a_colour_for_each_type(
-    memory: Memory, vault: Path
-) -> None:
+def test_obsidians_graph_gets_a_colour_for_each_type(memory: Memory, vault: Path) -> None:
     with pytest.raises(ConfigError, match="Obsidian"):
         memory.graph_colours()
 

@@ -107,9 +107,7 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
         f"try:\n    cli.main({words!r})\nexcept SystemExit:\n    pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["source"] == "index"
     dear = {
         "filelock",

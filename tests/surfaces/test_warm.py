@@ -52,9 +52,7 @@ def _recall(client: Client, *, agent: str | None = None, **wanted: Any) -> Any: 
         return memory.recall(QUESTION, **wanted)
 
 
-def test_what_needs_the_model_is_asked_of_the_bridge(
-    client: Client, asked: list[str]
-) -> None:
+def test_what_needs_the_model_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
     by_bridge = _recall(client, mode="vector", explain=True)
     (settings := client.serving.settings.state_dir / "bridge.json").rename(
         settings.with_suffix(".away")
@@ -67,9 +65,7 @@ def test_what_needs_the_model_is_asked_of_the_bridge(
     assert asked == ["/v1/recall"]
     assert [hit.id for hit in by_bridge] == [hit.id for hit in here]
     assert by_bridge.source == here.source == "vector"
-    assert [stage.name for stage in by_bridge.stages] == [
-        stage.name for stage in here.stages
-    ]
+    assert [stage.name for stage in by_bridge.stages] == [stage.name for stage in here.stages]
     said = by_bridge.as_json()["hits"][0]
     assert {**said, "recency": 0, "score": 0} == {
         **here.as_json()["hits"][0],
@@ -83,32 +79,24 @@ def test_what_the_index_answers_asks_nobody(client: Client, asked: list[str]) ->
     assert asked == []
 
 
-def test_what_a_bridge_takes_no_word_for_is_answered_here(
-    client: Client, asked: list[str]
-) -> None:
+def test_what_a_bridge_takes_no_word_for_is_answered_here(client: Client, asked: list[str]) -> None:
     assert _recall(client, mode="vector", heads_only=False).hits
     assert asked == []
 
 
-def test_an_agent_sees_by_the_bridge_what_it_sees_alone(
-    client: Client, asked: list[str]
-) -> None:
+def test_an_agent_sees_by_the_bridge_what_it_sees_alone(client: Client, asked: list[str]) -> None:
     body = {"text": "Embedded secrets.", "scope": "private-moss"}
     secret = client("POST", "/v1/facts", body).json["id"]
     client("POST", "/v1/sync", {})
 
-    seen = {
-        agent: _recall(client, agent=agent, mode="vector") for agent in ("moss", "indy")
-    }
+    seen = {agent: _recall(client, agent=agent, mode="vector") for agent in ("moss", "indy")}
 
     assert asked == ["/v1/recall"] * 2
     assert secret in {hit.id for hit in seen["moss"]}
     assert secret not in {hit.id for hit in seen["indy"]}
 
 
-def test_a_bridge_of_another_agent_is_not_asked(
-    tmp_path: Path, asked: list[str]
-) -> None:
+def test_a_bridge_of_another_agent_is_not_asked(tmp_path: Path, asked: list[str]) -> None:
     with open_bridge(tmp_path, agent="moss") as client:
         client("POST", "/v1/facts", {"text": "Embedded.", "scope": "team-core"})
         client("POST", "/v1/sync", {})
@@ -159,9 +147,7 @@ def test_a_pack_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> 
     assert made.tokens <= 200
 
 
-def test_who_it_is_about_is_asked_of_the_bridge_too(
-    client: Client, asked: list[str]
-) -> None:
+def test_who_it_is_about_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> None:
     body = {"text": "Tea is hers.", "scope": "team-core", "fields": {"userId": "ada"}}
     hers = client("POST", "/v1/facts", body).json["id"]
     assert client("POST", "/v1/sync", {}).status == 200

@@ -45,17 +45,13 @@ def bridge(vault: Path) -> Iterator[httpx.Client]:
 def test_what_is_remembered_by_the_bridge_gets_its_note_by_the_daemon(
     bridge: httpx.Client, vault: Path
 ) -> None:
-    made = bridge.post(
-        "/v1/facts", json={"text": "Said by the bridge.", "title": "Said"}
-    )
+    made = bridge.post("/v1/facts", json={"text": "Said by the bridge.", "title": "Said"})
     assert made.status_code == 200, made.text
     fact_id = made.json()["id"]
     wait_until(lambda: bridge.get(f"/v1/facts/{fact_id}").json()["path"])
     note = vault / bridge.get(f"/v1/facts/{fact_id}").json()["path"]
     note.write_text(note.read_text().replace("the bridge", "a person"))
-    wait_until(
-        lambda: "a person" in bridge.get(f"/v1/facts/{fact_id}").json()["content"]
-    )
+    wait_until(lambda: "a person" in bridge.get(f"/v1/facts/{fact_id}").json()["content"])
 
 
 def test_the_bridge_asks_the_daemon_for_what_needs_the_engine(
@@ -68,9 +64,7 @@ def test_the_bridge_asks_the_daemon_for_what_needs_the_engine(
     assert said["daemon"]["last_error"] is None
 
 
-def test_what_the_daemon_does_is_told_to_who_listens(
-    bridge: httpx.Client, vault: Path
-) -> None:
+def test_what_the_daemon_does_is_told_to_who_listens(bridge: httpx.Client, vault: Path) -> None:
     told: list[str] = []
     with bridge.stream("GET", "/v1/events") as stream:
         (vault / "public" / "notes").mkdir(parents=True)

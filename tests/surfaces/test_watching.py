@@ -211,9 +211,7 @@ def test_the_engine_does_between_passes_what_it_is_asked(run: Run) -> None:
 
 def test_what_is_raised_is_raised_where_it_was_asked(run: Run) -> None:
     with pytest.raises(FactNotFoundError):
-        run.watching.call(
-            lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62")
-        )
+        run.watching.call(lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"))
     assert run.watching.call(lambda _: 42) == 42
 
 
@@ -246,9 +244,7 @@ def test_who_asks_when_it_ends_or_later_is_refused(run: Run) -> None:
         run.watching.stop()
         go.set()
         assert held.result(PATIENCE)
-        assert late.exception(PATIENCE) is None or isinstance(
-            late.exception(), DaemonStoppedError
-        )
+        assert late.exception(PATIENCE) is None or isinstance(late.exception(), DaemonStoppedError)
     run.future.result(PATIENCE)
     with pytest.raises(DaemonStoppedError):
         run.watching.call(lambda _: 42)
@@ -367,9 +363,7 @@ def test_what_a_daemon_tells_is_nobodys_when_it_is_gone(tmp_path: Path) -> None:
         ("polling", "watchdog, polling"),
     ],
 )
-def test_the_watcher_is_the_one_that_is_set(
-    settings: Settings, chosen: Watcher, name: str
-) -> None:
+def test_the_watcher_is_the_one_that_is_set(settings: Settings, chosen: Watcher, name: str) -> None:
     found = structs.replace(settings, watch=WatchSettings(watcher=chosen))
     make = watcher_maker(found, lambda: None)
     assert make(False).name == name
@@ -379,9 +373,7 @@ def test_the_watcher_is_the_one_that_is_set(
 def test_on_a_network_mount_it_looks_by_itself(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "vaultsync.backends.watchers.doctor.silent_mount", lambda _: "nfs4"
-    )
+    monkeypatch.setattr("vaultsync.backends.watchers.doctor.silent_mount", lambda _: "nfs4")
     assert watcher_maker(settings, lambda: None)(False).polls
     fixed = structs.replace(settings, watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls
@@ -390,13 +382,9 @@ def test_on_a_network_mount_it_looks_by_itself(
 def test_without_what_watches_it_is_said_what_to_install(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(
-        __import__("sys").modules, "vaultsync.backends.watchers.watchfiles", None
-    )
+    monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchfiles", None)
     assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
-    monkeypatch.setitem(
-        __import__("sys").modules, "vaultsync.backends.watchers.watchdog", None
-    )
+    monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchdog", None)
     with pytest.raises(ConfigError, match="cannot be loaded"):
         watcher_maker(settings, lambda: None)
 
@@ -405,9 +393,7 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = watcher_maker(settings, lambda: None)
-    monkeypatch.setitem(
-        __import__("sys").modules, "vaultsync.backends.watchers.watchdog", None
-    )
+    monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchdog", None)
     with pytest.raises(OSError, match="watch_watchdog"):
         make(True)
 

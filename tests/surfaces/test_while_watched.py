@@ -68,9 +68,7 @@ def test_an_agent_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
 
     async def talk() -> dict[str, Any]:
         async with over_stdio(home) as agent:
-            return await ask(
-                agent, "memory_resolve_conflict", conflict=conflict, take="store"
-            )
+            return await ask(agent, "memory_resolve_conflict", conflict=conflict, take="store")
 
     done = asyncio.run(asyncio.wait_for(talk(), 60))
 
@@ -113,9 +111,7 @@ def test_what_is_answered_is_what_is_answered_without_a_daemon(
 
 
 @pytest.mark.usefixtures("daemon")
-def test_both_versions_are_mixed_by_hand(
-    home: Home, disputed: tuple[str, Path]
-) -> None:
+def test_both_versions_are_mixed_by_hand(home: Home, disputed: tuple[str, Path]) -> None:
     conflict, note = disputed
     with home.memory() as memory:
         done = memory.resolve_by_hand(conflict, field="content", text="It is both.")
@@ -157,16 +153,12 @@ def test_an_agent_resolves_no_conflict_that_it_may_not_see(home: Home) -> None:
 
 def answer(memory: AgentMemory, conflict: str) -> dict[str, Any]:
     given = {"conflict": conflict, "take": "store"}
-    done = run_tool(
-        memory, TOOLS_BY_NAME["memory_resolve_conflict"], given
-    ).structuredContent
+    done = run_tool(memory, TOOLS_BY_NAME["memory_resolve_conflict"], given).structuredContent
     assert done is not None
     return done
 
 
-def test_a_daemon_of_another_agent_is_not_asked(
-    home: Home, disputed: tuple[str, Path]
-) -> None:
+def test_a_daemon_of_another_agent_is_not_asked(home: Home, disputed: tuple[str, Path]) -> None:
     env = {**home.environment, "VAULTSYNC_AGENT": "ada"}
     with watched(env=env), home.memory() as memory:
         told = answer(memory, disputed[0])["error"]
@@ -174,9 +166,7 @@ def test_a_daemon_of_another_agent_is_not_asked(
     assert "conflict note" in told["hint"]
 
 
-def test_without_a_bridge_the_vault_is_busy(
-    home: Home, disputed: tuple[str, Path]
-) -> None:
+def test_without_a_bridge_the_vault_is_busy(home: Home, disputed: tuple[str, Path]) -> None:
     with watched("--no-bridge", env=home.environment):
         code, told = said(home, "resolve", disputed[0], "--take", "store")
     assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
@@ -278,9 +268,7 @@ def test_a_daemon_that_ended_meanwhile_is_not_waited_for(
         Memory(home.memory().settings) as memory,
         monkeypatch.context() as patch,
     ):
-        patch.setattr(
-            "vaultsync.backends.http.bridge_client.ask_bridge", lambda *_: None
-        )
+        patch.setattr("vaultsync.backends.http.bridge_client.ask_bridge", lambda *_: None)
         with pytest.raises(EngineBusyError):
             memory.resolve(disputed[0], take="store")
 

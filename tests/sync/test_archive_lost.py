@@ -60,9 +60,7 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
     world.assert_at_rest()
 
 
-def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note() -> (
-    None
-):
+def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note() -> None:
     world = World()
     notes = NoteWriter(world.mirror)
     fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
@@ -114,9 +112,7 @@ def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(
     world.mirrored("Other.", title="Other", type="person")
     fact = world.mirrored()
     path = world.path(fact.id)
-    world.person_edits(
-        path, "## Provenance", f"## {heading}\n- [[Other]]\n\n## Provenance"
-    )
+    world.person_edits(path, "## Provenance", f"## {heading}\n- [[Other]]\n\n## Provenance")
     world.quiesce()
     now = world.fact(fact.id)
     assert now.entities or now.related_fact_ids
@@ -132,9 +128,7 @@ def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(
 def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -> None:
     world = World()
     said = data.draw(values(FieldOwner.SHARED, FieldOwner.MACHINE))
-    said = {
-        k: v for k, v in said.items() if k not in ("relatedFactIds", "content", "title")
-    }
+    said = {k: v for k, v in said.items() if k not in ("relatedFactIds", "content", "title")}
     made = {**said, "content": LINES, "title": "Made", "scope": SCOPE}
     fact_work.remember(world.mirror, made, agent="indy")
     world.person_writes(JOURNAL, "Words.\n")

@@ -197,15 +197,11 @@ def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> obj
     seen: list[object] = []
     for _ in range(3):
         report = world.sync(request)
-        seen.append(
-            (report.counts, sorted((x.action, x.reason) for x in report.actions))
-        )
+        seen.append((report.counts, sorted((x.action, x.reason) for x in report.actions)))
         seen.append(sorted((x.kind, x.path) for x in report.attention))
         world.store.away = False
     world.quiesce()
-    notes = {
-        each: world.text(each) for each in world.vault.files if ".meta" not in each
-    }
+    notes = {each: world.text(each) for each in world.vault.files if ".meta" not in each}
     facts = [world.archive.find_base(each) for each in (fact.id, other.id)]
     return seen, notes, [x and (x.fact, x.path, x.sha) for x in facts], world.facts()
 

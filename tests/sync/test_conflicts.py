@@ -45,9 +45,7 @@ def test_ticking_the_box_takes_the_agents_version() -> None:
     world.assert_at_rest()
 
 
-def test_a_conflict_stays_open_while_its_note_is_in_a_folder_that_cannot_be_read() -> (
-    None
-):
+def test_a_conflict_stays_open_while_its_note_is_in_a_folder_that_cannot_be_read() -> None:
     world = World()
     conflict = conflict_in(world)
     world.vault.break_folder("team-core/notes")
@@ -73,9 +71,7 @@ def test_a_dry_run_shows_what_a_tick_would_do(*, moved: bool) -> None:
     conflict = conflict_in(world)
     if moved:
         world.person_renames(place_of(conflict), "public/Elsewhere.conflict.md")
-        conflict = replace(
-            conflict, conflict_path=VaultPath("public/Elsewhere.conflict.md")
-        )
+        conflict = replace(conflict, conflict_path=VaultPath("public/Elsewhere.conflict.md"))
     assert _looked_at(world).actions == []
 
     tick(world, conflict)
@@ -274,9 +270,7 @@ def test_the_agents_wish_to_delete_is_carried_out_when_a_person_ticks_it() -> No
     world.assert_at_rest()
 
 
-def test_keeping_a_note_that_the_agent_wanted_to_delete_is_deleting_its_conflict() -> (
-    None
-):
+def test_keeping_a_note_that_the_agent_wanted_to_delete_is_deleting_its_conflict() -> None:
     world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS)

@@ -78,7 +78,5 @@ def test_without_a_base_nothing_is_destroyed() -> None:
 
 def test_the_same_meaning_is_no_reason_to_write() -> None:
     quiet = {ActionKind.NOTHING, ActionKind.RECORD}
-    for vault, store in product(
-        (V.UNCHANGED, V.REFORMATTED, V.MOVED), (S.UNCHANGED, S.TOUCHED)
-    ):
+    for vault, store in product((V.UNCHANGED, V.REFORMATTED, V.MOVED), (S.UNCHANGED, S.TOUCHED)):
         assert DECISIONS_WITH_BASE[vault, store].do in quiet

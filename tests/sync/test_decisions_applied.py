@@ -184,9 +184,7 @@ def sides(world: World) -> tuple[dict[str, bytes], dict[str, str | None]]:
 
 
 def test_the_examples_reach_all_rows_there_are() -> None:
-    assert set(DECISIONS_WITH_BASE) == {
-        (vault, store) for vault in VAULT for store in STORE
-    }
+    assert set(DECISIONS_WITH_BASE) == {(vault, store) for vault in VAULT for store in STORE}
     assert set(DECISIONS_WITHOUT_BASE) == set(NEWCOMERS)
 
 
@@ -403,15 +401,11 @@ NEWCOMERS: dict[tuple[V, S], Newcomer] = {
     (V.UNSETTLED, S.NONE): Newcomer(_half_saved(_foreign_note), alive=False),
     (V.UNSETTLED, S.CREATED): Newcomer(_half_saved(_note_of_a_fact), alive=True),
     (V.UNSETTLED, S.TOMBSTONE): Newcomer(_half_saved(_note_of_a_tombstone), alive=True),
-    (V.UNSETTLED, S.AWAY): Newcomer(
-        _half_saved(_note_of_a_fact_while_away), alive=True
-    ),
+    (V.UNSETTLED, S.AWAY): Newcomer(_half_saved(_note_of_a_fact_while_away), alive=True),
 }
 
 
-@pytest.mark.parametrize(
-    "pair", NEWCOMERS, ids=lambda p: f"{p[0].name}-{p[1].name}".lower()
-)
+@pytest.mark.parametrize("pair", NEWCOMERS, ids=lambda p: f"{p[0].name}-{p[1].name}".lower())
 def test_each_row_for_a_fact_without_a_base(
     pair: tuple[V, S], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -370,9 +370,7 @@ def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion() -> None:
     assert world.is_alive(fact_id)
 
 
-def test_a_strangers_note_in_a_settled_folder_is_not_taken_for_one_that_is_gone() -> (
-    None
-):
+def test_a_strangers_note_in_a_settled_folder_is_not_taken_for_one_that_is_gone() -> None:
     world = World()
     fact_id, _ = _two(world)
     world.person_writes("Journal/today.md", "Dear diary.\n")
@@ -428,9 +426,7 @@ def test_a_restored_note_whose_place_is_taken_gets_another_name() -> None:
     assert world.text(path).endswith("Mine.\n")
 
 
-def test_a_fact_that_belongs_to_another_scope_is_not_restored_into_the_old_one() -> (
-    None
-):
+def test_a_fact_that_belongs_to_another_scope_is_not_restored_into_the_old_one() -> None:
     world = World()
     fact_id, _ = _two(world)
     world.agent_forgets(fact_id)
@@ -476,9 +472,7 @@ def test_a_folder_that_cannot_be_read_at_the_second_look_hides_no_deletion() -> 
     assert world.is_alive(fact_id)
 
 
-def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice_when_both_are_gone() -> (
-    None
-):
+def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice_when_both_are_gone() -> None:
     world = World()
     fact_id, _ = _two(world)
     path, data = world.path(fact_id), world.data(world.path(fact_id))

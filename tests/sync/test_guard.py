@@ -155,9 +155,7 @@ def test_too_many_rewrites_are_not_plausible() -> None:
     world = _many(1)
     (fact,) = world.facts()
     rewrites = [
-        PlannedAction(
-            ActionKind.UPDATE_VAULT, str(n), "", base=fact, path=world.path(fact.id)
-        )
+        PlannedAction(ActionKind.UPDATE_VAULT, str(n), "", base=fact, path=world.path(fact.id))
         for n in range(101)
     ]
     assert guard(rewrites, 200)
@@ -168,9 +166,7 @@ def test_too_many_rewrites_are_not_plausible() -> None:
 def test_facts_that_a_store_lost_are_not_quietly_given_back() -> None:
     world = _many(30)
     (fact, *_) = world.facts()
-    lost = [
-        PlannedAction(ActionKind.CREATE_FACT, str(n), "", base=fact) for n in range(11)
-    ]
+    lost = [PlannedAction(ActionKind.CREATE_FACT, str(n), "", base=fact) for n in range(11)]
     assert guard(lost, 30)
     assert guard(lost[:10], 30) is None
 
@@ -202,9 +198,7 @@ def test_a_dry_run_shows_what_a_pass_does_and_writes_nothing() -> None:
     assert dry.dry_run
     assert not wet.dry_run
     assert dict(dry.counts) == dict(wet.counts)
-    assert [each.action for each in dry.actions] == [
-        each.action for each in wet.actions
-    ]
+    assert [each.action for each in dry.actions] == [each.action for each in wet.actions]
 
 
 def test_the_first_pass_may_be_a_dry_run() -> None:

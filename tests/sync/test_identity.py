@@ -480,9 +480,7 @@ def test_what_cannot_be_linked_is_named_by_its_id_alone() -> None:
     world.person_renames(world.path(odd.id), "team-core/notes/a [b] #c.md")
     world.quiesce()
     unknown = world.clock.new_id()
-    fact = world.agent_remembers(
-        "Words.", title="Fact", relatedFactIds=[odd.id, unknown]
-    )
+    fact = world.agent_remembers("Words.", title="Fact", relatedFactIds=[odd.id, unknown])
     world.quiesce()
     assert "Related Facts" not in world.note(fact.id)
     assert world.note(fact.id).count(odd.id) == world.note(fact.id).count(unknown) == 1

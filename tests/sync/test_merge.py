@@ -130,9 +130,7 @@ def test_a_merged_text_has_no_blank_lines_around_it() -> None:
         ("role", None, "r"),
     ],
 )
-def test_without_a_base_what_one_side_says_stands(
-    key: str, unset: Value, value: Value
-) -> None:
+def test_without_a_base_what_one_side_says_stands(key: str, unset: Value, value: Value) -> None:
     silent, speaking = fact(**{key: unset}), fact(**{key: value})
 
     assert merge(None, silent, speaking) == MergeResult(speaking, (), (), (key,), ())
@@ -162,9 +160,7 @@ def test_what_a_person_may_not_change_is_put_back() -> None:
 
     merged = merge(base, vault, base)
 
-    assert merged == MergeResult(
-        base, (), (), ("agentId", "importance"), merged.reverted
-    )
+    assert merged == MergeResult(base, (), (), ("agentId", "importance"), merged.reverted)
     assert merged.reverted == ("agentId", "importance")
 
 
@@ -210,9 +206,7 @@ def test_an_entity_that_becomes_a_person_is_of_that_type() -> None:
     assert merged.fact.type == "entity"
     assert [each.field for each in merged.conflicts] == ["entityType"]
     silent = base.replace({"type": "entity", "entityType": None})
-    assert (
-        merge(base.replace({"entityType": None}), silent, store).fact.type == "person"
-    )
+    assert merge(base.replace({"entityType": None}), silent, store).fact.type == "person"
 
 
 def test_the_order_of_a_list_is_no_difference() -> None:
@@ -303,8 +297,7 @@ def test_swapped_sides_conflict_about_the_same(
         return {each.field: each for each in conflicts}
 
     swapped = [
-        FieldConflict(each.field, each.base, each.store, each.vault)
-        for each in other.conflicts
+        FieldConflict(each.field, each.base, each.store, each.vault) for each in other.conflicts
     ]
     assert rows(one.conflicts) == rows(tuple(swapped))
     if not one.conflicts:
@@ -394,11 +387,7 @@ def test_every_value_written_is_in_the_fact_or_in_a_conflict(
     for key in differing_keys(base, store):
         if key in differing_keys(merged.fact, store) and key not in conflicts:
             row = next(
-                (
-                    row
-                    for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values())
-                    if row.key == key
-                ),
+                (row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.key == key),
                 None,
             )
             assert row is not None
@@ -414,9 +403,7 @@ def test_facts_without_a_difference_mean_the_same(data: st.DataObject) -> None:
 
     assert differing_keys(one, other) == differing_keys(other, one)
     assert differing_keys(one, one, volatile=True) == ()
-    changed = {
-        key: other.value(key) for key in differing_keys(one, other, volatile=True)
-    }
+    changed = {key: other.value(key) for key in differing_keys(one, other, volatile=True)}
     assert differing_keys(one.replace(changed), other, volatile=True) == ()
 
 

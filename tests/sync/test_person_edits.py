@@ -117,9 +117,7 @@ def test_a_tag_removed_by_one_side_stays_removed() -> None:
 def test_the_order_of_tags_is_no_edit() -> None:
     world = World()
     fact = world.mirrored(tags=["alpha", "bravo"])
-    world.person_edits(
-        world.path(fact.id), "  - alpha\n  - bravo\n", "  - bravo\n  - alpha\n"
-    )
+    world.person_edits(world.path(fact.id), "  - alpha\n  - bravo\n", "  - bravo\n  - alpha\n")
     revision = fact.revision
     note = world.note(fact.id)
     world.quiesce()
@@ -223,9 +221,7 @@ def test_a_field_taken_out_by_a_person_is_cleared() -> None:
         ("done: true", "done", True),
     ],
 )
-def test_a_persons_own_properties_are_shared(
-    line: str, field: str, value: Value
-) -> None:
+def test_a_persons_own_properties_are_shared(line: str, field: str, value: Value) -> None:
     world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), "priority:", f"{line}\npriority:")
@@ -388,9 +384,7 @@ def test_a_save_at_any_step_of_a_merge_is_kept(step: str, by_rename: bool) -> No
     def person_saves(now: str) -> None:
         if now == step:
             world.vault.before = lambda _: None
-            save = (
-                world.vault.save_by_rename if by_rename else world.vault.save_in_place
-            )
+            save = world.vault.save_by_rename if by_rename else world.vault.save_in_place
             save(path, fresh)
 
     world.vault.before = person_saves
@@ -429,9 +423,7 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields() -> 
     fact = world.mirrored(entities=["Convex"])
     path = world.path(fact.id)
     stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
-    world.person_edits(
-        path, "## Provenance", f"## Related Facts\n- [[{stem}]]\n\n## Provenance"
-    )
+    world.person_edits(path, "## Provenance", f"## Related Facts\n- [[{stem}]]\n\n## Provenance")
     world.person_edits(path, "- [[Convex]]\n", "- [[Convex]]\n- [[LanceDB]]\n")
     world.quiesce()
     now = world.fact(fact.id)
@@ -514,9 +506,7 @@ def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
     world.person_edits(world.path(fact.id), "## A heading", "## The heading")
     world.quiesce()
     assert world.fact(fact.id).content == content.replace("A head", "The head")
-    world.agent_updates(
-        fact.id, content=world.fact(fact.id).content.replace("| 1 |", "| 7 |")
-    )
+    world.agent_updates(fact.id, content=world.fact(fact.id).content.replace("| 1 |", "| 7 |"))
     world.quiesce()
     assert "| 7 | 2 |" in world.note(fact.id)
     assert world.fact(fact.id).related_fact_ids == ()
@@ -586,9 +576,7 @@ def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> N
         assert (said.kind, said.path) == ("unsafe_splice", path)
         assert "content" in said.message
     assert kinds(world.sync()) == ["unsafe_splice"]
-    assert [each.kind for each in read_status(world.mirror).attention] == [
-        "unsafe_splice"
-    ]
+    assert [each.kind for each in read_status(world.mirror).attention] == ["unsafe_splice"]
     assert read_status(world.mirror).pending == 1
 
 

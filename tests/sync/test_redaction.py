@@ -84,9 +84,7 @@ def test_edits_of_both_sides_are_merged_as_true_texts(world: World) -> None:
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"{OTHER} charlie"))
     report = world.sync()
     assert report.counts["conflicts"] == 0
-    merged = TEXT.replace("Alpha", f"{TOKEN} alpha").replace(
-        "Charlie", f"{OTHER} charlie"
-    )
+    merged = TEXT.replace("Alpha", f"{TOKEN} alpha").replace("Charlie", f"{OTHER} charlie")
     assert world.fact(fact.id).content == merged
     assert OTHER not in in_vault(world)
     assert OTHER_NAME in world.note(fact.id)
@@ -236,9 +234,7 @@ def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World) 
     with pytest.raises(UnknownPlaceholderError):
         resolve_conflict(world.mirror, wrong)
     by_hand = f"{NAME} and {OTHER_NAME}"
-    resolve_conflict(
-        world.mirror, ConflictResolution(conflict, "vault", ("content",), by_hand)
-    )
+    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("content",), by_hand))
     world.quiesce()
     assert world.fact(fact.id).content == f"{TOKEN} and {OTHER}"
     assert OTHER not in in_vault(world)
@@ -451,9 +447,7 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
     assert shown.state().store_id == f"{world.store.state().store_id}~{LENS.version}"
 
 
-ALONE = sorted(
-    kind for kind in secrets.TOKENS if kind != "bearer" and "hook" not in kind
-)
+ALONE = sorted(kind for kind in secrets.TOKENS if kind != "bearer" and "hook" not in kind)
 """Kinds of tokens that are secrets wherever they stand."""
 CANARIES = (
     "content",
@@ -499,9 +493,7 @@ def test_planted_secrets_never_reach_the_vault(seed: int) -> None:
 
 
 def _planted(dice: random.Random, planted: list[str]) -> str:
-    secret = secrets.token(
-        dice.choice(("github", "gitlab", "stripe", "npm", "groq")), dice
-    )
+    secret = secrets.token(dice.choice(("github", "gitlab", "stripe", "npm", "groq")), dice)
     planted.append(secret)
     return secret
 
@@ -512,9 +504,7 @@ def test_an_entry_of_the_tables_is_disarmed_where_it_would_run() -> None:
     )
     safe = _escaped_entry(entry, LENS)
     assert (
-        active_constructs(
-            "\n".join((safe.title, safe.summary, *safe.entities, *safe.names))
-        )
+        active_constructs("\n".join((safe.title, safe.summary, *safe.entities, *safe.names)))
         == frozenset()
     )
     plain = entry._replace(title="T", summary="S", entities=("Alice",), names=())

@@ -304,9 +304,7 @@ class _Story:
         return self.paths(note)[0]
 
     def remember(self, title: str) -> None:
-        made = self.world.remember(
-            {"title": title, "content": self.world.ledger.word()}
-        )
+        made = self.world.remember({"title": title, "content": self.world.ledger.word()})
         self.ids.append(made or "")
 
     def delete(self, note: str) -> None:
@@ -361,9 +359,7 @@ _STEPS: dict[str, Callable[..., object]] = {
         my.note(note), getattr(texts, change)
     ),
     r"new (\S+)": lambda my, path: my.world.new_note(path),
-    r"move ?(\S*) to (\S+)": lambda my, note, to: my.world.rename(
-        my.note(note), _path(to)
-    ),
+    r"move ?(\S*) to (\S+)": lambda my, note, to: my.world.rename(my.note(note), _path(to)),
     r"copy ?(\S*) to (\S+)": lambda my, note, to: my.world.copy(my.note(note), to),
     r"delete ?(\S*)": _Story.delete,
     "undelete": lambda my: my.world.restore_from_trash(),
@@ -513,9 +509,7 @@ def test_an_older_store_is_noticed_when_the_last_pass_did_not_come_to_its_end() 
     assert [fact.type for fact in world.facts().values()] == ["decision", "note"]
 
 
-def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_deleted() -> (
-    None
-):
+def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_deleted() -> None:
     world = World(case_insensitive=True)
     world.turn()
     world.keep_backup()
@@ -531,9 +525,7 @@ def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_dele
     assert [fact.title for fact in world.facts().values()] == ["CON"]
 
 
-def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_note() -> (
-    None
-):
+def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_note() -> None:
     world = _mirrored()
     world.keep_backup()
     world.drop_archive()
@@ -550,9 +542,7 @@ def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_no
     assert (fact.content, fact.tags) == (said.content, said.tags)
 
 
-def test_two_writers_of_a_field_of_the_store_in_an_outage_both_keep_their_words() -> (
-    None
-):
+def test_two_writers_of_a_field_of_the_store_in_an_outage_both_keep_their_words() -> None:
     world = _mirrored()
     _agent(world, agents.source)
     world.store.away = True
@@ -594,9 +584,7 @@ def test_what_a_person_puts_back_after_a_crash_is_back_whatever_an_agent_adds() 
         assert "One w1w." in fact.content
 
 
-def test_what_an_agent_puts_back_after_a_crash_is_back_whatever_the_person_adds() -> (
-    None
-):
+def test_what_an_agent_puts_back_after_a_crash_is_back_whatever_the_person_adds() -> None:
     for effect in count(1):
         world = _mirrored()
         (before,) = world.facts().values()
@@ -612,9 +600,7 @@ def test_what_an_agent_puts_back_after_a_crash_is_back_whatever_the_person_adds(
         assert before.content in fact.content
 
 
-def test_nothing_is_merged_before_it_is_known_what_of_the_last_pass_was_written() -> (
-    None
-):
+def test_nothing_is_merged_before_it_is_known_what_of_the_last_pass_was_written() -> None:
     for effect in count(1):
         world = _mirrored()
         path = world.notes()[0]
@@ -695,9 +681,7 @@ def test_an_older_store_is_told_by_what_a_fact_made_again_said_before() -> None:
     world.quiesce()
 
 
-def test_a_half_saved_note_is_not_torn_when_a_full_disk_stopped_the_pass_before() -> (
-    None
-):
+def test_a_half_saved_note_is_not_torn_when_a_full_disk_stopped_the_pass_before() -> None:
     world = World()
     content = f"One {world.ledger.word()}.\nTwo {world.ledger.word()}."
     world.remember({"title": "Plan", "content": content})

@@ -124,9 +124,7 @@ def test_an_agent_that_changes_the_scope_moves_the_note() -> None:
 
 def test_a_private_note_never_becomes_public_by_a_copy_or_a_template() -> None:
     world = World()
-    fact = work.remember(
-        world.mirror, {"content": "Secret.", "title": "Secret"}, agent="indy"
-    )
+    fact = work.remember(world.mirror, {"content": "Secret.", "title": "Secret"}, agent="indy")
     world.quiesce()
     world.person_renames(world.path(fact.id), "public/notes/open.md")
     world.quiesce()

@@ -270,9 +270,7 @@ def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
     world.assert_at_rest()
 
 
-def test_an_edit_in_an_outage_of_what_nobody_knows_any_more_stays_in_the_history() -> (
-    None
-):
+def test_an_edit_in_an_outage_of_what_nobody_knows_any_more_stays_in_the_history() -> None:
     world = World()
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")

@@ -267,7 +267,5 @@ def test_a_rename_that_the_app_refuses_waits() -> None:
 def test_an_offer_and_an_answer_are_values() -> None:
     path = VaultPath("a.md")
 
-    assert WriteOffer("modify", path, None, "x", "y") == WriteOffer(
-        "modify", path, None, "x", "y"
-    )
+    assert WriteOffer("modify", path, None, "x", "y") == WriteOffer("modify", path, None, "x", "y")
     assert WriteReply(applied=True) == WriteReply(True, None, "")

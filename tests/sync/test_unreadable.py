@@ -16,8 +16,7 @@ BROKEN = {
     "a tag": b"---\nid: ID\na: !!python/object:os.system x\n---\n# T\n\nWords.\n",
     "a bomb": b"---\nid: ID\na: &a [x,x,x,x,x,x,x,x,x]\n"
     + b"".join(
-        b"%c: &%c [%s]\n" % (98 + n, 98 + n, b",".join([b"*%c" % (97 + n)] * 9))
-        for n in range(9)
+        b"%c: &%c [%s]\n" % (98 + n, 98 + n, b",".join([b"*%c" % (97 + n)] * 9)) for n in range(9)
     )
     + b"---\n# T\n",
     "too deep": b"---\nid: ID\na: " + b"[" * 40 + b"]" * 40 + b"\n---\n# T\n",

@@ -215,18 +215,14 @@ _STEPS = (
 
 @pytest.mark.parametrize("step", _STEPS)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_crash_at_any_step_is_repaired_by_the_next_pass(
-    step: str, number: int
-) -> None:
+def test_a_crash_at_any_step_is_repaired_by_the_next_pass(step: str, number: int) -> None:
     world = World()
     fact = world.mirrored()
     other = world.mirrored(title="Another")
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.person_edits(world.path(other.id), ALPHA, "The person's.")
-    world.agent_updates(
-        other.id, content=LINES.replace(ALPHA, "The agent's."), priority=0
-    )
+    world.agent_updates(other.id, content=LINES.replace(ALPHA, "The agent's."), priority=0)
     new = world.agent_remembers("New.", title="New")
     met = 0
 
@@ -283,9 +279,7 @@ def test_a_crash_at_any_write_of_the_archive_is_repaired(number: int) -> None:
     world.quiesce()
     assert world.fact(fact.id).content == MERGED
     assert not world.is_alive(gone.id)
-    assert sorted(fact.content for fact in world.facts()) == sorted(
-        [MERGED, "Stays.", "Words."]
-    )
+    assert sorted(fact.content for fact in world.facts()) == sorted([MERGED, "Stays.", "Words."])
     assert world.vault.ops() == []
     world.assert_at_rest()
 

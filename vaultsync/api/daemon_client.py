@@ -66,9 +66,7 @@ def ask_running_engine(
 
     if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # the bridge of this process waits for this very answer
-    said = ask_running_bridge(
-        settings, path, body, agent=agent, patience=ENGINE_TIMEOUT
-    )
+    said = ask_running_bridge(settings, path, body, agent=agent, patience=ENGINE_TIMEOUT)
     if said is None or said.get("error", {}).get("kind") == "RouteError":
         # It has none, is of another version, or the name is none that it could take.
         raise busy.watched(_BY_BRIDGE)

@@ -185,11 +185,7 @@ def embedder_check(derived: DerivedData) -> tuple[str, bool, str, str]:
     """Whether the embedder is there that the setting names, as a row of `doctor`."""
     try:
         embedder = derived.embedder
-        said = (
-            f"texts are embedded by {embedder.model}"
-            if embedder
-            else _KEYWORD_ONLY_HINT
-        )
+        said = f"texts are embedded by {embedder.model}" if embedder else _KEYWORD_ONLY_HINT
     except VaultsyncError as error:
         return "embedder", False, error.message, error.hint
     return "embedder", True, said, ""

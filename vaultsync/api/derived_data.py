@@ -91,12 +91,8 @@ def update_derived(
         progress: told how far each step is.
     """
     began = mirror.clock.monotonic()
-    mirror = replace(
-        mirror, read=FactCache()
-    )  # words, links and tables want the same facts
-    words = indexing.catch_up_note_index(
-        mirror, parts.words, rebuild=rebuild, progress=progress
-    )
+    mirror = replace(mirror, read=FactCache())  # words, links and tables want the same facts
+    words = indexing.catch_up_note_index(mirror, parts.words, rebuild=rebuild, progress=progress)
     why = [
         words.degraded,
         _links(mirror, parts.links, rebuild=rebuild),
@@ -158,9 +154,7 @@ def _embedded(
         another = held not in (None, str(embedding_identity(embedder, lends=True)))
         if another and told is None:
             return EmbedReport(degraded=_OTHER)
-        cost = another and estimate_embedding_cost(
-            mirror, vectors, embedder, index=words
-        )
+        cost = another and estimate_embedding_cost(mirror, vectors, embedder, index=words)
         if cost and told and not told(cost):
             return EmbedReport(degraded=_OTHER)
     except (DerivedError, StoreUnavailableError) as error:

@@ -64,9 +64,7 @@ class GraphMethods(EngineSession):
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         self._flush()
-        graph = load_graph(
-            self._mirror, agent=self.agent, scope=scope, around=around, depth=depth
-        )
+        graph = load_graph(self._mirror, agent=self.agent, scope=scope, around=around, depth=depth)
         whole = len(graph.nodes)
         if limit is not None and whole > limit:
             graph = graph.only(most_connected(graph, limit))
@@ -124,17 +122,13 @@ class GraphMethods(EngineSession):
             after = merged_colours(before)
         except ValueError as wrong:
             message = f"{settings.graph_path} is not as Obsidian writes it: {wrong}"
-            raise ConfigError(
-                message, hint="it was left alone; mend it, or move it away"
-            ) from None
+            raise ConfigError(message, hint="it was left alone; mend it, or move it away") from None
         changed = after != before
         if changed:
             settings.write_graph(after)
         return GraphColours(str(settings.graph_path), changed)
 
-    def links_check(
-        self, *, fix: bool = False, progress: Progress | None = None
-    ) -> LinkReport:
+    def links_check(self, *, fix: bool = False, progress: Progress | None = None) -> LinkReport:
         """All links that Obsidian cannot follow, or not for sure.
 
         With `fix`, those that leave no doubt are mended, in the notes of facts; while a
@@ -158,7 +152,5 @@ class GraphMethods(EngineSession):
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
             return link_report_from_json(
-                ask_running_engine(
-                    settings, "/v1/links/fix", {}, agent=agent, busy=busy
-                )
+                ask_running_engine(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
             )

@@ -84,20 +84,14 @@ class MaintenanceMethods(SyncMethods):
         settings = structs.replace(self.settings, store=to)
         began = self._mirror.clock.monotonic()
         with self._engine(watched=_AND_AGAIN) as mirror, ExitStack() as closing:
-            stores = StoreFactory(
-                settings, mirror.clock, lambda: self._derived.embedder
-            )
+            stores = StoreFactory(settings, mirror.clock, lambda: self._derived.embedder)
             if stores.where == self.store_path:
-                raise ConfigError(
-                    f"the facts are in {to} already", hint="name another store"
-                )
+                raise ConfigError(f"the facts are in {to} already", hint="name another store")
             target = stores.open(create=True)
             closing.callback(target.close)
             sync_once(mirror, SyncRequest(actor=self._person()))
             copied = work.copy_store(mirror.store, target, progress=progress)
-            facts, tombstones = work.check_copied(
-                mirror.store, target, progress=progress
-            )
+            facts, tombstones = work.check_copied(mirror.store, target, progress=progress)
             derived = DerivedData(settings, mirror.clock, closing, stores)
             ours, theirs = self._derived.vectors, derived.vectors
             carried = 0

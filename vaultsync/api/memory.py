@@ -9,9 +9,7 @@ from vaultsync.api.packing import ContextMethods
 from vaultsync.api.remembering import FactMethods
 
 
-class Memory(
-    FactMethods, GraphMethods, MaintenanceMethods, MemoryFileMethods, ContextMethods
-):
+class Memory(FactMethods, GraphMethods, MaintenanceMethods, MemoryFileMethods, ContextMethods):
     """The memory that people and agents share: facts in a store, notes in a vault.
 
     To be used as a context manager, or closed: what was remembered is in the store and

@@ -159,9 +159,7 @@ class MemoryFileMethods(SyncMethods):
         if not watched:
             return None
         said = self.settings.memory_file
-        return self.sync_memory_file(
-            *watched, agent=said.agent or None, scope=said.scope or None
-        )
+        return self.sync_memory_file(*watched, agent=said.agent or None, scope=said.scope or None)
 
     def _is_known(self, path: Path) -> bool:
         """Whether a file that is gone was there at the last sync."""
@@ -216,10 +214,7 @@ class MemoryFileMethods(SyncMethods):
         from vaultsync.memory_files.service import refresh_pending
 
         waits = refresh_pending(files, asked, self._unembedded)
-        done = [
-            replace(file, pending=tuple(waits.get(file.name, ())))
-            for file in report.files
-        ]
+        done = [replace(file, pending=tuple(waits.get(file.name, ()))) for file in report.files]
         return replace(report, files=done)
 
     def _unembedded(self, fact_ids: Sequence[str]) -> Sequence[str]:
@@ -229,9 +224,7 @@ class MemoryFileMethods(SyncMethods):
         vectors, words = self._derived.vectors, self._derived.words
         if vectors is None:
             return ()
-        return facts_without_vectors(
-            self._mirror.redacted_store, words, vectors, fact_ids
-        )
+        return facts_without_vectors(self._mirror.redacted_store, words, vectors, fact_ids)
 
 
 def _name(path: Path, root: Path) -> str:

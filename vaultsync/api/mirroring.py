@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"
-_NO_PATHS = (
-    "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
-)
+_NO_PATHS = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
 
 
 class SyncMethods(IndexMethods):
@@ -212,9 +210,7 @@ class SyncMethods(IndexMethods):
         from vaultsync.notes.conflict_note import Conflict, FieldConflict
 
         path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
-        done = ask_running_engine(self.settings, path, said, agent=agent, busy=busy)[
-            "resolved"
-        ]
+        done = ask_running_engine(self.settings, path, said, agent=agent, busy=busy)["resolved"]
         fields = tuple(FieldConflict(**each) for each in done["fields"])
         return Conflict(**{**done, "fields": fields}, actor="", at="", run="")
 
@@ -245,19 +241,13 @@ class SyncMethods(IndexMethods):
         with self._engine() as mirror:
             conflict = find_conflict(mirror, conflict_id, agent=agent)
             fields = tuple(
-                each.field
-                for each in conflict.fields
-                if text is None or not is_deletion(each)
+                each.field for each in conflict.fields if text is None or not is_deletion(each)
             )
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-            verdict = ConflictResolution(
-                conflict, take, (field,) if field else fields, text
-            )
+            verdict = ConflictResolution(conflict, take, (field,) if field else fields, text)
             settled = resolve_conflict(mirror, verdict, actor=agent or "person")
-            request = SyncRequest(
-                kind="resolve", named=(conflict.fact_id,), facts_only=True
-            )
+            request = SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True)
             sync_once(mirror, request)
             return redact_conflict(mirror, settled)
 
@@ -346,9 +336,7 @@ class SyncMethods(IndexMethods):
                 ask()
                 checks.append(DoctorCheck(name, ok=True, message=f"the {name} answers"))
             except VaultsyncError as error:
-                checks.append(
-                    DoctorCheck(name, ok=False, message=error.message, hint=error.hint)
-                )
+                checks.append(DoctorCheck(name, ok=False, message=error.message, hint=error.hint))
         checks += [
             DoctorCheck(*unknown_settings_check(settings)),
             DoctorCheck(*redaction_check(settings)),

@@ -25,9 +25,7 @@ class Initialised:
     store: str
 
 
-def init(
-    path: str, *, store: str | None = None, state_dir: str | None = None
-) -> Initialised:
+def init(path: str, *, store: str | None = None, state_dir: str | None = None) -> Initialised:
     """Make a vault of a folder; harmless when it is one already.
 
     Raises:
@@ -60,9 +58,7 @@ def find_settings(
 
     Raises: as `open()`.
     """
-    return config.load_settings(
-        config.find_root(path), agent=agent, state_dir=state_dir
-    )
+    return config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
 
 
 def current_time() -> datetime:
@@ -83,6 +79,4 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
         ConfigError: its settings make no sense.
     """
     root = config.find_root(path)
-    return Memory(
-        config.load_settings(root, agent=agent, state_dir=state_dir, store=store)
-    )
+    return Memory(config.load_settings(root, agent=agent, state_dir=state_dir, store=store))

@@ -29,9 +29,7 @@ class PluginInstallation:
         }
 
 
-def install_plugin(
-    path: str | None, *, built: Path | None = None
-) -> PluginInstallation:
+def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:
     """Put the plugin into the vault at a folder, or the nearest one upwards.
 
     `built` is where its files are; else they are those of this installation.

@@ -33,9 +33,7 @@ def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
         hint = "`secrets = true` below `[hygiene]` hides them"
         return "hygiene", False, "secrets are shown in notes and answers", hint
     values = environment_values(hygiene.environment)
-    unset = [
-        x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH
-    ]
+    unset = [x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH]
     said = f"secrets of {len(providers())} kinds are hidden"
     mine = len(hygiene.patterns)
     if mine or values:
@@ -69,9 +67,7 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
     redactor = Redactor(
         key,
         tuple(re.compile(each) for each in hygiene.expressions),
-        tuple(
-            sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})
-        ),
+        tuple(sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})),
         frozenset(hygiene.optional),
     )
     if hygiene.secrets:

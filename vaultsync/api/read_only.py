@@ -64,9 +64,7 @@ def recall_from_index_files(
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
         lens, index = keyless_note_view(settings), MemoryIndex(settings.language)
-        clone = StorelessVault(
-            vault, SystemClock(), index, settings.default_scope, lens
-        )
+        clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, lens)
         return recall_vault_only(
             clone,
             query,

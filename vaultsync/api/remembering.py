@@ -44,10 +44,7 @@ class FactMethods(EngineSession):
             RevisionMismatchError: the id is taken.
         """
         kind = type or self._mirror.policy.default_type
-        own = {
-            fact_work.field_key(key, kind): value
-            for key, value in (fields or {}).items()
-        }
+        own = {fact_work.field_key(key, kind): value for key, value in (fields or {}).items()}
         named: dict[str, Value] = {
             "content": text,
             "type": kind,

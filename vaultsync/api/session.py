@@ -118,9 +118,7 @@ class EngineSession(Services):
             self._through.flush()
             request = SyncRequest(kind="follow", named=fact_ids, facts_only=True)
             with suppress(VaultsyncError, OSError):
-                sync_and_relink(
-                    self._mirror, self._derived.links, request, files=self._files
-                )
+                sync_and_relink(self._mirror, self._derived.links, request, files=self._files)
         finally:
             self._lock.unlock()
 

@@ -31,9 +31,7 @@ class StoreFactory:
         if is_qdrant(settings.store):
             from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 
-            self._place = parse_qdrant_settings(
-                settings.store, settings.qdrant, root=settings.root
-            )
+            self._place = parse_qdrant_settings(settings.store, settings.qdrant, root=settings.root)
         self._points: PointCollection | None = None
         self.where = str(self._place or _sqlite_path(settings))
         """The file or the collection, to be shown."""
@@ -70,9 +68,7 @@ class StoreFactory:
             )
         path = Path(self.where)
         try:
-            return SqliteStore.open(
-                path, clock=self._clock, create=create or path.exists()
-            )
+            return SqliteStore.open(path, clock=self._clock, create=create or path.exists())
         except StoreUnavailableError as away:
             from vaultsync.backends.sqlite.unavailable import UnavailableStore
 
@@ -110,9 +106,7 @@ def check_store(store: str, *, root: Path) -> None:
     """
     from vaultsync.backends.system.clock import SystemClock
 
-    StoreFactory(
-        Settings(root=root, state_dir=root, store=store), SystemClock(), lambda: None
-    )
+    StoreFactory(Settings(root=root, state_dir=root, store=store), SystemClock(), lambda: None)
 
 
 def _sqlite_path(settings: Settings) -> str:

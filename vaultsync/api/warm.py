@@ -93,11 +93,7 @@ def _bridge_first(
         words = {**dict(zip(("query",), query, strict=False)), **usual, **named}
         if any(words[each] != usual[each] for each in lacks):
             return here()
-        body = {
-            key: word
-            for key, word in words.items()
-            if key not in lacks and word is not None
-        }
+        body = {key: word for key, word in words.items() if key not in lacks and word is not None}
         found: T = memory._by_bridge(path, body, here, read)  # noqa: SLF001 - its own
         return found
 

@@ -21,9 +21,7 @@ def print_listening(options: Options, address: str, *, who: str) -> None:
     else:
         echo(address)
     sys.stdout.flush()
-    print_message(
-        options, f"`vaultsync bridge token` prints what {who} to know; ^C ends"
-    )
+    print_message(options, f"`vaultsync bridge token` prints what {who} to know; ^C ends")
 
 
 def print_token(options: Options, found: str) -> None:

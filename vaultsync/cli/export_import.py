@@ -81,9 +81,7 @@ def _check_free(target: Path) -> None:
         why = "it would be a note of the vault"
     if why:
         message = f"{target} is not written: {why}"
-        raise UsageError(
-            message, hint="name a file outside the vault, or a visible one"
-        )
+        raise UsageError(message, hint="name a file outside the vault, or a visible one")
 
 
 def _stream_writer(stream: BinaryIO) -> LineWriter:

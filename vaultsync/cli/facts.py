@@ -195,9 +195,7 @@ def list_facts(
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
-@click.option(
-    "--content", metavar="TEXT|-", help="What it says from now on; - reads stdin."
-)
+@click.option("--content", metavar="TEXT|-", help="What it says from now on; - reads stdin.")
 @click.option(
     "--set",
     "settings",
@@ -207,12 +205,8 @@ def list_facts(
     help="A field or property; null clears it; repeatable.",
 )
 @click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Repeatable.")
-@click.option(
-    "--remove-tag", "remove_tags", metavar="X", multiple=True, help="Repeatable."
-)
-@click.option(
-    "--expect", metavar="REVISION", help="Only if it is at this revision still."
-)
+@click.option("--remove-tag", "remove_tags", metavar="X", multiple=True, help="Repeatable.")
+@click.option("--expect", metavar="REVISION", help="Only if it is at this revision still.")
 @agent_option
 @common
 def update(
@@ -270,9 +264,7 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @agent_option
 @common
-def supersede(
-    options: Options, *, fact_id: str, text: str | None, agent: str | None
-) -> int:
+def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | None) -> int:
     """Replace a fact by a new one; both stay, linked."""
     content = text_or_stdin(text, what="text of the new fact")
     if not content.strip():

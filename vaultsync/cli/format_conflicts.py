@@ -55,9 +55,7 @@ def _without_common(mine: list[str], rows: Sequence[list[str]]) -> str:
     for other in rows:
         blocks = _compared(mine, other).get_matching_blocks()
         common &= {k for a, _, size in blocks for k in range(a, a + size)}
-    kept = {
-        k + near for k in range(len(mine)) if k not in common for near in (-1, 0, 1)
-    }
+    kept = {k + near for k in range(len(mine)) if k not in common for near in (-1, 0, 1)}
     shown: list[str] = []
     for k, line in enumerate(mine):
         if k in kept:
@@ -169,9 +167,7 @@ def _draw(conflict: Conflict) -> None:
     echo()
 
 
-def print_resolved(
-    options: Options, settled: Conflict, left: Sequence[Conflict]
-) -> int:
+def print_resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> int:
     """What was settled, and what is left; returns the exit code."""
     if options.json:
         print_json(
@@ -218,9 +214,7 @@ def _draw_history(found: Sequence[HistoryEntry]) -> None:
     for (run, side, actor), entries in groupby(found, key=_whose):
         some = list(entries)
         head = f"{some[0].at}  {side}, {actor}"
-        echo(
-            f"{style(clean_one_line(head), bold=True)}  {dim('run ' + clean_one_line(run))}"
-        )
+        echo(f"{style(clean_one_line(head), bold=True)}  {dim('run ' + clean_one_line(run))}")
         for each in some:
             echo(f"  {clean_one_line(each.field)}:{_change(each.before, each.after)}")
 

@@ -155,11 +155,7 @@ def print_fact(options: Options, fact: Fact) -> None:
         return
     echo(style(f"# {clean_one_line(fact.title)}", bold=True) + "\n")
     rows = [("id", fact.id), ("path", fact.path or "no note yet")]
-    rows += [
-        (key, display_value(value))
-        for key, value in values.items()
-        if key not in _TEXTS
-    ]
+    rows += [(key, display_value(value)) for key, value in values.items() if key not in _TEXTS]
     rows += [(key, display_value(value)) for key, value in fact.properties.items()]
     rows.append(("revision", fact.revision))
     print_pairs([(clean_one_line(key), text) for key, text in rows])
@@ -190,9 +186,7 @@ def _row(fact: Fact) -> list[str]:
     return [fact.id, fact.title, fact.type, str(fact.priority), fact.scope]
 
 
-def print_forgotten(
-    options: Options, done: ForgetResult, *, waits: bool = False
-) -> None:
+def print_forgotten(options: Options, done: ForgetResult, *, waits: bool = False) -> None:
     """A fact that was deleted or brought back."""
     if options.json:
         print_json({**done.as_json(), **_is_queued(waits)})
@@ -200,14 +194,10 @@ def print_forgotten(
     echo(f"{clean_one_line(done.id)}\t{clean_one_line(done.status)}")
     _print_queued(options, waits=waits)
     if done.status == "forgotten":
-        print_message(
-            options, f"`vaultsync restore {clean_one_line(done.id)}` brings it back"
-        )
+        print_message(options, f"`vaultsync restore {clean_one_line(done.id)}` brings it back")
 
 
-def print_conflict_found(
-    conflicts: Sequence[Conflict], fact_id: str
-) -> Conflict | None:
+def print_conflict_found(conflicts: Sequence[Conflict], fact_id: str) -> Conflict | None:
     """The conflict that a change of a fact met."""
     return next((each for each in conflicts if each.fact_id == fact_id), None)
 

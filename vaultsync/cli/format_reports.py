@@ -128,14 +128,10 @@ def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -
         heads, rows = _fitted(heads, rows)
     table(heads, rows, whole=heads[:2])
     if len(some) < len(taken):
-        print_message(
-            options, f"… and {len(taken) - len(some):,} more: --verbose lists them all"
-        )
+        print_message(options, f"… and {len(taken) - len(some):,} more: --verbose lists them all")
 
 
-def _fitted(
-    heads: list[str], rows: list[list[str]]
-) -> tuple[list[str], list[list[str]]]:
+def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """Without an empty column, and with paths cut where it hurts least: in front.
 
     What is new has all its fields from the same hand, so that they say nothing.
@@ -167,9 +163,7 @@ def print_notices(notices: Sequence[Notice]) -> None:
         for place in (clean_one_line(where), clean_one_line(str(each.path))):
             if where:
                 words = words.removeprefix(f"{place}: ").removeprefix(f"{place} ")
-        alike.setdefault((words, clean_one_line(each.hint)), []).append(
-            clean_one_line(where)
-        )
+        alike.setdefault((words, clean_one_line(each.hint)), []).append(clean_one_line(where))
     mark = style("!", fg="yellow", bold=True)
     for (words, hint), places in alike.items():
         if len(places) <= MAX_NAMED_NOTES:
@@ -222,9 +216,7 @@ def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
     ]
     error = told.get("last_error")
     if isinstance(error, Mapping):
-        said = (
-            f"{display_value(error.get('at'))}: {display_value(error.get('message'))}"
-        )
+        said = f"{display_value(error.get('at'))}: {display_value(error.get('message'))}"
         rows.append(("last error" if not told.get("failing") else "failing", said))
         if error.get("hint"):
             rows.append(("hint", display_value(error["hint"])))
@@ -238,9 +230,7 @@ def _then(number: int, command: str) -> str:
 def _last_run(found: Status) -> str:
     if not found.last_run:
         return "none yet"
-    at, kind, run = (
-        display_value(found.last_run.get(key)) for key in ("at", "kind", "run")
-    )
+    at, kind, run = (display_value(found.last_run.get(key)) for key in ("at", "kind", "run"))
     return f"{at}, {kind}, run {run}"
 
 
@@ -253,11 +243,7 @@ def print_verification(options: Options, found: Verification) -> None:
         echo(f"equal: {count_noun(found.checked, 'fact')}, field by field")
     else:
         differ = count_noun(len(found.differences), "difference")
-        echo(
-            style(
-                f"not equal: {differ} in {count_noun(found.checked, 'fact')}", bold=True
-            )
-        )
+        echo(style(f"not equal: {differ} in {count_noun(found.checked, 'fact')}", bold=True))
         _differences(found.differences)
         print_message(
             options,
@@ -306,10 +292,6 @@ def print_checks(options: Options, found: Sequence[DoctorCheck]) -> None:
     width = max((len(each.name) for each in found), default=0)
     for each in found:
         mark = style(good, fg="green") if each.ok else style(bad, fg="red", bold=True)
-        echo(
-            f"{mark} {clean_one_line(each.name).ljust(width)}  {clean_one_line(each.message)}"
-        )
+        echo(f"{mark} {clean_one_line(each.name).ljust(width)}  {clean_one_line(each.message)}")
         if each.hint and not each.ok:
-            echo(
-                f"  {' ' * width}  {style('hint:', bold=True)} {clean_one_line(each.hint)}"
-            )
+            echo(f"  {' ' * width}  {style('hint:', bold=True)} {clean_one_line(each.hint)}")

@@ -76,10 +76,7 @@ def print_stats(options: Options, found: GraphStats) -> None:
     )
     if found.hubs:
         _head("Hubs")
-        rows = [
-            [f"{hub.rank:.4f}", str(hub.degree), *_named(hub.node)]
-            for hub in found.hubs
-        ]
+        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_named(hub.node)] for hub in found.hubs]
         table(["rank", "joined to", "name", "type", "note"], rows, whole=("rank",))
     if found.orphans:
         _head("Joined to nothing")
@@ -116,8 +113,7 @@ def print_neighbors(options: Options, found: Neighborhood) -> None:
         echo(style(clean_one_line(found.node.label), bold=True))
         print_message(options, clean_one_line(found.node.path or "it has no note"))
     rows = [
-        [str(each.distance), _via(each.node, each.via), *_named(each.node)]
-        for each in found.near
+        [str(each.distance), _via(each.node, each.via), *_named(each.node)] for each in found.near
     ]
     table(["steps", "how", "name", "type", "note"], rows, whole=("steps",))
     if not rows:
@@ -127,9 +123,7 @@ def print_neighbors(options: Options, found: Neighborhood) -> None:
 def _via(node: GraphNode, edges: Sequence[GraphEdge]) -> str:
     """`mentions →`: it is mentioned; `← reports_to`: it says that of the other."""
     said = dict.fromkeys(
-        f"{edge.label or edge.kind} →"
-        if edge.target == node.id
-        else f"← {edge.label or edge.kind}"
+        f"{edge.label or edge.kind} →" if edge.target == node.id else f"← {edge.label or edge.kind}"
         for edge in edges
     )
     return ", ".join(said)
@@ -178,23 +172,18 @@ def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> i
     _listed(options, found.problems, verbose=verbose, fixed=False)
     if found.unreadable:
         names = ", ".join(found.unreadable[:MAX_LISTED])
-        print_message(
-            options, f"\nnot all links of these could be read: {clean_one_line(names)}"
-        )
+        print_message(options, f"\nnot all links of these could be read: {clean_one_line(names)}")
     if found.run:
         print_message(options, f"\n`vaultsync undo {found.run}` takes the mending back")
     elif any(each.fix for each in found.problems):
         print_message(
             options,
-            "\n`vaultsync links check --fix` mends those with a fix, in notes that are"
-            " facts",
+            "\n`vaultsync links check --fix` mends those with a fix, in notes that are facts",
         )
     return code
 
 
-def _listed(
-    options: Options, many: Sequence[LinkProblem], *, verbose: bool, fixed: bool
-) -> None:
+def _listed(options: Options, many: Sequence[LinkProblem], *, verbose: bool, fixed: bool) -> None:
     some = many if verbose else many[:MAX_LISTED]
     if not some:
         return
@@ -299,9 +288,7 @@ def export_graph(
         message = f"{file}: no form has this ending; say which one: --format json, …"
         raise click.UsageError(message)
     with session.open_memory(options) as memory:
-        made = memory.graph_export(
-            format=chosen, scope=scope, around=around, depth=depth
-        )
+        made = memory.graph_export(format=chosen, scope=scope, around=around, depth=depth)
     with files.open_output(file) as write:
         write(made.text)
     print_exported(options, made, file)
@@ -334,9 +321,7 @@ def stats(options: Options, *, hubs: int, scope: str | None) -> int:
 @depth_option
 @scope_option
 @common
-def show_neighbors(
-    options: Options, *, name: str, depth: int, scope: str | None
-) -> int:
+def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None) -> int:
     """List what NAME is joined to.
 
     NAME is a title, an alias, an id or the path of a note.

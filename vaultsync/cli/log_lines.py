@@ -26,9 +26,7 @@ UNLOGGED_EVENTS = frozenset({"state"})
 class LogLines:
     """Writes one line per thing that happened, at once."""
 
-    def __init__(
-        self, stream: TextIO, now: Callable[[], datetime], *, quiet: bool = False
-    ) -> None:
+    def __init__(self, stream: TextIO, now: Callable[[], datetime], *, quiet: bool = False) -> None:
         self._stream = stream
         self._now = now
         self._quiet = quiet

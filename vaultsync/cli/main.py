@@ -68,9 +68,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""
-COMMANDS = {
-    name: at for section in COMMAND_SECTIONS.values() for name, at in section.items()
-}
+COMMANDS = {name: at for section in COMMAND_SECTIONS.values() for name, at in section.items()}
 
 
 GC_THRESHOLD = 100_000
@@ -121,9 +119,7 @@ class Commands(click.Group):
             name = error.command_name
             raise click.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx) from None
 
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under the names of their sections."""
         widest = max(map(len, COMMANDS))
         for title, section in COMMAND_SECTIONS.items():

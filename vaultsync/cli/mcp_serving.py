@@ -62,9 +62,7 @@ def serve_http(
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
     worker = AgentWorker(partial(_open, settings, scope))
-    with running_mcp(
-        worker, settings, port=MCP_PORT if port is None else port
-    ) as listening:
+    with running_mcp(worker, settings, port=MCP_PORT if port is None else port) as listening:
         yield listening
 
 

@@ -68,9 +68,7 @@ def _file(options: Options, file: FileResult, *, dry_run: bool) -> None:
     ]
     table(["action", "section", "fields", "why"], rows)
     if file.written:
-        print_message(
-            options, f"{count_noun(file.written, 'waiting text')} written into it"
-        )
+        print_message(options, f"{count_noun(file.written, 'waiting text')} written into it")
     if file.left_out:
         print_message(
             options,
@@ -78,9 +76,7 @@ def _file(options: Options, file: FileResult, *, dry_run: bool) -> None:
         )
     if file.pending:
         waits = count_noun(len(file.pending), "fact")
-        print_message(
-            options, f"{waits} not embedded yet; the next sync or pass tries again"
-        )
+        print_message(options, f"{waits} not embedded yet; the next sync or pass tries again")
 
 
 def print_added(options: Options, done: AddResult) -> int:
@@ -117,17 +113,13 @@ def memory_file() -> None:
     multiple=True,
     help="Files of a folder that are taken; else MEMORY.md.",
 )
-@click.option(
-    "--exclude", metavar="GLOB", multiple=True, help="Files that are not taken."
-)
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Files that are not taken.")
 @click.option(
     "--again",
     is_flag=True,
     help="Say all anew: edits and deletions of its facts do not stand.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @common
 def sync_file(
     options: Options,
@@ -167,9 +159,7 @@ def sync_file(
 @memory_file.command("add")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("text", required=False)
-@click.option(
-    "--section", metavar="S", required=True, help="The heading that TEXT stands under."
-)
+@click.option("--section", metavar="S", required=True, help="The heading that TEXT stands under.")
 @click.option(
     "--replace",
     "replace_all",
@@ -197,7 +187,5 @@ def add_text(
     from vaultsync.cli import vault as session
 
     with session.open_memory(options, agent=agent) as memory:
-        added = memory.add_to_memory_file(
-            file, said, section=section, replace_all=replace_all
-        )
+        added = memory.add_to_memory_file(file, said, section=section, replace_all=replace_all)
     return print_added(options, added)

@@ -34,9 +34,7 @@ def parse_fields(settings: Iterable[tuple[str, str]]) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for key, text in settings:
         if key in found:
-            message = (
-                f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
-            )
+            message = f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
             raise click.UsageError(message)
         found[key] = parse_field(key, text)
     return found
@@ -70,11 +68,7 @@ def _kind(key: str) -> ValueKind | None:
     row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
     if row is None:
         ending = key[:1].upper() + key[1:]
-        short = [
-            OWN_FIELDS_BY_KEY[full]
-            for full in OWN_FIELDS_BY_KEY
-            if full.endswith(ending)
-        ]
+        short = [OWN_FIELDS_BY_KEY[full] for full in OWN_FIELDS_BY_KEY if full.endswith(ending)]
         row = short[0] if short else None
     return row.kind if row else None
 
@@ -103,9 +97,7 @@ def common(command: Callable[..., int]) -> Callable[..., int]:
         envvar="VAULTSYNC_STATE_DIR",
         help="Where the state of vaults lies; else $VAULTSYNC_STATE_DIR.",
     )
-    @click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object, on failure too."
-    )
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")
     @click.option("-q", "--quiet", is_flag=True, help="Print data and errors only.")
     @functools.wraps(command)
     def run(
@@ -129,9 +121,7 @@ agent_option = click.option(
 )
 
 
-def complete_type(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[str]:
+def complete_type(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """The types that begin with what was typed, for the shell."""
     from vaultsync.model.schema import TYPES
 
@@ -187,9 +177,7 @@ def parse_pairs(
     return tuple(found)
 
 
-def non_empty_question(
-    _context: click.Context, _parameter: click.Parameter, given: str
-) -> str:
+def non_empty_question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
     """A question that asks something.
 
     Raises:

@@ -29,9 +29,7 @@ _SEQUENCES = (
 )
 # All that is left of control characters, and what turns the reading direction around
 # ("Trojan Source"); half characters, which no encoding takes.
-_CONTROL = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _IN_JSON = r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
@@ -83,8 +81,7 @@ def print_json(values: Mapping[str, object]) -> None:
 
     text = json.dumps(
         values,
-        ensure_ascii="utf"
-        not in (getattr(sys.stdout, "encoding", "") or "utf").lower(),
+        ensure_ascii="utf" not in (getattr(sys.stdout, "encoding", "") or "utf").lower(),
         allow_nan=False,
         indent=2 if is_terminal(sys.stdout) else None,
     )
@@ -119,9 +116,7 @@ def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     _print(drawn)
 
 
-def _draw(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str]
-) -> None:
+def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str]) -> None:
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -130,16 +125,11 @@ def _draw(
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, head in enumerate(heads):
         keep = head in whole
-        widest = (
-            max(cell_len(clean_one_line(row[number])) for row in rows) if keep else None
-        )
+        widest = max(cell_len(clean_one_line(row[number])) for row in rows) if keep else None
         drawn.add_column(head, no_wrap=keep, min_width=widest, overflow="ellipsis")
     for row in rows:
         drawn.add_row(
-            *(
-                Text(clean_one_line(each), no_wrap=True, overflow="ellipsis")
-                for each in row
-            )
+            *(Text(clean_one_line(each), no_wrap=True, overflow="ellipsis") for each in row)
         )
     _print(drawn)
 

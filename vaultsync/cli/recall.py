@@ -93,9 +93,7 @@ def _explain(options: Options, made: ContextPack) -> None:
     total = f"{made.tokens:,} of {made.budget:,} tokens {clean_one_line(by)}"
     print_message(options, f"\n{style(total, bold=True)} ({made.intent}: {spent})")
     for item in made.items:
-        print_message(
-            options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}"
-        )
+        print_message(options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not made.items:
@@ -107,9 +105,7 @@ def _explain(options: Options, made: ContextPack) -> None:
         why = f"{clean_one_line(left.title)}: {clean_one_line(left.reason)}"
         print_message(options, f"{left.tokens:6,}  {why}")
     if len(made.left_out) > MAX_LEFT_OUT:
-        print_message(
-            options, dim(f"        … and {len(made.left_out) - MAX_LEFT_OUT} more")
-        )
+        print_message(options, dim(f"        … and {len(made.left_out) - MAX_LEFT_OUT} more"))
 
 
 MAX_CANDIDATES = 5
@@ -270,9 +266,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     help="Down to this priority; 4 is all.",
 )
 @click.option("--since", metavar="DATE", help="Only those from this day on.")
-@click.option(
-    "--vault-only", is_flag=True, help="Read the files of .index/ alone: no store."
-)
+@click.option("--vault-only", is_flag=True, help="Read the files of .index/ alone: no store.")
 @click.option("--explain", is_flag=True, help="Tell what each stage found, and when.")
 @agent_option
 @common

@@ -24,9 +24,7 @@ _LOOK = 1.0
 
 
 @contextmanager
-def open_bridge(
-    options: Options, *, port: int | None, agent: str | None
-) -> Iterator[BridgeServer]:
+def open_bridge(options: Options, *, port: int | None, agent: str | None) -> Iterator[BridgeServer]:
     """A bridge of the vault that the options name."""
     settings = find_settings(options.vault, agent=agent, state_dir=options.state_dir)
     with (
@@ -63,17 +61,13 @@ class BridgeInDaemon:
         ):
             yield found
 
-    def tell(
-        self, watching: DaemonRunner, kind: str, said: Mapping[str, Value]
-    ) -> None:
+    def tell(self, watching: DaemonRunner, kind: str, said: Mapping[str, Value]) -> None:
         """Tell those who listen to the bridge what the daemon tells."""
         if kind == "pass":
             self.events.publish("pass", said)
         elif kind == "state":
             with suppress(VaultsyncError):  # without its store there is nothing to tell
-                now = serving.bridge_status(
-                    watching.settings, self.writes, watching.status()
-                )
+                now = serving.bridge_status(watching.settings, self.writes, watching.status())
                 self.events.publish("state", now)
 
 
@@ -87,8 +81,7 @@ def until_signal(is_alive: Callable[[], bool]) -> None:
     """Return at SIGTERM or SIGINT, or when there is nothing to wait for any more."""
     over = WakeEvent()
     before = {
-        each: signal.signal(each, lambda *_: over.set())
-        for each in (signal.SIGTERM, signal.SIGINT)
+        each: signal.signal(each, lambda *_: over.set()) for each in (signal.SIGTERM, signal.SIGINT)
     }
     try:
         while is_alive() and not over.wait(_LOOK):

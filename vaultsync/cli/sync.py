@@ -45,9 +45,7 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    show.print_initialised(
-        options, session.init_vault(place, store=store, options=options)
-    )
+    show.print_initialised(options, session.init_vault(place, store=store, options=options))
     return EXIT_DONE
 
 
@@ -97,9 +95,7 @@ def sync(
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--scope", metavar="S", help="Who may see them; else by their folder.")
-@click.option(
-    "--type", "fact_type", metavar="T", shell_complete=complete_type, help="Their type."
-)
+@click.option("--type", "fact_type", metavar="T", shell_complete=complete_type, help="Their type.")
 @dry_run_option
 @verbose_option
 @common
@@ -122,9 +118,7 @@ def adopt(
 
     with session.open_memory(options) as memory:
         with progress_bar(options) as bar:
-            report = memory.adopt(
-                paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar
-            )
+            report = memory.adopt(paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar)
         waits = memory.conflicts()
     return show_passes.print_report(options, report, waits, verbose=verbose)
 
@@ -202,9 +196,7 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
         with progress_bar(options) as bar:
             report = memory.undo(run, progress=bar)
         waits = memory.conflicts()
-    return show_passes.print_report(
-        options, report, waits, verbose=verbose, undone=True
-    )
+    return show_passes.print_report(options, report, waits, verbose=verbose, undone=True)
 
 
 @click.command()
@@ -222,9 +214,7 @@ def verify(options: Options) -> int:
 
 
 @click.command()
-@click.option(
-    "--from", "source", type=sides, required=True, help="The side that is right."
-)
+@click.option("--from", "source", type=sides, required=True, help="The side that is right.")
 @verbose_option
 @common
 def rebuild(options: Options, *, source: str, verbose: bool) -> int:

@@ -23,9 +23,7 @@ _ENDS = re.compile(r"[.!?…。！？](?:(?<=[。！？])|[\"”’)\]*_]*\s+)")
 _END = 24
 """Letters of an end of a passage, by which it is found."""
 _WORD = re.compile(r"\w+")
-_BLANKS = bytes(
-    code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256)
-)
+_BLANKS = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """Of ASCII, what is in no word: blanks in its place leave the words, ten times as fast."""
 
 
@@ -49,9 +47,7 @@ def excerpt(text: str, passage: str, letters: int = EXCERPT_CHARS) -> Excerpt | 
         return None
     units = list(_units(text))
     found = _exact_units(text, units, passage, letters)
-    first, last = _around(
-        units, *(found or _best(text, units, passage, letters)), letters
-    )
+    first, last = _around(units, *(found or _best(text, units, passage, letters)), letters)
     while last - first > 1 and _heading(text, units[last - 1]):
         last -= 1  # nothing stands under it
     begin, end = units[first][0], units[last - 1][1]

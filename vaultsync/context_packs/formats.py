@@ -49,9 +49,7 @@ class PackFormat:
     end: str
 
 
-def render_pack(
-    form: PackFormat, question: str, tiers: Sequence[tuple[str, Sequence[str]]]
-) -> str:
+def render_pack(form: PackFormat, question: str, tiers: Sequence[tuple[str, Sequence[str]]]) -> str:
     """The whole text: each tier with the texts of its pieces, as `form.piece` made them."""
     parts = [form.begin(single_line(question))]
     for tier, pieces in tiers:
@@ -82,9 +80,7 @@ def fact_body(fact: Fact) -> str:
         parts.append(fact.content)
     if fact.own:
         own = [key for key in OWN_FIELDS_BY_KEY if _field_text(fact, key)]
-        parts.append(
-            "\n".join(f"- {_label(key)}: {_shown(fact.own[key])}" for key in own)
-        )
+        parts.append("\n".join(f"- {_label(key)}: {_shown(fact.own[key])}" for key in own))
     return _clean("\n\n".join(part for part in parts if part))
 
 
@@ -198,9 +194,7 @@ def _md_piece(piece: PackPiece) -> str:
         return f"\n- **{title}** ({_kind(fact)}){said} · {source}"
     line = " · ".join(filter(None, (_type_and_day(fact), source)))
     told = (
-        _FIRST_SENTENCE_END.match(piece.body, len(title))
-        if piece.body.startswith(title)
-        else None
+        _FIRST_SENTENCE_END.match(piece.body, len(title)) if piece.body.startswith(title) else None
     )
     said = piece.body[told.end() :] if told else piece.body
     if title.endswith("…") and said.startswith(title[:-1]):
@@ -280,9 +274,7 @@ PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
     {
         "markdown": PackFormat(
             begin=lambda question: f"# Context: {question}",
-            tier=lambda tier: (
-                f"\n\n## {tier.capitalize()}" + ("\n" if tier == "entities" else "")
-            ),
+            tier=lambda tier: f"\n\n## {tier.capitalize()}" + ("\n" if tier == "entities" else ""),
             piece=_md_piece,
             between="",
             end_tier=lambda _: "",

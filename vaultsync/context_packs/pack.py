@@ -32,12 +32,8 @@ def _shares(*shares: float) -> Mapping[str, float]:
 
 INTENTS: Mapping[str, QueryIntent] = MappingProxyType(
     {
-        "decisions": QueryIntent(
-            _shares(0.8, 0.2, 0.0, 0.0), r"decisions?|decid\w+|commit\w*"
-        ),
-        "recent": QueryIntent(
-            _shares(0.1, 0.3, 0.6, 0.0), r"observ\w+|recent\w*|lately|latest"
-        ),
+        "decisions": QueryIntent(_shares(0.8, 0.2, 0.0, 0.0), r"decisions?|decid\w+|commit\w*"),
+        "recent": QueryIntent(_shares(0.1, 0.3, 0.6, 0.0), r"observ\w+|recent\w*|lately|latest"),
         "balanced": QueryIntent(_shares(0.4, 0.4, 0.1, 0.1), r""),
     }
 )
@@ -49,8 +45,7 @@ def detect_intent(question: str) -> str:
     return next(
         name
         for name, intent in INTENTS.items()
-        if not intent.words
-        or re.search(rf"\b(?:{intent.words})\b", question, re.IGNORECASE)
+        if not intent.words or re.search(rf"\b(?:{intent.words})\b", question, re.IGNORECASE)
     )
 
 

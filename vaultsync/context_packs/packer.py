@@ -89,9 +89,7 @@ def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
     """By priority, then importance, then the newest first; by id when all that is equal."""
     by_age = sorted(candidates, key=lambda each: each.fact.id)
     by_age.sort(key=lambda each: each.fact.created_at, reverse=True)
-    return sorted(
-        by_age, key=lambda each: (each.fact.priority, -_importance(each.fact))
-    )
+    return sorted(by_age, key=lambda each: (each.fact.priority, -_importance(each.fact)))
 
 
 def _importance(fact: Fact) -> float:
@@ -157,10 +155,7 @@ def pack_context(
         text=text,
         tokens=tokens,
         budget=budget,
-        by_tier={
-            tier: sum(part.tokens for part in packing.packed[tier])
-            for tier in PACK_TIERS
-        },
+        by_tier={tier: sum(part.tokens for part in packing.packed[tier]) for tier in PACK_TIERS},
         items=tuple(map(pack_item, packed)),
         left_out=tuple(
             LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
@@ -224,9 +219,7 @@ class _Packing:
         for rank, each in enumerate(named, start=len(found)):
             self.waiting[ENTITY_TIER].append(self._part(each, rank, ENTITY_TIER))
         for tier in PACK_TIERS:
-            self.heads[tier] = self.count(
-                self.form.tier(tier) + self.form.end_tier(tier)
-            )
+            self.heads[tier] = self.count(self.form.tier(tier) + self.form.end_tier(tier))
 
     def _part(self, each: PackCandidate, rank: int, tier: str) -> PackPart:
         body = entity_card(each.fact) if tier == ENTITY_TIER else fact_body(each.fact)
@@ -310,9 +303,7 @@ class _Packing:
         """About what a part costs, in brief where it is tight."""
         return min(part.tokens, BRIEF_TOKENS) if self.tight else part.tokens
 
-    def _fill_tier(
-        self, tier: str, room: int, may_cut: Callable[[PackPart, int], bool]
-    ) -> int:
+    def _fill_tier(self, tier: str, room: int, may_cut: Callable[[PackPart, int], bool]) -> int:
         """Pack what waits in a tier and fits best, in order; returns the tokens."""
         waiting = self.waiting[tier]
         free, taken = room, set[int]()
@@ -356,11 +347,7 @@ class _Packing:
     def _named(self) -> list[PackPart]:
         """The entities that wait and that a packed fact names."""
         there = {part.piece.fact.id for parts in self.packed.values() for part in parts}
-        return [
-            part
-            for part in self.waiting[ENTITY_TIER]
-            if part.candidate.named_by & there
-        ]
+        return [part for part in self.waiting[ENTITY_TIER] if part.candidate.named_by & there]
 
     def _grow(self, spare: int) -> int:
         """Make what was cut whole again, or longer, in order; returns what is left then."""

@@ -126,9 +126,7 @@ def _entities(
         called = {fold_case(each) for each in (entity.title, *entity.aliases)}
         by = frozenset[str]().union(*(naming[name] for name in called & set(names)))
         count = f"named by {len(by)} fact{'' if len(by) == 1 else 's'}"
-        made.append(
-            PackCandidate(entity.evolve(path=paths.get(fact_id)), count, named_by=by)
-        )
+        made.append(PackCandidate(entity.evolve(path=paths.get(fact_id)), count, named_by=by))
     return made
 
 
@@ -144,9 +142,7 @@ def _named(
         names_only=True,
     )
     try:
-        facts = sources.mirror.redacted_store.find_many(
-            [each.fact_id for each in matches]
-        )
+        facts = sources.mirror.redacted_store.find_many([each.fact_id for each in matches])
     except StoreUnavailableError:
         return {}
     wanted = set(names)

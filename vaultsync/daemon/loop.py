@@ -90,9 +90,7 @@ class DaemonLoop:
         self._failures = BackOff(
             first=rhythm.failure, longest=rhythm.longest_failure, jitter=jitter
         )
-        self._absences = BackOff(
-            first=max(rhythm.poll, 0.25), longest=30, jitter=jitter
-        )
+        self._absences = BackOff(first=max(rhythm.poll, 0.25), longest=30, jitter=jitter)
         self._clock = work.mirror.clock
         now = self._clock.monotonic()
         self._at = (now, self._wall())
@@ -215,9 +213,7 @@ class DaemonLoop:
         elif folders or wanted.behind_since is not None:
             self._pass(now, folders)
         elif wanted.take_folders_to_hash(now, self._work.mirror.archive):
-            some = [
-                wanted.to_hash.pop() for _ in wanted.to_hash[:FOLDERS_HASHED_PER_TICK]
-            ]
+            some = [wanted.to_hash.pop() for _ in wanted.to_hash[:FOLDERS_HASHED_PER_TICK]]
             self._pass(now, frozenset(some), hashed=True)
         elif now >= wanted.derive_at:
             self._derive()

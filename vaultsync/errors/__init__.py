@@ -108,9 +108,7 @@ class InvalidFieldError(UsageError):
 
     def __init__(self, field: str, value: object, expected: str) -> None:
         shown = _shown(value, 80)
-        super().__init__(
-            f"{field} cannot be {shown}: {expected}", hint=f"give {field} {expected}"
-        )
+        super().__init__(f"{field} cannot be {shown}: {expected}", hint=f"give {field} {expected}")
         self.field = field
         self.expected = expected
 
@@ -127,9 +125,7 @@ class ComputedFieldError(UsageError):
     """Something was to be set that is told of a fact and that nobody sets."""
 
     def __init__(self, field: str) -> None:
-        super().__init__(
-            f"{field} is not set by anybody: vaultsync makes it", hint="leave it out"
-        )
+        super().__init__(f"{field} is not set by anybody: vaultsync makes it", hint="leave it out")
         self.field = field
 
 
@@ -284,9 +280,7 @@ class FactNotFoundError(NotFoundError):
     """The store has no fact of that id."""
 
     def __init__(self, fact_id: str) -> None:
-        super().__init__(
-            f"no fact {fact_id}", hint="`vaultsync list` shows the facts there are"
-        )
+        super().__init__(f"no fact {fact_id}", hint="`vaultsync list` shows the facts there are")
         self.fact_id = fact_id
 
 
@@ -353,9 +347,7 @@ class RunNotFoundError(NotFoundError):
 class NoteError(VaultsyncError):
     """One note; the pass goes on with the others."""
 
-    def __init__(
-        self, path: str, message: str, *, hint: str = "", line: int | None = None
-    ) -> None:
+    def __init__(self, path: str, message: str, *, hint: str = "", line: int | None = None) -> None:
         super().__init__(message, hint=hint)
         self.path = path
         self.line = line
@@ -364,9 +356,7 @@ class NoteError(VaultsyncError):
 class UnreadableNoteError(NoteError):
     """The file cannot be read as a note; it is never written and never deleted."""
 
-    def __init__(
-        self, path: str, why: str, *, hint: str = "", line: int | None = None
-    ) -> None:
+    def __init__(self, path: str, why: str, *, hint: str = "", line: int | None = None) -> None:
         where = f"{path}:{line}" if line else path
         super().__init__(
             path,
@@ -428,8 +418,7 @@ class NotRegularFileError(NoteError):
         super().__init__(
             path,
             f"{path}: is {what}, not a file",
-            hint="vaultsync reads and writes regular files only; move it away or"
-            " rename it",
+            hint="vaultsync reads and writes regular files only; move it away or rename it",
         )
 
 
@@ -470,8 +459,7 @@ class MemoryFileChangedError(MemoryFileError):
     def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
         super().__init__(
             f"{name} was saved by somebody else at the same moment; that save stands",
-            hint="what the agent wrote waits in the queue; the next `memory-file sync`"
-            " writes it",
+            hint="what the agent wrote waits in the queue; the next `memory-file sync` writes it",
             name=name,
         )
         self.saved = saved
@@ -562,8 +550,7 @@ class StoreMismatchError(StoreError):
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(
             f"the store is {found}, but this vault mirrors {expected}; nothing was done",
-            hint="set the right store, or rebuild with"
-            " `vaultsync rebuild --from vault`",
+            hint="set the right store, or rebuild with `vaultsync rebuild --from vault`",
         )
 
 

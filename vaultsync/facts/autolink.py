@@ -39,9 +39,7 @@ def link_entities(
     if not targets:
         return fact
     within = None if before is None else _changed_lines(before, fact.content)
-    made = fact.evolve(
-        content=link_mentions(fact.content, mentions, targets, within=within)
-    )
+    made = fact.evolve(content=link_mentions(fact.content, mentions, targets, within=within))
     return made if _leaves_secrets_intact(mirror, fact, made) else fact
 
 
@@ -49,8 +47,7 @@ def _leaves_secrets_intact(mirror: SyncContext, fact: Fact, made: Fact) -> bool:
     """Whether no link is inside a secret, nor in the word that tells one: it would show it."""
     before = mirror.lens.known_secrets(fact)
     return mirror.lens.known_secrets(made) == before and all(
-        made.content.count(secret) == fact.content.count(secret)
-        for secret in before.known.values()
+        made.content.count(secret) == fact.content.count(secret) for secret in before.known.values()
     )
 
 
@@ -67,9 +64,7 @@ def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _targets(
-    mirror: SyncContext, fact: Fact, keys: Iterable[str]
-) -> dict[str, LinkTarget]:
+def _targets(mirror: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str, LinkTarget]:
     """The entities that everybody knows who may read the fact, and what links to them say.
 
     Of several that are called the same, those in the scope of the fact.
@@ -81,12 +76,7 @@ def _targets(
     ]
     if not entities:
         return {}
-    near = {
-        fold_case(name)
-        for each in entities
-        if each.scope == fact.scope
-        for name in each.names
-    }
+    near = {fold_case(name) for each in entities if each.scope == fact.scope for name in each.names}
     entities = [
         each
         for each in entities
@@ -94,9 +84,7 @@ def _targets(
     ]
     twins = {each.fact_id: mirror.names.same_named(each.names[0]) for each in entities}
     bases = mirror.archive.find_bases({key for many in twins.values() for key in many})
-    there = {
-        key: base.path for key, base in bases.items() if base.missing_since is None
-    }
+    there = {key: base.path for key, base in bases.items() if base.missing_since is None}
     found = {}
     for each in entities:
         key = each.fact_id
@@ -115,7 +103,5 @@ def _link_text(
     """
     path = there.get(entity.fact_id)
     if path is not None:
-        return LinkResolver.of(there[key] for key in twins if key in there).link_text(
-            path
-        )
+        return LinkResolver.of(there[key] for key in twins if key in there).link_text(path)
     return "" if known or len(twins) > 1 else entity_name(entity.names[0])

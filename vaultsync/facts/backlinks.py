@@ -127,9 +127,7 @@ def _candidates(mirror: SyncContext, name: str) -> Iterable[Fact]:
         return mirror.redacted_store.iter_facts()
 
 
-def linking_to(
-    mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None
-) -> set[str]:
+def linking_to(mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
     """The ids of the facts whose notes link to a note.
 
     Raises:
@@ -141,9 +139,7 @@ def linking_to(
     return {each.fact.id for each in found}
 
 
-def linked_from(
-    mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None
-) -> set[str]:
+def linked_from(mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
     """The ids of the facts that a note links to, as Obsidian would follow its links.
 
     Raises: as `linking_to()`.

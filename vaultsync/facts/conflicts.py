@@ -21,9 +21,7 @@ def visible_conflicts(mirror: SyncContext, *, agent: str | None) -> list[Conflic
     ]
 
 
-def find_conflict(
-    mirror: SyncContext, conflict_id: str, *, agent: str | None = None
-) -> Conflict:
+def find_conflict(mirror: SyncContext, conflict_id: str, *, agent: str | None = None) -> Conflict:
     """The open conflict of that id, or of the one id that begins so.
 
     Raises:

@@ -92,8 +92,7 @@ def select_facts(
         found.append(fact)
     bases = mirror.archive.find_bases([fact.id for fact in found])
     facts = tuple(
-        fact.evolve(path=bases[fact.id].path if fact.id in bases else None)
-        for fact in found
+        fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in found
     )
     return FactPage(facts, facts[-1].id if more else None)
 

@@ -32,9 +32,7 @@ def queued_update(
     mirror: SyncContext, old: Fact, new: Fact, keys: Iterable[str], *, agent: str | None
 ) -> OutboxEntry:
     """Some fields of a fact."""
-    before, after = (
-        {key: plain_value(fact.value(key)) for key in keys} for fact in (old, new)
-    )
+    before, after = ({key: plain_value(fact.value(key)) for key in keys} for fact in (old, new))
     return _row(mirror, old.id, "update", before=before, after=after, agent=agent)
 
 

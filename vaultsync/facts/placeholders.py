@@ -42,9 +42,7 @@ def apply_restored_changes(
     return changed
 
 
-def error_as_written(
-    wrong: InvalidFieldError, values: Mapping[str, Value]
-) -> InvalidFieldError:
+def error_as_written(wrong: InvalidFieldError, values: Mapping[str, Value]) -> InvalidFieldError:
     """The error about a value as somebody said it, who may not see what it means."""
     if wrong.field not in values:
         return wrong

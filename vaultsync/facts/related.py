@@ -36,9 +36,7 @@ class Related:
         return {
             "backlinks": [_named(each) for each in self.backlinks],
             "related": [_named(each) for each in self.related],
-            "chain": [
-                {**_named(each), "createdAt": each.created_at} for each in self.chain
-            ],
+            "chain": [{**_named(each), "createdAt": each.created_at} for each in self.chain],
             "signals": {
                 "accessCount": fact.access_count,
                 "lastAccessedAt": fact.last_accessed_at,
@@ -72,16 +70,10 @@ def find_related(
     )
 
 
-def _found(
-    mirror: SyncContext, fact_ids: Sequence[str], agent: str | None
-) -> tuple[Fact, ...]:
+def _found(mirror: SyncContext, fact_ids: Sequence[str], agent: str | None) -> tuple[Fact, ...]:
     """The facts of these ids that are there and visible, in their order."""
     facts = mirror.redacted_store.find_many(fact_ids)
-    seen = [
-        facts[key]
-        for key in fact_ids
-        if key in facts and can_see(agent, facts[key].scope)
-    ]
+    seen = [facts[key] for key in fact_ids if key in facts and can_see(agent, facts[key].scope)]
     return _with_paths(mirror, seen)
 
 
@@ -89,8 +81,7 @@ def _with_paths(mirror: SyncContext, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     held = list(facts)
     bases = mirror.archive.find_bases([fact.id for fact in held])
     return tuple(
-        fact.evolve(path=bases[fact.id].path if fact.id in bases else None)
-        for fact in held
+        fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in held
     )
 
 

@@ -60,9 +60,7 @@ class ForgetResult:
         return {"id": self.id, "status": self.status}
 
 
-def remember(
-    mirror: SyncContext, values: Mapping[str, Value], *, agent: str | None
-) -> Fact:
+def remember(mirror: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
     """Write a new fact to the store.
 
     Raises:
@@ -73,9 +71,7 @@ def remember(
     """
     _check_settable(values)
     at = mirror.today()
-    scope = values.get("scope") or (
-        private_scope(agent) if agent else mirror.policy.default_scope
-    )
+    scope = values.get("scope") or (private_scope(agent) if agent else mirror.policy.default_scope)
     filled: dict[str, Value] = {
         "createdAt": at,
         "type": mirror.policy.default_type,
@@ -152,9 +148,7 @@ def is_visible(mirror: SyncContext, fact_id: str, *, agent: str | None) -> bool:
     return True
 
 
-def history(
-    mirror: SyncContext, fact_id: str, *, agent: str | None
-) -> Sequence[HistoryEntry]:
+def history(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[HistoryEntry]:
     """Who changed which field when, from which side; oldest first.
 
     Raises:
@@ -200,18 +194,14 @@ def update(
     for _ in range(MAX_UPDATE_TRIES):
         try:
             current = known = get(mirror, fact_id, agent=agent)
-            fact = apply_restored_changes(
-                mirror, current, values, add_tags, remove_tags
-            )
+            fact = apply_restored_changes(mirror, current, values, add_tags, remove_tags)
             fact = link_entities(mirror, fact, agent=agent, before=current.content)
             _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
             check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.evolve(updated_at=mirror.today())
-            write = StoreWrite(
-                fact_id, fact, expect or current.revision, agent or "person"
-            )
+            write = StoreWrite(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]
         except StoreUnavailableError:
             known = known or offline_fact(mirror, fact_id)
@@ -221,14 +211,10 @@ def update(
             return fact.evolve(revision=result, path=current.path)
         if expect is not None:
             raise RevisionMismatchError(fact_id, expect, result.found)
-    raise RevisionMismatchError(
-        fact_id, "the one just read", "another, again and again"
-    )
+    raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
 
-def supersede(
-    mirror: SyncContext, fact_id: str, text: str, *, agent: str | None
-) -> Fact:
+def supersede(mirror: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
     """A new fact that replaces an older one; both name each other.
 
     Raises:
@@ -310,9 +296,7 @@ def forget(
                 raise
             queue_changes(mirror, queued_delete(mirror, known, agent=agent))
             return ForgetResult(known.id, STATUS_FORGOTTEN)
-    raise RevisionMismatchError(
-        fact_id, "the one just read", "another, again and again"
-    )
+    raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
 
 def _check_settable(values: Mapping[str, Value]) -> None:
@@ -356,9 +340,7 @@ def restore(
         write = StoreWrite(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
             return ForgetResult(fact_id, STATUS_ACTIVE)
-    raise RevisionMismatchError(
-        fact_id, "the one just read", "another, again and again"
-    )
+    raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
 
 def field_key(key: str, type_name: str) -> str:

@@ -168,9 +168,7 @@ def _card(node: GraphNode, x: int, y: int) -> dict[str, Value]:
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|~$%=]")
 
 
-def _frame(
-    type_name: str, many: int, box: tuple[int, int, int, int]
-) -> dict[str, Value]:
+def _frame(type_name: str, many: int, box: tuple[int, int, int, int]) -> dict[str, Value]:
     x, y, width, height = box
     return {
         "id": _hex(f"group {type_name}"),
@@ -198,9 +196,7 @@ def _arrow(edge: GraphEdge, centres: Mapping[str, tuple[int, int]]) -> dict[str,
         "toSide": sides[1],
         "toEnd": "none" if edge.kind == EDGE_RELATED else "arrow",
     }
-    label = edge.label or (
-        "" if edge.kind in (EDGE_MENTIONS, EDGE_RELATED) else edge.kind
-    )
+    label = edge.label or ("" if edge.kind in (EDGE_MENTIONS, EDGE_RELATED) else edge.kind)
     return {**made, "label": label} if label else made
 
 

@@ -140,9 +140,7 @@ class _Finder:
 _ATTACHMENT = re.compile(r"\.(?!md\Z)[A-Za-z][A-Za-z0-9]{1,5}\Z", re.IGNORECASE)
 
 
-def _edges_of(
-    fact: Fact, finder: _Finder
-) -> Iterator[tuple[str, str, str | GraphNode]]:
+def _edges_of(fact: Fact, finder: _Finder) -> Iterator[tuple[str, str, str | GraphNode]]:
     """Kind, label and target of everything that a fact says of others."""
     source = fact.path or VaultPath("")
     named = relations(fact)

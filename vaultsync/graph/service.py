@@ -120,16 +120,12 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
     found = find_nodes(graph, name)
     if not found:
         message = f"nothing in the graph is called {name!r}"
-        raise NotFoundError(
-            message, hint="give a title, an alias, an id or the path of a note"
-        )
+        raise NotFoundError(message, hint="give a title, an alias, an id or the path of a note")
     if len(found) > 1:
         named = ", ".join(each.path or each.id for each in found[:MAX_HINT_NAMES])
         message = f"{len(found)} in the graph are called {name!r}"
         raise NotFoundError(message, hint=f"name one by its path: {named}")
-    return Neighborhood(
-        found[0], depth, tuple(find_neighbors(graph, found[0].id, depth))
-    )
+    return Neighborhood(found[0], depth, tuple(find_neighbors(graph, found[0].id, depth)))
 
 
 def load_graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:

@@ -42,9 +42,7 @@ def _by_path(row: RouteRow) -> tuple[bool, str]:
     return "{" in row.path.rpartition("/")[2], row.path
 
 
-def _route(
-    serving: BridgeServices, path: tuple[bool, str], rows: Sequence[RouteRow]
-) -> Route:
+def _route(serving: BridgeServices, path: tuple[bool, str], rows: Sequence[RouteRow]) -> Route:
     by_method = {row.method: row for row in rows}
 
     async def endpoint(request: Request) -> Response:
@@ -86,9 +84,7 @@ async def _answered(answer: Callable[[], Awaitable[Response]]) -> Response:
 async def _no_route(_: Request, error: Exception) -> Response:
     """What Starlette itself says: no such path, or not by that method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - it is called for no other
-    said = error_values_json(
-        "RouteError", error.detail.lower(), "see the OpenAPI document"
-    )
+    said = error_values_json("RouteError", error.detail.lower(), "see the OpenAPI document")
     response = _json(error.status_code, said)
     response.headers.update(error.headers or {})
     return response

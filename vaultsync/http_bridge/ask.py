@@ -11,9 +11,7 @@ from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import BridgeServices
 
 
-def recall(
-    serving: BridgeServices, _: str, asked: bodies.Recall
-) -> Mapping[str, Value]:
+def recall(serving: BridgeServices, _: str, asked: bodies.Recall) -> Mapping[str, Value]:
     """The facts that answer a question."""
     agent = serving.asks(asked.agent)
     found = serving.reading(
@@ -34,9 +32,7 @@ def recall(
     return found.as_json()
 
 
-def context(
-    serving: BridgeServices, _: str, asked: bodies.Context
-) -> Mapping[str, Value]:
+def context(serving: BridgeServices, _: str, asked: bodies.Context) -> Mapping[str, Value]:
     """A context pack."""
     agent = serving.asks(asked.agent)
     made = serving.reading(
@@ -58,16 +54,10 @@ def context(
 def index(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """The names of the tables."""
     found = serving.reading(lambda memory: memory.index_files())
-    return {
-        "files": [
-            {"name": name, "bytes": len(text.encode())} for name, text in found.items()
-        ]
-    }
+    return {"files": [{"name": name, "bytes": len(text.encode())} for name, text in found.items()]}
 
 
-def index_file(
-    serving: BridgeServices, name: str, _: bodies.Body
-) -> Mapping[str, Value]:
+def index_file(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
     """One table.
 
     Raises:
@@ -86,9 +76,7 @@ def graph(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Valu
     return found
 
 
-def graph_colours(
-    serving: BridgeServices, _: str, __: bodies.Body
-) -> Mapping[str, Value]:
+def graph_colours(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """Obsidian's settings of its graph view."""
     made = serving.reading(lambda memory: memory.graph_colours())
     return {"path": made.path, "changed": made.changed}

@@ -10,9 +10,7 @@ from vaultsync.model.serialization import public_values
 from vaultsync.service.bridge_service import BridgeServices
 
 
-def listing(
-    serving: BridgeServices, _: str, asked: bodies.Listing
-) -> Mapping[str, Value]:
+def listing(serving: BridgeServices, _: str, asked: bodies.Listing) -> Mapping[str, Value]:
     """A page of facts."""
     page = serving.reading(
         lambda memory: memory.list(
@@ -27,9 +25,7 @@ def listing(
     return page.as_json()
 
 
-def remember(
-    serving: BridgeServices, _: str, asked: bodies.Remember
-) -> Mapping[str, Value]:
+def remember(serving: BridgeServices, _: str, asked: bodies.Remember) -> Mapping[str, Value]:
     """A new fact."""
     fact = serving.writing(
         lambda memory: memory.remember(
@@ -51,9 +47,7 @@ def get(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Valu
     return public_values(serving.reading(lambda memory: memory.get(name)))
 
 
-def update(
-    serving: BridgeServices, name: str, asked: bodies.Update
-) -> Mapping[str, Value]:
+def update(serving: BridgeServices, name: str, asked: bodies.Update) -> Mapping[str, Value]:
     """A fact, changed."""
     fact = serving.writing(
         lambda memory: memory.update(
@@ -68,26 +62,18 @@ def update(
     return public_values(fact)
 
 
-def supersede(
-    serving: BridgeServices, name: str, asked: bodies.Supersede
-) -> Mapping[str, Value]:
+def supersede(serving: BridgeServices, name: str, asked: bodies.Supersede) -> Mapping[str, Value]:
     """A fact that replaces another one."""
-    return public_values(
-        serving.writing(lambda memory: memory.supersede(name, asked.text))
-    )
+    return public_values(serving.writing(lambda memory: memory.supersede(name, asked.text)))
 
 
-def forget(
-    serving: BridgeServices, name: str, asked: bodies.Expecting
-) -> Mapping[str, Value]:
+def forget(serving: BridgeServices, name: str, asked: bodies.Expecting) -> Mapping[str, Value]:
     """A fact, deleted."""
     done = serving.writing(lambda memory: memory.forget(name, expect=asked.expect))
     return done.as_json()
 
 
-def restore(
-    serving: BridgeServices, name: str, asked: bodies.Expecting
-) -> Mapping[str, Value]:
+def restore(serving: BridgeServices, name: str, asked: bodies.Expecting) -> Mapping[str, Value]:
     """A fact, brought back."""
     done = serving.writing(lambda memory: memory.restore(name, expect=asked.expect))
     return done.as_json()

@@ -23,9 +23,7 @@ def conflicts(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, 
     return {"conflicts": [conflict_json(each) for each in found]}
 
 
-def resolve(
-    serving: BridgeServices, name: str, asked: bodies.Resolve
-) -> Mapping[str, Value]:
+def resolve(serving: BridgeServices, name: str, asked: bodies.Resolve) -> Mapping[str, Value]:
     """A conflict, settled, and those that are left.
 
     Raises:
@@ -35,18 +33,14 @@ def resolve(
     agent = serving.asks(asked.agent)
     if text is not None and field is not None and take is None:
         settled = serving.engine(
-            lambda memory: memory.resolve_by_hand(
-                name, field=field, text=text, agent=agent
-            )
+            lambda memory: memory.resolve_by_hand(name, field=field, text=text, agent=agent)
         )
     elif take is not None and text is None:
         settled = serving.engine(
             lambda memory: memory.resolve(name, take=take, field=field, agent=agent)
         )
     else:
-        raise InvalidFieldError(
-            "take", take, "a side, or `field` and `text` in place of it"
-        )
+        raise InvalidFieldError("take", take, "a side, or `field` and `text` in place of it")
     left = serving.reading(lambda memory: memory.conflicts())
     return {
         "conflicts": [conflict_json(each) for each in left],
@@ -67,9 +61,7 @@ def sync(serving: BridgeServices, _: str, asked: bodies.Sync) -> Mapping[str, Va
     return _told(serving, report)
 
 
-def maintain(
-    serving: BridgeServices, _: str, asked: bodies.Maintain
-) -> Mapping[str, Value]:
+def maintain(serving: BridgeServices, _: str, asked: bodies.Maintain) -> Mapping[str, Value]:
     """The upkeep."""
     report = serving.engine(
         lambda memory: memory.maintain(
@@ -79,21 +71,15 @@ def maintain(
     return _told(serving, report)
 
 
-def adopt_all(
-    serving: BridgeServices, _: str, asked: bodies.AdoptAll
-) -> Mapping[str, Value]:
+def adopt_all(serving: BridgeServices, _: str, asked: bodies.AdoptAll) -> Mapping[str, Value]:
     """Notes that became facts."""
     report = serving.engine(
-        lambda memory: memory.adopt(
-            scope=asked.scope, type=asked.type, dry_run=asked.dry_run
-        )
+        lambda memory: memory.adopt(scope=asked.scope, type=asked.type, dry_run=asked.dry_run)
     )
     return _told(serving, report)
 
 
-def adopt(
-    serving: BridgeServices, name: str, asked: bodies.Adopt
-) -> Mapping[str, Value]:
+def adopt(serving: BridgeServices, name: str, asked: bodies.Adopt) -> Mapping[str, Value]:
     """A note that became a fact."""
     report = serving.engine(
         lambda memory: memory.adopt_id(name, scope=asked.scope, type=asked.type)
@@ -116,9 +102,7 @@ def fix_links(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, 
     return serving.engine(lambda memory: memory.links_check(fix=True)).as_json()
 
 
-def written(
-    serving: BridgeServices, name: str, asked: bodies.WriteAnswer
-) -> Mapping[str, Value]:
+def written(serving: BridgeServices, name: str, asked: bodies.WriteAnswer) -> Mapping[str, Value]:
     """The answer to a `write` event, handed to who waits for it."""
     serving.answer(name, applied=asked.applied, found=asked.found, reason=asked.reason)
     return {}

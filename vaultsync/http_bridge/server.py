@@ -32,8 +32,7 @@ class BridgeServer:
         except OSError as error:
             raise ConfigError(
                 f"the bridge cannot listen at port {port}: {error.strerror}",
-                hint="name another port with --port, or none, and one that is free is"
-                " taken",
+                hint="name another port with --port, or none, and one that is free is taken",
             ) from None
         self.port: int = self._server.port
         self.address = self._server.address
@@ -52,9 +51,7 @@ class BridgeServer:
 
 
 @contextmanager
-def running_bridge(
-    serving: BridgeServices, *, port: int | None = None
-) -> Iterator[BridgeServer]:
+def running_bridge(serving: BridgeServices, *, port: int | None = None) -> Iterator[BridgeServer]:
     """A bridge, while it is needed.
 
     Raises:

@@ -59,9 +59,7 @@ def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
 
 # ------------------------------------------------------------------------------ lines
 
-_LINK = re.compile(
-    r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)"
-)
+_LINK = re.compile(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)")
 _MARKS = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
 _BRACKETS = str.maketrans("[]|", "()/")
 _SKIPPED = re.compile(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
@@ -136,9 +134,7 @@ def link_to(path: VaultPath, title: str) -> str:
     """A link that leads to the note; a wiki-link unless no wiki-link can name the file."""
     if is_linkable(path) and not _EDGED.search(path):
         return wiki_link(path, title)
-    spelled = _UNSAID.sub(
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path
-    )
+    spelled = _UNSAID.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path)
     if path[0].isspace():
         spelled = f"/{spelled}"  # else the blank would be stripped off
     # A backslash at its end would take the bracket for text.
@@ -191,8 +187,6 @@ def _path(wiki: str | None, spelled: str | None) -> str:
     if wiki:
         return wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
     return _PERCENT.sub(
-        lambda found: bytes.fromhex(found[0].replace("%", "")).decode(
-            "utf-8", "replace"
-        ),
+        lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"),
         (spelled or "").removeprefix("/"),
     )

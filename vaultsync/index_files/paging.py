@@ -54,9 +54,7 @@ def _files(
     for key, some in parts.items():
         made |= _files(f"{stem}-{key}", f"{title}: {key}", some, "", depth + 1)
         name = f"{stem}-{key}.md"
-        contents.append(
-            TableLine(f"- [{name}]({name}): {len(some):,} entries", "Parts")
-        )
+        contents.append(TableLine(f"- [{name}]({name}): {len(some):,} entries", "Parts"))
     return {f"{stem}.md": _text(title, about, contents), **made}
 
 

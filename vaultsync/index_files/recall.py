@@ -50,8 +50,7 @@ MAX_CONFIDENCE = 0.6
 """What this is at most sure of: it was not calibrated, and an agent that can should ask
 again where the store is."""
 NO_TABLES_REASON = (
-    "Nothing was found: the vault has no `.index/`; `vaultsync index` writes it where the"
-    " store is."
+    "Nothing was found: the vault has no `.index/`; `vaultsync index` writes it where the store is."
 )
 
 

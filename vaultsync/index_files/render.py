@@ -42,9 +42,7 @@ class _Listed(NamedTuple):
     line: str
 
 
-def render_index(
-    entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]
-) -> dict[str, str]:
+def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
     """The texts of the tables by the names of their files.
 
     Args:
@@ -61,9 +59,7 @@ def render_index(
     listed.sort(key=lambda each: each.entry.day, reverse=True)
     listed.sort(key=_importance, reverse=True)
     return {
-        **paged_files(
-            "vault-index", "Vault Index", _master(listed), about=_about(listed)
-        ),
+        **paged_files("vault-index", "Vault Index", _master(listed), about=_about(listed)),
         **paged_files("by-type", "Facts by Type", _by_type(listed)),
         **paged_files("by-priority", "Facts by Priority", _by_priority(listed)),
         **paged_files("by-entity", "Facts by Entity", _by_entity(listed)),
@@ -153,18 +149,14 @@ def _by_entity(listed: Sequence[_Listed]) -> list[TableLine]:
     for label, title, many in sorted(found, key=lambda x: (-len(x[2]), _key(x[0]))):
         heading = f"{title} ({len(many):,} mention{'s' if len(many) > 1 else ''})"
         letter = _letter(_key(label))
-        items += [
-            TableLine(each.line, heading, (letter,)) for each in many[:PER_ENTITY]
-        ]
+        items += [TableLine(each.line, heading, (letter,)) for each in many[:PER_ENTITY]]
         if len(many) > PER_ENTITY:
             more = f"- and {len(many) - PER_ENTITY:,} more"
             items.append(TableLine(more, heading, (letter,)))
     return items
 
 
-def _heading(
-    notes: Mapping[str, _Listed], called: Mapping[str, int]
-) -> tuple[str, str]:
+def _heading(notes: Mapping[str, _Listed], called: Mapping[str, int]) -> tuple[str, str]:
     """What an entity is filed under, and the heading that says its names."""
     names = sorted(called, key=lambda name: (-called[name], name))
     note = notes.get(_key(names[0]))
@@ -173,9 +165,7 @@ def _heading(
         return label, label
     others: dict[str, str] = {}
     for name in sorted(names, key=lambda name: (_key(name), -called[name], name)):
-        others.setdefault(
-            _key(name), cut_between_words(link_safe_title(name), ENTRY_TITLE_LENGTH)
-        )
+        others.setdefault(_key(name), cut_between_words(link_safe_title(name), ENTRY_TITLE_LENGTH))
     others.pop(_key(note.entry.names[0]), None)
     label = note.entry.title
     return label, ", ".join([link_to(note.path, label), *others.values()])
@@ -210,9 +200,7 @@ def _letter(name: str) -> str:
     return "".join(c for c in script if c.isascii() and c.isalnum())
 
 
-def _grouped(
-    listed: Sequence[_Listed], key: Callable[[_Listed], str]
-) -> dict[str, list[_Listed]]:
+def _grouped(listed: Sequence[_Listed], key: Callable[[_Listed], str]) -> dict[str, list[_Listed]]:
     """By type, in the order of the table of types."""
     groups: dict[str, list[_Listed]] = {name: [] for name in TYPES}
     for each in listed:

@@ -50,19 +50,13 @@ def read_index_files(mirror: SyncContext) -> dict[str, str]:
     """The tables of `.index/` as they are, by the names of their files."""
     found = {}
     for path in mirror.vault.list_meta(_INDEX_FOLDER):
-        data = (
-            mirror.vault.read_meta(path)
-            if TABLE_NAME.fullmatch(file_name_of(path))
-            else None
-        )
+        data = mirror.vault.read_meta(path) if TABLE_NAME.fullmatch(file_name_of(path)) else None
         if data is not None:
             found[file_name_of(path)] = data.decode(errors="replace")
     return found
 
 
-def write_tables(
-    mirror: SyncContext, making: TableInputs, *, anew: bool = False
-) -> int:
+def write_tables(mirror: SyncContext, making: TableInputs, *, anew: bool = False) -> int:
     """Bring the tables up to the store and to where the notes lie now.
 
     Args:
@@ -84,9 +78,7 @@ def write_tables(
     done = _done(mirror)
     held = _caught_up_entries(mirror, making, anew=anew)
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
-    texts = {
-        name: text.encode() for name, text in render_index(held.values(), paths).items()
-    }
+    texts = {name: text.encode() for name, text in render_index(held.values(), paths).items()}
     before = VaultPath(str(done.get("folder") or ""))
     changed = _write_index_files(mirror, texts)
     changed += _write_visible_tables(mirror, seen, texts) if seen else 0
@@ -112,9 +104,7 @@ def tables_are_current(mirror: SyncContext) -> bool:
     return done.get("of") == made_of and _all_there(mirror, done)
 
 
-def tables_for(
-    mirror: SyncContext, making: TableInputs, *, agent: str | None
-) -> Mapping[str, str]:
+def tables_for(mirror: SyncContext, making: TableInputs, *, agent: str | None) -> Mapping[str, str]:
     """The texts of the tables by the names of their files, as an agent may see them.
 
     They are those of the files, which are of all facts, without what the agent may not
@@ -135,9 +125,7 @@ def tables_for(
 def _made_of(mirror: SyncContext) -> str:
     """What the tables depend on. Where notes lie changes only in a pass that is recorded."""
     state = mirror.redacted_store.state()
-    version = make_version(
-        mirror.redacted_store, state.store_id, state.seq, TABLES_SCHEMA
-    )
+    version = make_version(mirror.redacted_store, state.store_id, state.seq, TABLES_SCHEMA)
     run = mirror.archive.last_run()
     return f"{version}:{run.run if run else ''}:{mirror.policy.index_folder}"
 
@@ -171,9 +159,7 @@ def _caught_up_entries(
 ) -> Mapping[str, IndexEntry]:
     """The entries of all facts that are listed, brought up to the store's feed."""
     held = None if anew else making.entries.load()
-    todo = feed_backlog(
-        mirror.redacted_store, held.version if held else None, TABLES_SCHEMA
-    )
+    todo = feed_backlog(mirror.redacted_store, held.version if held else None, TABLES_SCHEMA)
     found = {} if held is None or todo.anew else dict(held.entries)
     for start in range(0, len(todo.rows), FACTS_IN_MEMORY):
         ids = [row.fact_id for row in todo.rows[start : start + FACTS_IN_MEMORY]]
@@ -186,9 +172,7 @@ def _caught_up_entries(
             else:
                 found.pop(fact_id, None)
     if todo.rows or todo.anew:
-        version = make_version(
-            mirror.redacted_store, todo.store_id, todo.seq, TABLES_SCHEMA
-        )
+        version = make_version(mirror.redacted_store, todo.store_id, todo.seq, TABLES_SCHEMA)
         making.entries.save(CachedEntries(version, found))
     return found
 
@@ -262,9 +246,7 @@ def _put(mirror: SyncContext, path: VaultPath, data: bytes) -> bool:
     return True
 
 
-def _drop_visible_tables(
-    mirror: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]
-) -> int:
+def _drop_visible_tables(mirror: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
     """Remove the tables that are no longer made."""
     changed = 0
     for name in sorted(_names_in(mirror, folder) - set(texts)):

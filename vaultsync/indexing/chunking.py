@@ -86,9 +86,7 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
     for key, value in fact.own.items():
         if OWN_FIELDS_BY_KEY[key].kind is ValueKind.TEXT and isinstance(value, str):
             told.append(value)
-        elif OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINES and isinstance(
-            value, Sequence
-        ):
+        elif OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINES and isinstance(value, Sequence):
             told.append("\n".join(f"- {each}" for each in value))
     heads = [fact.title, ", ".join(fact.aliases), fact.context or ""]
     text = "\n\n".join(filter(None, told))
@@ -98,11 +96,7 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
 def _whole(heads: Iterable[str], text: str, around: str) -> list[Chunk]:
     """All in one chunk; none when it is too large for that."""
     # A fact that came without a title got its first words for one.
-    told = [
-        shown
-        for each in heads
-        if (shown := _text_as_read(each)).rstrip("…") not in text
-    ]
+    told = [shown for each in heads if (shown := _text_as_read(each)).rstrip("…") not in text]
     whole = "\n".join([*told, _text_as_read(text)])
     room = MAX_CHUNK_SIZE - token_quarters(whole) - token_quarters("\n")
     if room < 0:

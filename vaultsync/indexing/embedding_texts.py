@@ -37,9 +37,7 @@ def embedding_chunks(
         StoreUnavailableError: the store is away.
     """
     lent = neighbour_texts(store, index, facts) if index is not None else {}
-    return {
-        key: chunk_fact(fact, around=lent.get(key, "")) for key, fact in facts.items()
-    }
+    return {key: chunk_fact(fact, around=lent.get(key, "")) for key, fact in facts.items()}
 
 
 def facts_without_vectors(

@@ -87,9 +87,7 @@ def catch_up_note_index(
 class _NoteIndexSync:
     """The work of one `catch_up()`, and how much of it is done."""
 
-    def __init__(
-        self, mirror: SyncContext, index: NoteIndex, progress: Progress | None
-    ) -> None:
+    def __init__(self, mirror: SyncContext, index: NoteIndex, progress: Progress | None) -> None:
         self._mirror = mirror
         self._index = index
         self._progress = progress
@@ -122,6 +120,4 @@ class _NoteIndexSync:
         self.dropped += 0 if self.rebuilt else len(gone)
 
     def _version(self, store_id: str, seq: int) -> str:
-        return make_version(
-            self._mirror.redacted_store, store_id, seq, NOTE_INDEX_SCHEMA
-        )
+        return make_version(self._mirror.redacted_store, store_id, seq, NOTE_INDEX_SCHEMA)

@@ -61,9 +61,7 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def chunks(
-        self, fact_ids: Iterable[str] | None = None
-    ) -> Mapping[str, frozenset[str]]:
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks that are held, of all facts or of some."""
         ...
 
@@ -190,9 +188,7 @@ class NoteIndex(Protocol):
         """What the last `update()` brought it up to; None when it has to be built."""
         ...
 
-    def update(
-        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
-    ) -> None:
+    def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         """Replace and remove entries by the ids of their facts, all or none.
 
         Raises:

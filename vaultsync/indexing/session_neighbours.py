@@ -41,9 +41,7 @@ def index_documents(
         if turn.session
     )
     stirred = _changed_neighbourhoods(rows, changed.values(), left)
-    needed = {
-        rows[each].fact_id for at in stirred for each in _beside(rows, at, own=True)
-    }
+    needed = {rows[each].fact_id for at in stirred for each in _beside(rows, at, own=True)}
     known = {**store.find_many(needed - facts.keys()), **facts}
     lend = _BorrowedTexts(rows, known)
     made = [
@@ -52,25 +50,19 @@ def index_documents(
         if rows[at].fact_id in known
     ]
     made += [
-        IndexDocument(facts[each], turn=turn)
-        for each, turn in changed.items()
-        if not turn.session
+        IndexDocument(facts[each], turn=turn) for each, turn in changed.items() if not turn.session
     ]
     return made
 
 
-def neighbour_texts(
-    store: Store, index: NoteIndex, facts: Mapping[str, Fact]
-) -> dict[str, str]:
+def neighbour_texts(store: Store, index: NoteIndex, facts: Mapping[str, Fact]) -> dict[str, str]:
     """What their neighbours lend some facts, by id, as far as the index knows them.
 
     Raises:
         StoreUnavailableError: the store is away.
     """
     turns = [turn_of(fact) for fact in facts.values()]
-    rows = sorted(
-        row for row in index.turns({each.session for each in turns}, []) if row.session
-    )
+    rows = sorted(row for row in index.turns({each.session for each in turns}, []) if row.session)
     at = [n for n, row in enumerate(rows) if row.fact_id in facts]
     needed = {rows[each].fact_id for n in at for each in _beside(rows, n, own=True)}
     known = {**store.find_many(needed - facts.keys()), **facts}
@@ -88,9 +80,7 @@ def _changed_neighbourhoods(
     for turns, here in ((came, 1), (left, 0)):
         for turn in turns:
             at = bisect_left(rows, turn)
-            for each in range(
-                max(0, at - TURNS_AFTER), min(len(rows), at + here + TURNS_BEFORE)
-            ):
+            for each in range(max(0, at - TURNS_AFTER), min(len(rows), at + here + TURNS_BEFORE)):
                 if rows[each].session == turn.session:
                     found.add(each)
     return sorted(found)

@@ -91,9 +91,7 @@ def embed_pending(
     answered; `cost_of_change()` tells what that costs.
     """
     began = mirror.clock.monotonic()
-    work = _EmbeddingRun(
-        mirror, vectors, embedder, index, budget=budget, progress=progress
-    )
+    work = _EmbeddingRun(mirror, vectors, embedder, index, budget=budget, progress=progress)
     why = ""
     try:
         work.run()
@@ -159,9 +157,7 @@ class _EmbeddingRun:
             DerivedError, StoreUnavailableError, OSError: it broke off; what was put is
             noted.
         """
-        self._identity = str(
-            embedding_identity(self._embedder, lends=self._index is not None)
-        )
+        self._identity = str(embedding_identity(self._embedder, lends=self._index is not None))
         if self._vectors.identity() != self._identity:
             self._embedder.embed([PROBE_TEXT])
             self._vectors.reset(self._identity)
@@ -215,9 +211,7 @@ class _EmbeddingRun:
         """Take in the feed; False when the budget ended it."""
         for start in range(0, len(rows), FACTS_PER_PAGE):
             page = rows[start : start + FACTS_PER_PAGE]
-            facts = self._store.find_many(
-                [row.fact_id for row in page if not row.deleted]
-            )
+            facts = self._store.find_many([row.fact_id for row in page if not row.deleted])
             gone = [row.fact_id for row in page if row.fact_id not in facts]
             beside = facts_losing_context(self._store, self._index, facts, gone)
             # Those without vectors come by themselves.
@@ -245,19 +239,14 @@ class _EmbeddingRun:
             page = fact_ids[start : start + FACTS_PER_PAGE]
             facts = self._store.find_many(page)
             chunks = embedding_chunks(self._store, self._index, facts)
-            items = [
-                _FactChunks(each, facts.get(each), chunks.get(each, ()))
-                for each in page
-            ]
+            items = [_FactChunks(each, facts.get(each), chunks.get(each, ())) for each in page]
             if not self._take(items):
                 return False
         return True
 
     def _compare(self) -> None:
         """Remove what should not be there, and add what should, if anything differs."""
-        unheld = self._record.waiting.keys() - self._vectors.chunks(
-            self._record.waiting
-        )
+        unheld = self._record.waiting.keys() - self._vectors.chunks(self._record.waiting)
         if self._vectors.count() + len(unheld) == self._store.state().facts:
             return
         alive = {row.fact_id for row in self._store.feed() if not row.deleted}
@@ -275,19 +264,14 @@ class _EmbeddingRun:
             or held.get(item.fact_id, set()) != {chunk.id for chunk in item.chunks}
         }
         known = self._vectors.vectors(
-            chunk.id
-            for item in items
-            if item.fact_id in changed
-            for chunk in item.chunks
+            chunk.id for item in items if item.fact_id in changed for chunk in item.chunks
         )
         group: list[_FactChunks] = []
         fresh: dict[str, Chunk] = {}
         for item in items:
             wanted = {**fresh}
             if item.fact_id in changed:
-                wanted |= {
-                    each.id: each for each in item.chunks if each.id not in known
-                }
+                wanted |= {each.id: each for each in item.chunks if each.id not in known}
             if self._budget is not None and self._embedded + len(wanted) > self._budget:
                 self._write(group, changed, known, fresh)
                 return False

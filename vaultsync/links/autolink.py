@@ -62,8 +62,7 @@ def link_mentions(
     todo = {
         key
         for key, each in targets.items()
-        if is_linkable(each.link)
-        and linked.isdisjoint(map(name_key, (each.link, *each.names)))
+        if is_linkable(each.link) and linked.isdisjoint(map(name_key, (each.link, *each.names)))
     }
     rows = [part.block[:2] for part in parts if part.block.kind == TABLE_ROW_BLOCK]
     edits: list[tuple[int, int, str]] = []
@@ -103,9 +102,7 @@ def _may_be_row(text: str, mention: Mention) -> bool:
     return "|" in text[line : end if end >= 0 else None]
 
 
-def _free(
-    text: str, mentions: Iterable[Mention], parts: Iterable[ProseBlock]
-) -> list[Mention]:
+def _free(text: str, mentions: Iterable[Mention], parts: Iterable[ProseBlock]) -> list[Mention]:
     """The mentions in prose that overlap no longer one, by where they begin."""
     closed = bytearray(b"\1") * len(text)
     for part in parts:
@@ -161,9 +158,7 @@ def _closed(text: str, part: ProseBlock) -> list[tuple[int, int]]:
     return [*part.opaque, *links, *marks, *_brackets(text, *whole)]
 
 
-def _blanked(
-    text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]
-) -> str:
+def _blanked(text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]) -> str:
     """A part of a text with blanks for some spans in it."""
     at, last = whole
     pieces = []

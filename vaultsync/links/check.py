@@ -91,9 +91,7 @@ class LinkSurvey:
         if not target:
             return "note itself"
         if len(many) > 1:
-            beside = fold_case(parent_folder(many[0])) == fold_case(
-                parent_folder(source)
-            )
+            beside = fold_case(parent_folder(many[0])) == fold_case(parent_folder(source))
             return "note's own folder" if beside else "shortest path"
         if target.startswith(("./", "../")):
             return "path from the note"
@@ -115,9 +113,7 @@ class LinkSurvey:
         """What a link that leads nowhere may have meant."""
         for problem, paths, why in self._guesses(link.target, source):
             if paths:
-                by_name = (
-                    problem == ALIAS_ONLY and link.kind == WIKI_LINK and not link.embed
-                )
+                by_name = problem == ALIAS_ONLY and link.kind == WIKI_LINK and not link.embed
                 turn = self._turn(paths, link, source, link.target if by_name else None)
                 said = f"{why} {_listed(paths)}"
                 if problem == ALIAS_ONLY:
@@ -125,9 +121,7 @@ class LinkSurvey:
                 return LinkTargetCheck("", None, problem, said, paths, turn)
         named = self.alike.get(similarity_key(file_name_of(link.target)), ())
         if named:
-            return LinkTargetCheck(
-                "", None, BROKEN, f"there is {_listed(named)}", named
-            )
+            return LinkTargetCheck("", None, BROKEN, f"there is {_listed(named)}", named)
         if "://" in link.target:
             why = "it is a web address, which double brackets do not lead to"
         else:
@@ -154,9 +148,7 @@ class LinkSurvey:
         shown: str | None,
     ) -> Retarget | None:
         """How the link is mended when there is just one note it can have meant."""
-        said = (
-            link_target_text(self.names, to[0], link, source) if len(to) == 1 else None
-        )
+        said = link_target_text(self.names, to[0], link, source) if len(to) == 1 else None
         return Retarget(said, shown) if said is not None else None
 
 
@@ -182,11 +174,7 @@ def similarity_key(name: str) -> str:
 
 def _ends_alike(path: VaultPath, target: str) -> bool:
     """Whether a path ends in the folders that a target names."""
-    wanted = [
-        similarity_key(each)
-        for each in target.split("/")
-        if each not in ("", ".", "..")
-    ]
+    wanted = [similarity_key(each) for each in target.split("/") if each not in ("", ".", "..")]
     return [similarity_key(each) for each in path.split("/")][-len(wanted) :] == wanted
 
 

@@ -62,10 +62,7 @@ class EntityNames:
         from vaultsync.links.index_sync import LINK_INDEX_SCHEMA, entity_of_fact  # noqa: PLC0415 - see above
 
         state = store.state()
-        if (
-            make_version(store, state.store_id, self._seq, LINK_INDEX_SCHEMA)
-            != self._version
-        ):
+        if make_version(store, state.store_id, self._seq, LINK_INDEX_SCHEMA) != self._version:
             self._begin(store, state)
         if state.seq == self._seq:
             return
@@ -75,9 +72,7 @@ class EntityNames:
             fact = facts.get(row.fact_id)
             self._set(row.fact_id, entity_of_fact(fact) if fact else None)
         self._seq = max([state.seq, *(row.seq for row in rows)])
-        self._version = make_version(
-            store, state.store_id, self._seq, LINK_INDEX_SCHEMA
-        )
+        self._version = make_version(store, state.store_id, self._seq, LINK_INDEX_SCHEMA)
 
     def _begin(self, store: Store, state: StoreState) -> None:
         """Forget everything, and take what the link index knows."""

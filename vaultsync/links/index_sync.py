@@ -50,9 +50,7 @@ def _put(store: Store, links: LinkIndex, rows: Sequence[FeedRow], version: str) 
         [row.fact_id for row in rows if row.fact_id not in facts],
         version=version,
         entities=[
-            entity
-            for fact in facts.values()
-            if (entity := entity_of_fact(fact)) is not None
+            entity for fact in facts.values() if (entity := entity_of_fact(fact)) is not None
         ],
     )
 

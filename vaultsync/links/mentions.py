@@ -70,26 +70,18 @@ class NameMatcher:
             for length in self._lengths.get(folded[at : at + MIN_NAME_LENGTH], ())
             if folded[at : at + length] in known and at + length <= len(text)
         ]
-        found = (
-            self._said(text, *place, known[folded[slice(*place)]]) for place in places
-        )
+        found = (self._said(text, *place, known[folded[slice(*place)]]) for place in places)
         return [mention for mention in found if mention is not None]
 
     @staticmethod
-    def _said(
-        text: str, at: int, end: int, called: Mapping[str, str]
-    ) -> Mention | None:
+    def _said(text: str, at: int, end: int, called: Mapping[str, str]) -> Mention | None:
         if not (_parted(text, at) and _ends(text, end)):
             return None
         if _is_stuck(text, at, end):
             return Mention(at, end, ())
         said = unicodedata.normalize("NFC", text[at:end])
         joined = text[at - 1 : at] == "-" or text[end : end + 1] == "-"
-        keys = [
-            key
-            for key, name in called.items()
-            if _case_matches(said, name, joined=joined)
-        ]
+        keys = [key for key, name in called.items() if _case_matches(said, name, joined=joined)]
         return Mention(at, end, tuple(keys)) if keys else None
 
 

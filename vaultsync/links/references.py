@@ -83,9 +83,7 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
             footnotes.update(_FOOTNOTE.findall(inside))
     anchors = LinkAnchors(tuple(headings), frozenset(blocks), frozenset(footnotes))
-    return NoteReferences(
-        tuple(links), tuple(property_links(properties)), tuple(tags), anchors
-    )
+    return NoteReferences(tuple(links), tuple(property_links(properties)), tuple(tags), anchors)
 
 
 # What Obsidian leaves out when it compares headings.
@@ -97,9 +95,7 @@ _BLOCK_ID = re.compile(r"(?:\A|\s|\]\])\^([A-Za-z0-9-]+)\s*\Z")
 _FOOTNOTE = re.compile(r"\A\[\^([^\]\s]+)\]:")
 # What ends a tag in Obsidian: all ASCII punctuation but `-`, `_` and `/`, and that of
 # Unicode's general and supplemental blocks.
-_TAG = re.compile(
-    r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
-)
+_TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 
 
 def heading_key(heading: str) -> str:
@@ -124,9 +120,7 @@ def _tags(body: str, passage: ProseBlock) -> list[str]:
         found[1]
         for found in _TAG.finditer(body, block.inner, block.end)
         if not found[1].isdecimal()
-        and not any(
-            start < found.end() and found.start() < end for start, end in closed
-        )
+        and not any(start < found.end() and found.start() < end for start, end in closed)
     ]
 
 
@@ -172,9 +166,7 @@ def fact_links(fact: Fact) -> Iterator[tuple[str, Link]]:
             yield "", link
     yield from _links_in(ENTITIES_PROPERTY, _bracketed(fact.entities))
     for key, value in fact.own.items():
-        named = OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINKS and isinstance(
-            value, (list, tuple)
-        )
+        named = OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINKS and isinstance(value, (list, tuple))
         yield from _links_in(key, _bracketed(value) if named else value)  # type: ignore[arg-type]
     yield from property_links(fact.properties)
 

@@ -124,17 +124,13 @@ _UNSAFE = {
 
 
 def _encoded(target: str, unsafe: re.Pattern[str]) -> str:
-    return unsafe.sub(
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), target
-    )
+    return unsafe.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), target)
 
 
 def _is_proved(old: str, new: str, turner: RetargetLink) -> bool:
     """Whether the new text has the same links, but for what they lead to."""
     then, now = find_links(old), find_links(new)
-    return len(then) == len(now) and all(
-        map(_links_as_meant, then, now, repeat(turner))
-    )
+    return len(then) == len(now) and all(map(_links_as_meant, then, now, repeat(turner)))
 
 
 def _links_as_meant(before: Link, after: Link, turner: RetargetLink) -> bool:
@@ -179,9 +175,7 @@ def _relinked(value: Value, turner: RetargetLink, fresh: dict[str, str]) -> Valu
         if link is None or turn is None:
             return value
         made = value.strip()
-        fresh[value] = value.replace(
-            made, _applied(made, _edits(made, link, turn, pipe="|"))
-        )
+        fresh[value] = value.replace(made, _applied(made, _edits(made, link, turn, pipe="|")))
         return fresh[value]
     if isinstance(value, Mapping):
         return {key: _relinked(each, turner, fresh) for key, each in value.items()}
@@ -269,9 +263,7 @@ def link_target_text(
     for form in forms:
         bare = form[:-3] if form[-3:].lower() == ".md" and not suffix else form
         said = f"{bare}.md" if suffix and bare[-3:].lower() != ".md" else bare
-        if names.resolve(said, source) == to and (
-            link.kind == MARKDOWN_LINK or is_linkable(said)
-        ):
+        if names.resolve(said, source) == to and (link.kind == MARKDOWN_LINK or is_linkable(said)):
             return said
     return None
 

@@ -98,9 +98,7 @@ def _wiki(found: re.Match[str], *, embed: bool) -> Link:
     target, _, place = where.partition("#")
     start, end = found.span()
     shown = alias.strip() if bar else None
-    return Link(
-        target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI_LINK
-    )
+    return Link(target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI_LINK)
 
 
 def _subpath(place: str) -> str:

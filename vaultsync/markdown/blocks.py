@@ -301,13 +301,7 @@ class _BlockScanner:
         alone = row or heading or (not under and _RULE.match(text, at, end))
         if alone:
             self._close(begin)
-        self._kind = (
-            TABLE_ROW_BLOCK
-            if row
-            else HEADING_BLOCK
-            if heading or under
-            else TEXT_BLOCK
-        )
+        self._kind = TABLE_ROW_BLOCK if row else HEADING_BLOCK if heading or under else TEXT_BLOCK
         if not self._open:
             del self._containers[depth:]
         if self._begin < 0:

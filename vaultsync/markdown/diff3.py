@@ -206,8 +206,6 @@ def _walk_back(rows: list[list[int]]) -> list[tuple[int, int]]:
     for edits in range(len(rows) - 1, -1, -1):
         start, before = _entry(rows[edits - 1] if edits else [], n)
         diagonal = 2 * n - edits
-        pairs.extend(
-            (x, x - diagonal) for x in range(rows[edits][n] - 1, start - 1, -1)
-        )
+        pairs.extend((x, x - diagonal) for x in range(rows[edits][n] - 1, start - 1, -1))
         n = before
     return pairs[::-1]

@@ -196,9 +196,7 @@ def _edited(
     parts: NoteParts,
     edits: Mapping[str, Value],
     before: dict[str, Value],
-    find_spans: Callable[
-        [str, list[str], list[str], set[str]], dict[str, KeySpan] | None
-    ],
+    find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, KeySpan] | None],
     indent: str,
 ) -> NoteParts | None:
     """The note with other lines for some keys; all others are those it had.
@@ -251,9 +249,7 @@ def _lines_for(
     return [span.prefix + text + span.tail + end, *(item + end for item in items)]
 
 
-def _edit_flaw(
-    old: NoteParts, new: NoteParts, expected: dict[str, Value], path: str
-) -> str | None:
+def _edit_flaw(old: NoteParts, new: NoteParts, expected: dict[str, Value], path: str) -> str | None:
     """Why the edit is not what was meant; None when it is proved to be."""
     if split_frontmatter(new.text) != new or (new.head, new.fence, new.body) != (
         old.head,

@@ -103,9 +103,7 @@ class AgentMemory(Memory):
             found,
             conflicts=len(self.conflicts()),
             attention=[
-                each
-                for each in found.attention
-                if can_see(self.name, each.path.partition("/")[0])
+                each for each in found.attention if can_see(self.name, each.path.partition("/")[0])
             ],
         )
 

@@ -34,9 +34,7 @@ def settings_for(
         InvalidScopeError: the name of the agent, or the scope, makes none.
         ScopeDeniedError: the scope is another agent's.
     """
-    found = config.load_settings(
-        config.find_root(path), agent=agent, state_dir=state_dir
-    )
+    found = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
     name = found.agent or DEFAULT_AGENT
     private_scope(name)
     if scope is not None and not can_see(name, check_scope(scope)):

@@ -46,26 +46,21 @@ class StoreFactArgs(ToolArgs, frozen=True):
     type: Annotated[
         TypeName | None, Meta(description="Its type; `note` when it is none of them.")
     ] = None
-    title: Annotated[
-        str | None, Meta(description="A short title; else its first sentence.")
-    ] = None
-    context: Annotated[
-        str | None, Meta(description="When or why it came to be, in one line.")
-    ] = None
+    title: Annotated[str | None, Meta(description="A short title; else its first sentence.")] = None
+    context: Annotated[str | None, Meta(description="When or why it came to be, in one line.")] = (
+        None
+    )
     scope: Annotated[
         str | None,
         Meta(
-            description="Who may see it: your own scope (usual), team-NAME,"
-            " project-NAME or public."
+            description="Who may see it: your own scope (usual), team-NAME, project-NAME or public."
         ),
     ] = None
     priority: Annotated[
         Annotated[int, Meta(ge=0, le=4)] | None,
         Meta(description="0 critical, 1, 2 (usual), 3, 4 background."),
     ] = None
-    tags: Annotated[list[str], Meta(description="Tags, without #.")] = field(
-        default_factory=list
-    )
+    tags: Annotated[list[str], Meta(description="Tags, without #.")] = field(default_factory=list)
     entities: Annotated[
         list[str],
         Meta(description="Names of the people, projects and things it is about."),
@@ -108,9 +103,7 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
-    content: Annotated[
-        str | None, Meta(description="The whole new content, in markdown.")
-    ] = None
+    content: Annotated[str | None, Meta(description="The whole new content, in markdown.")] = None
     set: Annotated[
         dict[str, Any],
         Meta(
@@ -118,9 +111,7 @@ class UpdateFactArgs(ToolArgs, frozen=True):
             " entities or decisionOutcome; null clears one."
         ),
     ] = field(default_factory=dict)
-    add_tags: Annotated[list[str], Meta(description="Tags to add.")] = field(
-        default_factory=list
-    )
+    add_tags: Annotated[list[str], Meta(description="Tags to add.")] = field(default_factory=list)
     remove_tags: Annotated[list[str], Meta(description="Tags to remove.")] = field(
         default_factory=list
     )
@@ -150,9 +141,7 @@ class UpdateFactResult(FactAnswer):
 def update(memory: AgentMemory, asked: UpdateFactArgs) -> ToolAnswer:
     """`update`."""
     if asked.content is None and not (asked.set or asked.add_tags or asked.remove_tags):
-        raise InvalidFieldError(
-            "the change", "nothing", "content, set, add_tags or remove_tags"
-        )
+        raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
     fact = memory.update(
         asked.id,
         content=asked.content,
@@ -169,9 +158,7 @@ class SupersedeArgs(ToolArgs, frozen=True):
     """The arguments of `memory_supersede`."""
 
     id: FactId
-    text: Annotated[
-        str, Meta(description="What holds from now on, in markdown.", min_length=1)
-    ]
+    text: Annotated[str, Meta(description="What holds from now on, in markdown.", min_length=1)]
 
 
 def supersede(memory: AgentMemory, asked: SupersedeArgs) -> ToolAnswer:
@@ -221,21 +208,16 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     links_to: Annotated[
         str | None,
         Meta(
-            description="Only facts whose notes link to this note: its id, path, title"
-            " or an alias."
+            description="Only facts whose notes link to this note: its id, path, title or an alias."
         ),
     ] = None
-    links_from: Annotated[
-        str | None, Meta(description="Only facts that this note links to.")
-    ] = None
+    links_from: Annotated[str | None, Meta(description="Only facts that this note links to.")] = (
+        None
+    )
     since: Since = None
-    until: Annotated[
-        str | None, Meta(description="Only facts up to this day or month.")
-    ] = None
+    until: Annotated[str | None, Meta(description="Only facts up to this day or month.")] = None
     newest: Annotated[bool, Meta(description="The newest first, or the oldest.")] = True
-    limit: Annotated[
-        int, Meta(description="At most so many facts.", ge=1, le=MAX_FACTS)
-    ] = 20
+    limit: Annotated[int, Meta(description="At most so many facts.", ge=1, le=MAX_FACTS)] = 20
     after: Annotated[
         str | None,
         Meta(description="The `next` of the page before, to get the page after it."),
@@ -243,8 +225,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     offset: Annotated[
         int,
         Meta(
-            description="Begin the contents at this letter, to read on where a content"
-            " was cut.",
+            description="Begin the contents at this letter, to read on where a content was cut.",
             ge=0,
         ),
     ] = 0
@@ -254,12 +235,8 @@ class QueryVaultResult(TruncatedAnswer):
     """What `query_vault` answers."""
 
     facts: list[FactJson]
-    next: Annotated[
-        str | None, Meta(description="Give it as `after` for more; null at the end.")
-    ]
-    missing: NotRequired[
-        Annotated[list[str], Meta(description="Ids of which there is no fact.")]
-    ]
+    next: Annotated[str | None, Meta(description="Give it as `after` for more; null at the end.")]
+    missing: NotRequired[Annotated[list[str], Meta(description="Ids of which there is no fact.")]]
 
 
 def query(memory: AgentMemory, asked: QueryVaultArgs) -> ToolAnswer:

@@ -88,9 +88,7 @@ class _Endpoint:
 
 
 @contextmanager
-def running_mcp(
-    worker: AgentWorker, settings: Settings, *, port: int
-) -> Iterator[McpHttpServer]:
+def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterator[McpHttpServer]:
     """The server, while it is needed.
 
     Raises:

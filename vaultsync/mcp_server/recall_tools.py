@@ -28,25 +28,20 @@ class RecallArgs(ToolArgs, frozen=True):
     """The arguments of `memory_recall`."""
 
     query: Query
-    limit: Annotated[
-        int, Meta(description="At most so many hits.", ge=1, le=MAX_HITS)
-    ] = 10
+    limit: Annotated[int, Meta(description="At most so many hits.", ge=1, le=MAX_HITS)] = 10
     types: TypeNames = field(default_factory=list)
     scopes: Scopes = field(default_factory=list)
     tags: Tags = field(default_factory=list)
     max_priority: Annotated[
         int,
         Meta(
-            description="Down to this priority: 2 leaves out what is background, 4 is"
-            " all.",
+            description="Down to this priority: 2 leaves out what is background, 4 is all.",
             ge=0,
             le=4,
         ),
     ] = 2
     since: Since = None
-    until: Annotated[
-        str | None, Meta(description="Only facts up to this day or month.")
-    ] = None
+    until: Annotated[str | None, Meta(description="Only facts up to this day or month.")] = None
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],
         Meta(description="By words, by meaning, by both, or (auto) as it needs."),
@@ -101,9 +96,9 @@ class ContextArgs(ToolArgs, frozen=True):
     """The arguments of `memory_get_context`."""
 
     query: Query
-    budget: Annotated[
-        int, Meta(description="Tokens of the text at most.", ge=0, le=MAX_TOKENS)
-    ] = 4_000
+    budget: Annotated[int, Meta(description="Tokens of the text at most.", ge=0, le=MAX_TOKENS)] = (
+        4_000
+    )
     format: Annotated[
         Literal["markdown", "xml", "json"], Meta(description="How it is written.")
     ] = "markdown"

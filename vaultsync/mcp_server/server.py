@@ -94,24 +94,18 @@ class RequestHandlers:
         found = await self._ask(resources.list_resources, types.INTERNAL_ERROR)
         return types.ServerResult(types.ListResourcesResult(resources=found))
 
-    async def list_templates(
-        self, _: types.ListResourceTemplatesRequest
-    ) -> types.ServerResult:
+    async def list_templates(self, _: types.ListResourceTemplatesRequest) -> types.ServerResult:
         """Where notes and tables are."""
         made = types.ListResourceTemplatesResult(resourceTemplates=resources.TEMPLATES)
         return types.ServerResult(made)
 
-    async def read_resource(
-        self, asked: types.ReadResourceRequest
-    ) -> types.ServerResult:
+    async def read_resource(self, asked: types.ReadResourceRequest) -> types.ServerResult:
         """A note or a table."""
         uri = asked.params.uri
         text = await self._ask(
             lambda memory: resources.read_resource(memory, str(uri)), RESOURCE_NOT_FOUND
         )
-        found = types.TextResourceContents(
-            uri=uri, text=text, mimeType=resources.MARKDOWN_MIME
-        )
+        found = types.TextResourceContents(uri=uri, text=text, mimeType=resources.MARKDOWN_MIME)
         return types.ServerResult(types.ReadResourceResult(contents=[found]))
 
     async def list_prompts(self, _: types.ListPromptsRequest) -> types.ServerResult:
@@ -148,15 +142,11 @@ class RequestHandlers:
             return await self._worker.call(fresh)
         except (VaultsyncError, OSError) as error:
             said = error_parts(error)
-            problem = types.ErrorData(
-                code=code, message=error_text(said), data=said["error"]
-            )
+            problem = types.ErrorData(code=code, message=error_text(said), data=said["error"])
             raise McpError(problem) from None
 
 
-def run_tool(
-    memory: AgentMemory, tool: Tool[Any], given: ToolArguments
-) -> types.CallToolResult:
+def run_tool(memory: AgentMemory, tool: Tool[Any], given: ToolArguments) -> types.CallToolResult:
     """Call a tool; an error is an answer too, which the model can act on."""
     try:
         behind = memory.sync_saved_notes() if tool.fresh else ""
@@ -219,9 +209,7 @@ def prompt_rows() -> list[types.Prompt]:
             title=each.title,
             description=each.description,
             arguments=[
-                types.PromptArgument(
-                    name=each.argument, description=each.says, required=True
-                )
+                types.PromptArgument(name=each.argument, description=each.says, required=True)
             ],
         )
         for each in PROMPTS.values()

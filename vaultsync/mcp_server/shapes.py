@@ -17,9 +17,7 @@ TypeName = Annotated[
         extra_json_schema={"enum": list(TYPES)},
     ),
 ]
-TypeNames = Annotated[
-    list[TypeName], Meta(description="Only facts of these types; empty for all.")
-]
+TypeNames = Annotated[list[TypeName], Meta(description="Only facts of these types; empty for all.")]
 Scopes = Annotated[
     list[str],
     Meta(
@@ -27,12 +25,8 @@ Scopes = Annotated[
         " project-NAME or public; empty for all that you may see."
     ),
 ]
-Tags = Annotated[
-    list[str], Meta(description="Only facts that have all of these tags, without #.")
-]
-FactId = Annotated[
-    str, Meta(description="The id of the fact: the `id` of a hit, item or fact.")
-]
+Tags = Annotated[list[str], Meta(description="Only facts that have all of these tags, without #.")]
+FactId = Annotated[str, Meta(description="The id of the fact: the `id` of a hit, item or fact.")]
 Since = Annotated[
     str | None,
     Meta(description="Only facts from this day or month on, such as 2026-02-14."),
@@ -93,12 +87,8 @@ class FactJson(TypedDict):
     supersedesId: NotRequired[str]
     supersededById: NotRequired[str]
     properties: NotRequired[dict[str, Any]]
-    path: Annotated[
-        str | None, Meta(description="Where its note is; null while it has none.")
-    ]
-    revision: Annotated[
-        str, Meta(description="Give it as `expect` to change just this version.")
-    ]
+    path: Annotated[str | None, Meta(description="Where its note is; null while it has none.")]
+    revision: Annotated[str, Meta(description="Give it as `expect` to change just this version.")]
 
 
 class FactAnswer(FactJson, TruncatedAnswer):

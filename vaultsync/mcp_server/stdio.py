@@ -39,9 +39,7 @@ def _take_stdout() -> int:
     return protocol
 
 
-async def _serve(
-    server: Server[dict[str, Any], Any], worker: AgentWorker, protocol: int
-) -> None:
+async def _serve(server: Server[dict[str, Any], Any], worker: AgentWorker, protocol: int) -> None:
     served = asyncio.current_task()
     assert served is not None  # noqa: S101 - this is a coroutine
     ended = False

@@ -25,31 +25,23 @@ MAX_GRAPH_CHARS = 40_000
 class ConflictsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_conflicts`."""
 
-    fact_id: Annotated[
-        str | None, Meta(description="Only the conflicts of one fact.")
-    ] = None
+    fact_id: Annotated[str | None, Meta(description="Only the conflicts of one fact.")] = None
 
 
 class ConflictsResult(TruncatedAnswer):
     """What `memory_conflicts` answers."""
 
     conflicts: list[ConflictJson]
-    more: NotRequired[
-        Annotated[int, Meta(description="How many there are beside these.")]
-    ]
+    more: NotRequired[Annotated[int, Meta(description="How many there are beside these.")]]
 
 
 def conflicts(memory: AgentMemory, asked: ConflictsArgs) -> ToolAnswer:
     """`conflicts`."""
     found = [
-        conflict_json(each)
-        for each in memory.conflicts()
-        if asked.fact_id in (None, each.fact_id)
+        conflict_json(each) for each in memory.conflicts() if asked.fact_id in (None, each.fact_id)
     ]
     more: dict[str, Value] = (
-        {"more": len(found) - MAX_LISTED_CONFLICTS}
-        if len(found) > MAX_LISTED_CONFLICTS
-        else {}
+        {"more": len(found) - MAX_LISTED_CONFLICTS} if len(found) > MAX_LISTED_CONFLICTS else {}
     )
     return {"conflicts": found[:MAX_LISTED_CONFLICTS], **more}
 
@@ -65,9 +57,9 @@ class ResolveArgs(ToolArgs, frozen=True):
             " store: the agent's value replaces it."
         ),
     ]
-    field: Annotated[
-        str | None, Meta(description="Only this field of it; else all of them.")
-    ] = None
+    field: Annotated[str | None, Meta(description="Only this field of it; else all of them.")] = (
+        None
+    )
 
 
 class ResolveResult(ConflictsResult):
@@ -92,14 +84,9 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     scope: Annotated[str | None, Meta(description="Only facts of one scope.")] = None
     around: Annotated[
         str | None,
-        Meta(
-            description="Only what is near this: a title, an alias, an id or the path of"
-            " a note."
-        ),
+        Meta(description="Only what is near this: a title, an alias, an id or the path of a note."),
     ] = None
-    depth: Annotated[
-        int, Meta(description="Up to so many steps from `around`.", ge=1, le=5)
-    ] = 1
+    depth: Annotated[int, Meta(description="Up to so many steps from `around`.", ge=1, le=5)] = 1
     limit: Annotated[
         int,
         Meta(
@@ -136,9 +123,7 @@ def export_graph(memory: AgentMemory, asked: ExportGraphArgs) -> ToolAnswer:
             break
         limit = made.nodes // 2
     drawn: dict[str, Value] = (
-        {"graph": json.loads(made.text)}
-        if asked.format == "json"
-        else {"text": made.text}
+        {"graph": json.loads(made.text)} if asked.format == "json" else {"text": made.text}
     )
     return {
         "format": made.format,
@@ -188,9 +173,7 @@ def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
     waiting = said["attention"]
     assert isinstance(waiting, list)  # noqa: S101 - as the contract has it
     more: dict[str, Value] = (
-        {"more": len(waiting) - MAX_LISTED_CONFLICTS}
-        if len(waiting) > MAX_LISTED_CONFLICTS
-        else {}
+        {"more": len(waiting) - MAX_LISTED_CONFLICTS} if len(waiting) > MAX_LISTED_CONFLICTS else {}
     )
     return {
         "agent": memory.name,

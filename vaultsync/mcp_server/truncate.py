@@ -49,9 +49,7 @@ def to_json_line(answer: Mapping[str, Value]) -> str:
     return msgspec.json.encode(answer).decode()
 
 
-def _truncate_value(
-    value: Value, where: str, text: int, cuts: list[Truncation]
-) -> Value:
+def _truncate_value(value: Value, where: str, text: int, cuts: list[Truncation]) -> Value:
     if isinstance(value, str):
         if len(value) <= text:
             return value
@@ -59,9 +57,7 @@ def _truncate_value(
         return value[:text] + "…"
     if isinstance(value, Mapping):
         return {
-            key: _truncate_value(
-                each, f"{where}.{key}" if where else str(key), text, cuts
-            )
+            key: _truncate_value(each, f"{where}.{key}" if where else str(key), text, cuts)
             for key, each in value.items()
         }
     if isinstance(value, Sequence):

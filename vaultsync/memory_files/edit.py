@@ -80,15 +80,10 @@ def _check(text: str, made: str, words: str, held: str) -> None:
     """
     others = [_others(each, words) for each in (text, made)]
     own = _own(made, words)
-    if (
-        others[0] != others[1]
-        or own is None
-        or held not in normalize(made[own.body : own.end])
-    ):
+    if others[0] != others[1] or own is None or held not in normalize(made[own.body : own.end]):
         # Alone the text is a section, as was seen: it is the file.
         raise UsageError(
-            "the file has code or a comment that is not closed, so nothing can be added"
-            " to it",
+            "the file has code or a comment that is not closed, so nothing can be added to it",
             hint="close it in the file, and add the text again",
         )
 

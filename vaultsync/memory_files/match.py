@@ -58,9 +58,7 @@ def match_sections(
 
 
 class _SectionMatcher:
-    def __init__(
-        self, sections: Sequence[MemorySection], known: Sequence[KnownSection]
-    ) -> None:
+    def __init__(self, sections: Sequence[MemorySection], known: Sequence[KnownSection]) -> None:
         self.found: dict[int, str] = {}
         self._new = dict(enumerate(sections))
         self._old = {fact.id: fact for fact in known}

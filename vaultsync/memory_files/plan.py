@@ -138,9 +138,7 @@ def plan_sections(
     for number, section in enumerate(sections):
         was = by_id.get(found.get(number, ""))
         if was is None:
-            steps.append(
-                SectionStep(SectionAction.CREATE, number, "", new_values(section, now))
-            )
+            steps.append(SectionStep(SectionAction.CREATE, number, "", new_values(section, now)))
         else:
             fact = facts.get(was.known.id)
             step = _step(number, section, was, fact, again=again, now=now)
@@ -158,9 +156,7 @@ def plan_sections(
     return steps
 
 
-def new_values(
-    section: MemorySection, metadata: FileMetadataValues
-) -> dict[str, Value]:
+def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str, Value]:
     """What a new fact says."""
     values: dict[str, Value] = {
         "title": section.title,
@@ -195,9 +191,7 @@ def _step(
     kind = type_of(section, now)
     if fact is None:
         if new_text or new_title:
-            return SectionStep(
-                SectionAction.CREATE, number, known.id, new_values(section, now)
-            )
+            return SectionStep(SectionAction.CREATE, number, known.id, new_values(section, now))
         return SectionStep(SectionAction.SAME, number, known.id, edited=True)
     edited = was.certain and is_edited(fact, known)
     values: dict[str, Value] = {}
@@ -214,9 +208,7 @@ def _step(
         values["type"] = kind
     if values:
         return SectionStep(SectionAction.UPDATE, number, fact.id, values, edited=edited)
-    differs = fact.title != section.title or (
-        normalize(fact.content) != normalize(section.content)
-    )
+    differs = fact.title != section.title or (normalize(fact.content) != normalize(section.content))
     return SectionStep(SectionAction.SAME, number, fact.id, edited=differs)
 
 
@@ -241,6 +233,4 @@ def _with_metadata(
         values["priority"] = now.priority
     if values == step.values:
         return step
-    return SectionStep(
-        SectionAction.UPDATE, step.section, step.fact_id, values, edited=step.edited
-    )
+    return SectionStep(SectionAction.UPDATE, step.section, step.fact_id, values, edited=step.edited)

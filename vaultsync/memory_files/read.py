@@ -33,9 +33,7 @@ class MemoryFileContent:
     notices: tuple[Notice, ...] = ()
 
 
-def read_memory(
-    data: bytes, *, name: str, title: str, reader: MetadataReader
-) -> MemoryFileContent:
+def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -> MemoryFileContent:
     """Read a file; `title` is what its preamble is called when it has no own title.
 
     Raises:
@@ -45,14 +43,10 @@ def read_memory(
     notices = []
     if broken:
         why = f"{broken} characters are not UTF-8 and were read as �"
-        notices.append(
-            memory_file_notice("BadEncoding", name, why, "save the file as UTF-8")
-        )
+        notices.append(memory_file_notice("BadEncoding", name, why, "save the file as UTF-8"))
     if len(data) > LARGE_FILE_BYTES:
         why = f"it is larger than {LARGE_FILE_BYTES >> 20} MB, which makes many facts"
-        notices.append(
-            memory_file_notice("LargeFile", name, why, "part it into several files")
-        )
+        notices.append(memory_file_notice("LargeFile", name, why, "part it into several files"))
     end = frontmatter_end(text)
     metadata: FileMetadataValues | None = FileMetadataValues()
     if end:
@@ -73,9 +67,7 @@ def read_memory(
         if section.type_hint and section.type_hint.lower() not in TYPES:
             why = f"there is no type {section.type_hint[:60]!r}; it was guessed"
             hint = "use one of " + ", ".join(TYPES)
-            notices.append(
-                memory_file_notice("UnknownType", name, why, hint, section.line)
-            )
+            notices.append(memory_file_notice("UnknownType", name, why, hint, section.line))
     return MemoryFileContent(outline, metadata, tuple(notices))
 
 
@@ -107,9 +99,7 @@ def memory_file_notice(
     return Notice(kind, VaultPath(name), message, hint, line)
 
 
-def _metadata(
-    said: Mapping[str, Value], name: str
-) -> tuple[FileMetadataValues, list[Notice]]:
+def _metadata(said: Mapping[str, Value], name: str) -> tuple[FileMetadataValues, list[Notice]]:
     """What the properties say of all facts; the others are the author's."""
     told: dict[str, Any] = {}
     wrong = []
@@ -119,9 +109,7 @@ def _metadata(
         try:
             value = canonical(FIELDS_BY_KEY[key], said[key])
         except UsageError as error:
-            wrong.append(
-                memory_file_notice("BadFrontmatter", name, error.message, error.hint, 1)
-            )
+            wrong.append(memory_file_notice("BadFrontmatter", name, error.message, error.hint, 1))
         else:
             told[key] = value
     return FileMetadataValues(**told), wrong

@@ -33,9 +33,7 @@ MANAGED_MARKER = "<!-- vaultsync-managed -->"
 """Stands below the heading of a section that agents may change."""
 _LONGEST_TITLE = 200
 
-_FRONT = re.compile(
-    r"-{3,}[ \t]*\r?\n(.*?)^-{3,}[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE
-)
+_FRONT = re.compile(r"-{3,}[ \t]*\r?\n(.*?)^-{3,}[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _SECOND = re.compile(r"##[ \t]")
 _FIRST = re.compile(r"#[ \t]")
 _DEEPER = re.compile(r"[ \t]*#{1,6}[ \t]")
@@ -132,9 +130,7 @@ def section_id(agent: str | None, source: str, digest: str, number: int) -> str:
     made[6] = made[6] & 0x0F | 0x50
     made[8] = made[8] & 0x3F | 0x80
     digits = made[:16].hex()
-    return "-".join(
-        (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-    )
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def frontmatter_end(text: str) -> int:
@@ -163,17 +159,13 @@ def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
         paragraphs = block.heading is None and by_paragraph
         pieces = _paragraphs(text, within) if paragraphs else [within]
         for piece in pieces:
-            for section in _sections(
-                text, block, piece, title or name, alone=paragraphs
-            ):
+            for section in _sections(text, block, piece, title or name, alone=paragraphs):
                 fits = len(section.text) >= MIN_SECTION_CHARS
                 (taken if fits else left_out).append(section)
     return MemoryOutline(title, [block for block, _ in found], taken, left_out)
 
 
-def _title(
-    text: str, inside: Sequence[FencedLine]
-) -> tuple[str | None, FencedLine | None]:
+def _title(text: str, inside: Sequence[FencedLine]) -> tuple[str | None, FencedLine | None]:
     """The title of the file, and the line it is."""
     for line in inside:
         words = text[line.start : line.end]
@@ -217,9 +209,7 @@ def _blocks(
         yield SectionBlock(heading, within[0].start, start, end, hint, managed), content
 
 
-def _marks(
-    text: str, inside: Sequence[FencedLine]
-) -> tuple[FencedLine | None, str | None, bool]:
+def _marks(text: str, inside: Sequence[FencedLine]) -> tuple[FencedLine | None, str | None, bool]:
     """The first line behind the marks on top, and what the marks say."""
     hint, managed = None, False
     for line in inside:
@@ -300,9 +290,7 @@ def _sections(
         )
 
 
-def _parts(
-    text: str, inside: Sequence[FencedLine], room: int
-) -> Iterator[Sequence[FencedLine]]:
+def _parts(text: str, inside: Sequence[FencedLine], room: int) -> Iterator[Sequence[FencedLine]]:
     """Runs of paragraphs that fit; a paragraph or code that does not fit alone is whole."""
     if not inside or len(normalize(text[inside[0].start : inside[-1].end])) <= room:
         yield inside

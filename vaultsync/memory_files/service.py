@@ -69,9 +69,7 @@ def sync_files(
         except MemoryFileError as error:
             if len(files) == 1 and not isinstance(error, UnreadableMemoryFileError):
                 raise
-            told = memory_file_notice(
-                type(error).__name__, file.name, error.message, error.hint
-            )
+            told = memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
             done.append(FileResult(file.name, attention=(told,)))
     seconds = mirror.clock.monotonic() - began
     return MemoryFileReport(done, asked.dry_run, seconds, notices)

@@ -56,9 +56,7 @@ class FileState(msgspec.Struct, frozen=True):
     @property
     def metadata(self) -> FileMetadataValues:
         """What the frontmatter said."""
-        return FileMetadataValues(
-            tuple(self.tags), tuple(self.entities), self.priority, self.type
-        )
+        return FileMetadataValues(tuple(self.tags), tuple(self.entities), self.priority, self.type)
 
 
 class FolderState(msgspec.Struct, frozen=True):

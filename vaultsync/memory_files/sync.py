@@ -112,9 +112,7 @@ class _FactWriter:
             self._change(self._facts[step.fact_id], {"source": DETACHED_SOURCE})
         elif step.do is SectionAction.FORGET:
             revision = self._facts[step.fact_id].revision
-            self._writes.append(
-                StoreWrite(step.fact_id, None, revision, MEMORY_FILE_ACTOR)
-            )
+            self._writes.append(StoreWrite(step.fact_id, None, revision, MEMORY_FILE_ACTOR))
         return step.fact_id
 
     def write(self) -> bool:
@@ -175,9 +173,7 @@ class _FactWriter:
         changed = fact.replace(values)
         if changed != fact or fact.id not in self._alive:
             changed = changed.evolve(updated_at=self._at)
-            self._writes.append(
-                StoreWrite(fact.id, changed, fact.revision, MEMORY_FILE_ACTOR)
-            )
+            self._writes.append(StoreWrite(fact.id, changed, fact.revision, MEMORY_FILE_ACTOR))
 
 
 MAX_TOTAL_BYTES = 5 << 20
@@ -308,9 +304,7 @@ class FileSync:
                     continue
             if self._asked.dry_run:
                 return self._done(plan, [each.fact_id for each in plan.steps])
-            ids = write_facts(
-                self._mirror, plan.steps, plan.sections, plan.facts, self._owner()
-            )
+            ids = write_facts(self._mirror, plan.steps, plan.sections, plan.facts, self._owner())
             if ids is not None:
                 done = self._done(plan, ids)
                 state = self._state(plan, ids, data, done, held=held, before=before)
@@ -335,9 +329,7 @@ class FileSync:
 
     def _plan(self, data: bytes | None, held: FileState | None) -> _FilePlan:
         title = self._file.key.removesuffix(".md")
-        reading = read_memory(
-            data or b"", name=self._file.name, title=title, reader=self._reader
-        )
+        reading = read_memory(data or b"", name=self._file.name, title=title, reader=self._reader)
         said, facts = self._said(held)
         before = held.metadata if held else FileMetadataValues()
         now = before if reading.metadata is None else reading.metadata
@@ -351,8 +343,7 @@ class FileSync:
         )
         notices = list(reading.notices)
         room = self._room.sections - sum(
-            each.section is not None and each.do is not SectionAction.CREATE
-            for each in steps
+            each.section is not None and each.do is not SectionAction.CREATE for each in steps
         )
         fresh = [each for each in steps if each.do is SectionAction.CREATE]
         if len(fresh) > max(room, 0):
@@ -360,9 +351,7 @@ class FileSync:
             steps = [e for e in steps if e.section is None or e.section not in beyond]
             why = f"{len(beyond)} new sections were left out: {MAX_TOTAL_SECTIONS} are the most"
             hint = "part off what is no memory, or merge sections"
-            notices.append(
-                memory_file_notice("TooManySections", self._file.name, why, hint)
-            )
+            notices.append(memory_file_notice("TooManySections", self._file.name, why, hint))
         return _FilePlan(reading, now, said, facts, steps, notices)
 
     def _said(self, held: FileState | None) -> tuple[list[LastRead], dict[str, Fact]]:
@@ -398,18 +387,12 @@ class FileSync:
             if step.do is SectionAction.DETACH:
                 why = f"{title!r} is gone from the file, but its fact was edited since"
                 hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
-                attention.append(
-                    memory_file_notice("LetGo", self._file.name, why, hint)
-                )
+                attention.append(memory_file_notice("LetGo", self._file.name, why, hint))
             reason = _WHY[step.do]
             if step.do is SectionAction.UPDATE and step.edited:
                 reason = f"in the place of an edit; see `vaultsync history {fact_id}`"
-            fields = (
-                tuple(sorted(step.values)) if step.do is SectionAction.UPDATE else ()
-            )
-            actions.append(
-                SectionResult(step.do.value, fact_id, title, line, fields, reason)
-            )
+            fields = tuple(sorted(step.values)) if step.do is SectionAction.UPDATE else ()
+            actions.append(SectionResult(step.do.value, fact_id, title, line, fields, reason))
         return FileResult(
             self._file.name,
             sections=len(plan.sections),
@@ -419,9 +402,7 @@ class FileSync:
             left_out=len(plan.reading.outline.left_out),
         )
 
-    def _edited(
-        self, title: str, line: int | None, fact_id: str, fact: Fact | None
-    ) -> Notice:
+    def _edited(self, title: str, line: int | None, fact_id: str, fact: Fact | None) -> Notice:
         if fact is None:
             why = f"the fact of {title!r} was deleted, and the file still says it"
             hint = (
@@ -431,8 +412,7 @@ class FileSync:
         else:
             why = f"the fact of {title!r} was edited, and the file says something else"
             hint = (
-                "write it into the file, or let the file say it again:"
-                " `memory-file sync --again`"
+                "write it into the file, or let the file say it again: `memory-file sync --again`"
             )
         return memory_file_notice("EditedElsewhere", self._file.name, why, hint, line)
 

@@ -90,18 +90,14 @@ def files_with_queue(queue: WriteQueue) -> list[Notice]:
         Notice(
             QUEUED,
             VaultPath(name),
-            f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into"
-            " this file",
-            f"`vaultsync memory-file sync {quote(name)}` writes"
-            f" {'it' if n == 1 else 'them'}",
+            f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into this file",
+            f"`vaultsync memory-file sync {quote(name)}` writes {'it' if n == 1 else 'them'}",
         )
         for name, n in sorted(many.items())
     ]
 
 
-def _drain(
-    file: MemoryFile, queue: WriteQueue
-) -> dict[str, AddResult | VaultsyncError]:
+def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | VaultsyncError]:
     """What became of each text that waited, by op."""
     _recover(file, queue)
     ends: dict[str, AddResult | VaultsyncError] = {}
@@ -151,9 +147,7 @@ def _recover(file: MemoryFile, queue: WriteQueue) -> None:
     left = file.leftovers()
     if not left:
         return
-    known = {
-        sha for item in queue.waiting(file.name) for sha in (item.before, item.after)
-    }
+    known = {sha for item in queue.waiting(file.name) for sha in (item.before, item.after)}
     ours = {item.after for item in queue.waiting(file.name)}
     for data in left:
         if _sha(data) in known:

@@ -17,9 +17,7 @@ class BackOff:
         jitter: gives a number from 0 to 1, such as `random.random`.
     """
 
-    def __init__(
-        self, *, first: float, longest: float, jitter: Callable[[], float]
-    ) -> None:
+    def __init__(self, *, first: float, longest: float, jitter: Callable[[], float]) -> None:
         self._first = first
         self._longest = longest
         self._jitter = jitter

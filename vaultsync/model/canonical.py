@@ -74,9 +74,7 @@ def clean_line(key: str, value: object) -> str:
     return text
 
 
-_PLAIN_TIME = re.compile(
-    r"\A\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII
-)
+_PLAIN_TIME = re.compile(r"\A\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII)
 _TRAILING = r"(?<=\.\d{3})0{3}(?=Z)"
 
 
@@ -239,20 +237,15 @@ _TAKES: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] =
     ValueKind.COUNT: _number,
     ValueKind.FLAG: _flag,
     ValueKind.TYPE: lambda _, value: check_type(value),
-    ValueKind.SCOPE: lambda _, value: check_scope(
-        value if isinstance(value, str) else repr(value)
-    ),
+    ValueKind.SCOPE: lambda _, value: check_scope(value if isinstance(value, str) else repr(value)),
 }
 """What makes a value of each kind canonical."""
 
 _TAKES_KEY = {
-    row.key: _TAKES[row.kind]
-    for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
+    row.key: _TAKES[row.kind] for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
 }
 _LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
-_WORDS = frozenset(
-    {ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID}
-)
+_WORDS = frozenset({ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID})
 _UNSET_VALUES: Mapping[str, Value] = {
     "title": "",
     "content": "",

@@ -16,9 +16,7 @@ from vaultsync.model.schema import (
 )
 
 
-def differing_keys(
-    one: Fact, other: Fact, *, volatile: bool = False
-) -> tuple[str, ...]:
+def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:
     """The keys of all values that differ: fields, then own fields, then properties.
 
     The order of a list that merges by element has no meaning and is no difference.
@@ -90,10 +88,7 @@ def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
         for key, row in OWN_FIELDS_BY_KEY.items()
         if any(key in fact.own for fact in facts)
     )
-    yield from (
-        (key, None)
-        for key in sorted({key for fact in facts for key in fact.properties})
-    )
+    yield from ((key, None) for key in sorted({key for fact in facts for key in fact.properties}))
 
 
 def value_at(fact: Fact, key: str) -> Value:

@@ -190,9 +190,7 @@ class Fact:
                 properties[check_property(key)] = json_value(key, value)
         return _with_entity_type(self.evolve(**attrs, own=own, properties=properties))
 
-    def overlay(
-        self, values: Mapping[str, Value], properties: Mapping[str, Value]
-    ) -> Fact:
+    def overlay(self, values: Mapping[str, Value], properties: Mapping[str, Value]) -> Fact:
         """The fact with other values by key, all of them canonical already.
 
         Lists of fields may be lists or tuples; other properties stay.

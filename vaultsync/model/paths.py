@@ -33,9 +33,7 @@ _TIERS = frozenset({"critical", "notable", "background"})
 # What Windows also calls .obsidian, .git and the like (8.3 names).
 _SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:/")
-_PLAIN_PATH = re.compile(
-    r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z"
-)
+_PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z")
 """Most paths: nothing about them has to be looked into."""
 # Compiled when it is first used: a question loads this module and looks at no path.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
@@ -122,8 +120,7 @@ def join_path(folder: VaultPath, name: str) -> VaultPath:
 
 # Letters and marks that show nothing (Default_Ignorable_Code_Point outside Cf and Cn).
 _UNSEEN = (
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f"
-    "\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _LONGEST_TITLE = 400
 
@@ -190,9 +187,7 @@ def entity_name(title: str) -> str:
     At most `STEM_BYTES` bytes, cut between characters as people see them.
     """
     text = " ".join(_GAPS.sub(" ", _visible(title)).split())
-    text = _JOINTS.sub(
-        lambda found: " - " if " " in found[0] else "-", text.strip(" ./\\:|")
-    )
+    text = _JOINTS.sub(lambda found: " - " if " " in found[0] else "-", text.strip(" ./\\:|"))
     if is_foreign_conflict_copy(text):
         text = " ".join(re.sub(r"[().]", " ", text).split())
     text = _trimmed(_cut(_trimmed(text), size=STEM_BYTES))
@@ -214,9 +209,7 @@ _RESERVED = r"(?i)(con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?=
 
 def _unreserved(name: str) -> str:
     """Windows looks only at what stands before the first dot."""
-    return (
-        re.sub(_RESERVED, r"\1_", name, count=1) if re.match(_RESERVED, name) else name
-    )
+    return re.sub(_RESERVED, r"\1_", name, count=1) if re.match(_RESERVED, name) else name
 
 
 def _cut(text: str, *, size: int, length: int | None = None) -> str:
@@ -265,9 +258,7 @@ def short_id(fact_id: str) -> str:
     return _digits(fact_id)[-8:]
 
 
-def file_name(
-    *, title: str, type_name: str, created_at: str, fact_id: str, named: bool
-) -> str:
+def file_name(*, title: str, type_name: str, created_at: str, fact_id: str, named: bool) -> str:
     """The name of a new note: date and title, or the title alone for `named` types."""
     said = entity_name(title) if named else slug(title)
     said = said or f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
@@ -289,9 +280,7 @@ def folder_for(*, scope: str, folder: str, tier: str | None) -> VaultPath:
 _NOTE_SUFFIX = re.compile(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
 
 
-def free_path(
-    folder: VaultPath, name: str, taken: Container[str], *, fact_id: str
-) -> VaultPath:
+def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: str) -> VaultPath:
     """The first path for `name` in a folder that is not taken.
 
     Args:
@@ -364,9 +353,7 @@ def is_note_name(name: str) -> bool:
 # "(Conflicted copy Phone 202601021530)" is Obsidian Sync's since 1.9.7, "(Ann's
 # conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. The date keeps a person's own
 # note about conflicted copies out.
-_CONFLICT_COPY = (
-    r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}"
-)
+_CONFLICT_COPY = r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}"
 
 
 def is_foreign_conflict_copy(name: str) -> bool:

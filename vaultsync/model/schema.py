@@ -14,9 +14,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-Value: TypeAlias = (
-    "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
-)
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 """What a field holds: what JSON holds."""
 
 
@@ -101,13 +99,9 @@ _ID, _SH, _MA, _VO = (
 )
 
 FIELDS: tuple[Field, ...] = (
-    Field(
-        "id", _ID, MergeRule.FIXED, ValueKind.ID, "the identity; survives every rename"
-    ),
+    Field("id", _ID, MergeRule.FIXED, ValueKind.ID, "the identity; survives every rename"),
     Field("type", _SH, MergeRule.WHOLE, ValueKind.TYPE, "one of the types"),
-    Field(
-        "title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, else the file name"
-    ),
+    Field("title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, else the file name"),
     Field("context", _SH, MergeRule.WHOLE, ValueKind.LINE, "when or why it came to be"),
     Field("content", _SH, MergeRule.TEXT, ValueKind.TEXT, "what the author wrote"),
     Field(
@@ -117,21 +111,13 @@ FIELDS: tuple[Field, ...] = (
         ValueKind.PRIORITY,
         "0 critical … 4 background",
     ),
-    Field(
-        "status", _SH, MergeRule.WHOLE, ValueKind.LINE, "active, dormant, archived …"
-    ),
+    Field("status", _SH, MergeRule.WHOLE, ValueKind.LINE, "active, dormant, archived …"),
     Field("tags", _SH, MergeRule.SET, ValueKind.LINES, "tags, without #"),
     Field("aliases", _SH, MergeRule.SET, ValueKind.LINES, "other names of the note"),
     Field("entities", _SH, MergeRule.SET, ValueKind.LINKS, "who and what it is about"),
-    Field(
-        "relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "facts that belong to it"
-    ),
-    Field(
-        "scope", FieldOwner.PLACE, MergeRule.FOLDER, ValueKind.SCOPE, "who may see it"
-    ),
-    Field(
-        "createdAt", _ID, MergeRule.FIXED, ValueKind.TIME, "when it was first written"
-    ),
+    Field("relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "facts that belong to it"),
+    Field("scope", FieldOwner.PLACE, MergeRule.FOLDER, ValueKind.SCOPE, "who may see it"),
+    Field("createdAt", _ID, MergeRule.FIXED, ValueKind.TIME, "when it was first written"),
     Field(
         "updatedAt",
         _VO,
@@ -142,27 +128,17 @@ FIELDS: tuple[Field, ...] = (
     Field("agentId", _ID, MergeRule.FIXED, ValueKind.LINE, "the agent that wrote it"),
     Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the person it belongs to"),
     Field("source", _MA, MergeRule.STORE, ValueKind.LINE, "session, import, adopted …"),
-    Field(
-        "sessionId", _MA, MergeRule.STORE, ValueKind.LINE, "the session it came from"
-    ),
+    Field("sessionId", _MA, MergeRule.STORE, ValueKind.LINE, "the session it came from"),
     Field("conversationId", _MA, MergeRule.STORE, ValueKind.LINE, "the conversation"),
     Field("parentFactId", _MA, MergeRule.STORE, ValueKind.ID, "the fact it follows up"),
-    Field(
-        "supersedesId", _MA, MergeRule.STORE, ValueKind.ID, "the older fact it replaces"
-    ),
+    Field("supersedesId", _MA, MergeRule.STORE, ValueKind.ID, "the older fact it replaces"),
     Field("supersededById", _MA, MergeRule.STORE, ValueKind.ID, "the newer fact"),
     Field("themeIds", _MA, MergeRule.STORE, ValueKind.LINES, "themes"),
     Field("importance", _MA, MergeRule.STORE, ValueKind.SHARE, "weight in ranking"),
-    Field(
-        "confidence", _MA, MergeRule.STORE, ValueKind.SHARE, "how sure the agent was"
-    ),
-    Field(
-        "sentiment", _MA, MergeRule.STORE, ValueKind.LINE, "positive, neutral, negative"
-    ),
+    Field("confidence", _MA, MergeRule.STORE, ValueKind.SHARE, "how sure the agent was"),
+    Field("sentiment", _MA, MergeRule.STORE, ValueKind.LINE, "positive, neutral, negative"),
     Field("emotionalWeight", _MA, MergeRule.STORE, ValueKind.SHARE, "resists decay"),
-    Field(
-        "expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"
-    ),
+    Field("expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"),
     Field(
         "accessCount",
         _VO,
@@ -182,9 +158,7 @@ FIELDS: tuple[Field, ...] = (
 )
 """The table of fields. A type's own fields follow in `TYPES`, all of them shared."""
 
-FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType(
-    {each.key: each for each in FIELDS}
-)
+FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({each.key: each for each in FIELDS})
 
 
 NON_FIELD_KEYS = frozenset({"embedding", "mirrored", "path", "revision"})
@@ -210,12 +184,8 @@ def _own(key: str, rule: MergeRule, kind: ValueKind, says: str) -> Field:
 _DECISION = (
     _own("decisionOutcome", MergeRule.WHOLE, ValueKind.LINE, "proposed, implemented …"),
     _own("decisionRationale", MergeRule.WHOLE, ValueKind.TEXT, "why"),
-    _own(
-        "decisionAlternatives", MergeRule.SET, ValueKind.LINES, "what else was possible"
-    ),
-    _own(
-        "decisionConsequences", MergeRule.SET, ValueKind.LINES, "what follows from it"
-    ),
+    _own("decisionAlternatives", MergeRule.SET, ValueKind.LINES, "what else was possible"),
+    _own("decisionConsequences", MergeRule.SET, ValueKind.LINES, "what follows from it"),
     _own("decisionImpactedPaths", MergeRule.SET, ValueKind.LINES, "files it touches"),
 )
 _COMMITMENT = (
@@ -242,9 +212,7 @@ _OBSERVATION = (
         "before shortening",
     ),
 )
-_ENTITY = (
-    _own("entityType", MergeRule.WHOLE, ValueKind.LINE, "person, project, tool …"),
-)
+_ENTITY = (_own("entityType", MergeRule.WHOLE, ValueKind.LINE, "person, project, tool …"),)
 
 TYPES: Mapping[str, FactType] = MappingProxyType(
     {

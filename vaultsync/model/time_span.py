@@ -62,9 +62,7 @@ def day_span(text: str) -> tuple[str, str] | None:
     return days_between(year, month, day[0] if day else None)
 
 
-def days_between(
-    year: int, month: int | None, day: int | None
-) -> tuple[str, str] | None:
+def days_between(year: int, month: int | None, day: int | None) -> tuple[str, str] | None:
     """A year, a month or a day as dates; None when there is no such day."""
     try:
         first = date(year, month or 1, day or 1)

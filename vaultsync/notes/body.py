@@ -41,9 +41,7 @@ _ITEM_START = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]
 _PROVENANCE = re.compile(
     r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
 )
-_SECTIONS = tuple(
-    f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, PROVENANCE_HEADING)
-)
+_SECTIONS = tuple(f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, PROVENANCE_HEADING))
 
 
 class NoteBody(NamedTuple):
@@ -75,9 +73,7 @@ class NoteBody(NamedTuple):
         """What the context line says; None when it is empty or missing."""
         if self.context is None:
             return None
-        return (
-            self.text[slice(*self.context)].partition("**Context:**")[2].strip() or None
-        )
+        return self.text[slice(*self.context)].partition("**Context:**")[2].strip() or None
 
     @property
     def said(self) -> str:
@@ -113,9 +109,7 @@ def read_body(text: str) -> NoteBody:
     after = normalize_text(text[block[1] :])
     if after.strip():
         strays = (*strays, after)
-    return NoteBody(
-        text, heading, context, (start, block[0]), block, related, entities, strays
-    )
+    return NoteBody(text, heading, context, (start, block[0]), block, related, entities, strays)
 
 
 def _find_block(text: str, start: int) -> tuple[int, int] | None:
@@ -176,9 +170,7 @@ def render_body(*, title: str, context: str | None, content: str, block: str) ->
     return "\n" + "\n\n".join(parts) + "\n"
 
 
-def render_block(
-    *, related: Sequence[str], entities: Sequence[str], origin: str
-) -> str:
+def render_block(*, related: Sequence[str], entities: Sequence[str], origin: str) -> str:
     """The managed block from the texts of its links and the line of provenance."""
     made = f"{BLOCK_START}\n"
     for name, links in ((RELATED_HEADING, related), (ENTITIES_HEADING, entities)):
@@ -200,9 +192,7 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
         old = body.text[slice(*body.context)]
         ending = old[len(old.rstrip("\r\n")) :]
         if context:
-            return read_body(
-                _put(body.text, body.context, f"> **Context:** {context}{ending}")
-            )
+            return read_body(_put(body.text, body.context, f"> **Context:** {context}{ending}"))
         rest = _EDGE_START.sub("", body.text[body.context[1] :], count=1)
         kept = body.text[: body.context[0]]
         if rest.startswith("> **Context:**"):
@@ -212,9 +202,7 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
         return body
     at = body.content[0] if body.heading else 0
     line = (
-        f"{eol}{eol}> **Context:** {context}{eol}"
-        if at
-        else f"> **Context:** {context}{eol}{eol}"
+        f"{eol}{eol}> **Context:** {context}{eol}" if at else f"> **Context:** {context}{eol}{eol}"
     )
     if at and not body.text[at:].startswith(("\n", "\r")):
         line += eol
@@ -266,9 +254,7 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     matcher = SequenceMatcher(None, bare, after, autojunk=False)
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
         if bare[i1:i2] == after[j1:j2]:
-            made += [
-                line if _BREAK.search(line) else line + eol for line in before[i1:i2]
-            ]
+            made += [line if _BREAK.search(line) else line + eol for line in before[i1:i2]]
         else:
             made += [line + eol for line in after[j1:j2]]
     return _EDGE_END.sub("", "".join(made), count=1)
@@ -283,9 +269,9 @@ def _without_strays(block: str) -> str:
             section = words[3:]
         elif words and words not in (BLOCK_START, BLOCK_END):
             bare = line.rstrip("\r\n")
-            ours = (
-                section in (RELATED_HEADING, ENTITIES_HEADING) and _ITEM.match(bare)
-            ) or (section == PROVENANCE_HEADING and _PROVENANCE.match(words))
+            ours = (section in (RELATED_HEADING, ENTITIES_HEADING) and _ITEM.match(bare)) or (
+                section == PROVENANCE_HEADING and _PROVENANCE.match(words)
+            )
             if not ours:
                 continue
         kept.append(line)
@@ -346,9 +332,7 @@ def _without_empty(lines: Sequence[str], section: str) -> list[str]:
         end = number + 1
         while end < len(lines) and not lines[end].strip():
             end += 1
-        if end < len(lines) and (
-            lines[end].startswith("## ") or lines[end].strip() == BLOCK_END
-        ):
+        if end < len(lines) and (lines[end].startswith("## ") or lines[end].strip() == BLOCK_END):
             return [*lines[:number], *lines[end:]]
     return list(lines)
 

@@ -19,9 +19,7 @@ from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
 from vaultsync.notes.view_read import may_be_redacted
 
-_FIRST = re.compile(
-    rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n"
-)
+_FIRST = re.compile(rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n")
 _CLOSING = b"\n---\n"
 _VOLATILE = [row.key for row in FIELDS if row.owner is FieldOwner.VOLATILE]
 # Of one line, and nothing is indented below it, as the rest of another value would be.

@@ -150,9 +150,7 @@ def render_conflict(conflict: Conflict) -> str:
             "",
             *_story(conflict, link or _code(conflict.path)),
             "",
-            *chain.from_iterable(
-                _section(each, _whose(conflict)) for each in conflict.fields
-            ),
+            *chain.from_iterable(_section(each, _whose(conflict)) for each in conflict.fields),
         )
     )
 
@@ -264,9 +262,7 @@ def _shown(value: Value) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, (list, tuple)):
-        return "\n".join(
-            each if isinstance(each, str) else _json(each) for each in value
-        )
+        return "\n".join(each if isinstance(each, str) else _json(each) for each in value)
     return _json(value)
 
 
@@ -322,22 +318,16 @@ _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 def _encoded(field: str) -> str:
     """A name with all that could end or break an HTML comment as `%` and two digits."""
-    return "".join(
-        chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in field.encode()
-    )
+    return "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in field.encode())
 
 
 def _decoded(text: str) -> str:
     """What `_encoded()` made this of."""
-    raw = re.sub(
-        rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()
-    )
+    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode())
     return raw.decode(errors="replace")
 
 
-_BOX = re.compile(
-    r" {0,3}[-*+] +\[(?P<tick>.)\] .*<!-- *" + _MARK + r"(?P<field>[\w.%]+) *-->"
-)
+_BOX = re.compile(r" {0,3}[-*+] +\[(?P<tick>.)\] .*<!-- *" + _MARK + r"(?P<field>[\w.%]+) *-->")
 
 
 def ticked_fields(text: str) -> frozenset[str] | None:

@@ -20,8 +20,4 @@ TABLE_NAME = re.compile(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)
 
 def is_index_page(index_folder: VaultPath, folder: VaultPath, name: str) -> bool:
     """Whether a file lies in the visible twin of `.index/` and is named like a page of it."""
-    return (
-        bool(index_folder)
-        and folder == index_folder
-        and TABLE_NAME.fullmatch(name) is not None
-    )
+    return bool(index_folder) and folder == index_folder and TABLE_NAME.fullmatch(name) is not None

@@ -85,9 +85,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         raise UnreadableNoteError(path, why, hint=hint, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise UnreadableNoteError(
-            path, "it holds NUL bytes, so it is no text", line=line
-        )
+        raise UnreadableNoteError(path, "it holds NUL bytes, so it is no text", line=line)
     parts, raw = frontmatter.split_note(text, path)
     body = read_body(parts.body)
     problems: list[FieldProblem] = []
@@ -101,9 +99,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         values["context"] = body.context_text
     values["content"] = body.said
     where = path_info(path, TYPE_FOLDERS)
-    return Note(
-        path, where, parts, body, raw, fact_id, values, properties, tuple(problems)
-    )
+    return Note(path, where, parts, body, raw, fact_id, values, properties, tuple(problems))
 
 
 def _read_properties(
@@ -160,18 +156,12 @@ def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
             found.append((key, value))
             continue
         for inner, held in value.items():
-            flat = (
-                inner
-                if inner in OWN_FIELDS_BY_KEY
-                else key + inner[:1].upper() + inner[1:]
-            )
+            flat = inner if inner in OWN_FIELDS_BY_KEY else key + inner[:1].upper() + inner[1:]
             if flat in raw:
                 continue
             if flat in OWN_FIELDS_BY_KEY:
                 found.append((flat, held))
-            elif (
-                key == "entity" and inner == "properties" and isinstance(held, Mapping)
-            ):
+            elif key == "entity" and inner == "properties" and isinstance(held, Mapping):
                 found += [pair for pair in held.items() if pair[0] not in raw]
             elif key == "entity" and inner == "relationships":
                 found += _relationships(held, raw)

@@ -57,9 +57,7 @@ class _FieldLines:
         found = []
         values = self._get(vars(fact))
         for row, known, value in zip(self._rows, self._lines, values, strict=True):
-            if value or (
-                value is not None and value not in _UNSET and row.key != _COUNT
-            ):
+            if value or (value is not None and value not in _UNSET and row.key != _COUNT):
                 found.append(known.get(value) or _line(row, value, known))
         return found
 
@@ -83,18 +81,14 @@ _KNOWN = _FieldLines(_SHOWN[_MIDDLE:])
 
 def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     """A new note. `links` gives the text of the link to a fact by its id."""
-    others = {
-        key: _written(OWN_FIELDS_BY_KEY[key], value) for key, value in fact.own.items()
-    }
+    others = {key: _written(OWN_FIELDS_BY_KEY[key], value) for key, value in fact.own.items()}
     others.update(fact.properties)
     lines = [
         "---\n",
         frontmatter.emit_property("id", fact.id, "\n"),
         *_FIELDS_ABOVE.lines(fact),
     ]
-    lines += [
-        frontmatter.emit_property(key, value, "\n") for key, value in others.items()
-    ]
+    lines += [frontmatter.emit_property(key, value, "\n") for key, value in others.items()]
     lines += _KNOWN.lines(fact)
     body = bodies.render_body(
         title=fact.title,
@@ -144,9 +138,7 @@ def add_id_line(note: Note, fact_id: str) -> bytes:
 
 def remove_id_line(note: Note) -> bytes:
     """The text of a note with its `id` line taken out, for the undo of an adoption."""
-    parts = frontmatter.edit_properties(
-        note.parts, {"id": None}, note.path, before=dict(note.raw)
-    )
+    parts = frontmatter.edit_properties(note.parts, {"id": None}, note.path, before=dict(note.raw))
     text = parts.text if parts.yaml.strip() else _bom(parts) + parts.body
     return text.encode()
 
@@ -189,14 +181,8 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
     if row is None and (one is None) != (other is None):
         return False  # a property that is there, be it an empty list, is not missing
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
-        left = (
-            list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
-        )
-        right = (
-            list(other)
-            if isinstance(other, (list, tuple))
-            else [other] * (other is not None)
-        )
+        left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
+        right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
         if row is not None and row.kind in (
             ValueKind.LINES,
             ValueKind.LINKS,
@@ -238,9 +224,7 @@ def rewrite_note(
     told = lens.to_note_wording(note, merged)
     properties = _property_changes(note, told, changed)
     if properties:
-        parts = frontmatter.edit_properties(
-            parts, properties, note.path, before=dict(note.raw)
-        )
+        parts = frontmatter.edit_properties(parts, properties, note.path, before=dict(note.raw))
     body = _body_changes(note, told, changed, parts.eol, links)
     fence = parts.fence
     if body.text and fence and not fence.endswith("\n"):

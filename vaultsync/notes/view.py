@@ -64,9 +64,7 @@ class NoteView:
     """Whether what would run in Obsidian is escaped. What is, is read back without, too."""
     version: str = ""
     """Changes with what answers hide, as far as all processes of a vault agree on it."""
-    _seen: dict[int, bool | None] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
     """Texts without secrets by their hashes, and whether nothing in them may run: a pass
     looks at each fact some times."""
     _own: bool = field(init=False, default=False, compare=False, repr=False)
@@ -74,9 +72,7 @@ class NoteView:
 
     def __post_init__(self) -> None:
         """See once what is asked for with every fact."""
-        object.__setattr__(
-            self, "_own", self.redactor is not None and self.redactor.own
-        )
+        object.__setattr__(self, "_own", self.redactor is not None and self.redactor.own)
 
     @staticmethod
     def of(redactor: Redactor, *, hides: bool, disarms: bool) -> NoteView:
@@ -125,9 +121,7 @@ class NoteView:
         """Whether there is neither a secret in a text nor a placeholder."""
         if key in self._seen:
             return True
-        if REDACTION_PREFIX in words or (
-            self.redactor is not None and self.redactor.spans(words)
-        ):
+        if REDACTION_PREFIX in words or (self.redactor is not None and self.redactor.spans(words)):
             return False
         if len(self._seen) >= MAX_CACHED_HASHES:
             self._seen.clear()
@@ -140,9 +134,7 @@ class NoteView:
             return text
         return self.redactor.hide(text, self.known_secrets(*facts))
 
-    def redact_values(
-        self, many: Sequence[tuple[str, Value]], *facts: Fact | None
-    ) -> list[Value]:
+    def redact_values(self, many: Sequence[tuple[str, Value]], *facts: Fact | None) -> list[Value]:
         """Values of fields without their secrets, as answers have them.
 
         What is a secret in one of them, or in one of `facts`, is hidden in all.
@@ -160,9 +152,7 @@ class NoteView:
         def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
             return how.hide(text, bare=bare)
 
-        return [
-            map_value_texts(value, change, bare=key in LINK_KEYS) for key, value in many
-        ]
+        return [map_value_texts(value, change, bare=key in LINK_KEYS) for key, value in many]
 
     def redact_value(self, key: str, value: Value, *facts: Fact | None) -> Value:
         """One value of a field, as `values()`."""
@@ -180,13 +170,9 @@ class NoteView:
         if self.redactor is None:
             return NO_REDACTION
         words = joined_texts(fact)
-        if (is_surely_clean(words) and not self._own) or self._is_plain(
-            words, hash(words)
-        ):
+        if (is_surely_clean(words) and not self._own) or self._is_plain(words, hash(words)):
             return NO_REDACTION
-        return redaction_for(
-            self.redactor, list(fact_text_pieces(fact)), hides=self.redacts
-        )
+        return redaction_for(self.redactor, list(fact_text_pieces(fact)), hides=self.redacts)
 
     def known_secrets(self, *facts: Fact | None) -> KnownSecrets:
         """What the placeholders of some versions of a fact stand for."""
@@ -217,9 +203,7 @@ class NoteView:
             proves=self.redactor.stands_for,
         ).done()
 
-    def from_note(
-        self, note: Note, *facts: Fact | None, before: Note | None = None
-    ) -> Note:
+    def from_note(self, note: Note, *facts: Fact | None, before: Note | None = None) -> Note:
         """The note as it is meant: with what its placeholders stand for, un-escaped.
 
         A placeholder that stands for nothing makes a problem of its field, unless the
@@ -284,9 +268,7 @@ IDENTITY_VIEW = NoteView()
 """Through it, notes are what they show."""
 
 
-def _restore_value(
-    value: Value, secrets: KnownSecrets, unknown: list[str], *, bare: bool
-) -> Value:
+def _restore_value(value: Value, secrets: KnownSecrets, unknown: list[str], *, bare: bool) -> Value:
     def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
         said, missing = secrets.restore(text, bare=bare)
         unknown.extend(missing)

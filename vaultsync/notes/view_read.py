@@ -110,9 +110,7 @@ class NoteViewReader:
         for key, value in {**seen, **shown.spelled}.items():
             for true, text in text_spellings(told.get(key), value):
                 if REDACTION_PREFIX in text:
-                    found |= learn_placeholders(
-                        unescape(text), true, bare=key in LINK_KEYS
-                    )
+                    found |= learn_placeholders(unescape(text), true, bare=key in LINK_KEYS)
         if self.sure:
             return found
         # A person may have written one over a word that is no secret.

@@ -82,9 +82,7 @@ class NoteViewWriter:
 def _aligned_lines(fresh: str, shown: str, meaning: Callable[[str], str]) -> str:
     """A text with each line that means the same as one shown, in order, spelled as it."""
     lines, others = fresh.split("\n"), shown.split("\n")
-    pairs = common_lines(
-        [meaning(each) for each in lines], [meaning(each) for each in others]
-    )
+    pairs = common_lines([meaning(each) for each in lines], [meaning(each) for each in others])
     for here, there in pairs:
         lines[here] = others[there]
     return "\n".join(lines)

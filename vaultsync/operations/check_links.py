@@ -210,9 +210,7 @@ class _CheckedNote:
 class _LinkChecker:
     """One look at all notes."""
 
-    def __init__(
-        self, mirror: SyncContext, files: VaultFiles, progress: Progress | None
-    ) -> None:
+    def __init__(self, mirror: SyncContext, files: VaultFiles, progress: Progress | None) -> None:
         self._mirror = mirror
         self._progress = progress
         self._unreadable: list[VaultPath] = []
@@ -310,9 +308,7 @@ def _problem(
     else:
         written = note.parts.body[link.start : link.end]
         at = len(above + note.parts.fence) + link.start
-    fix = rewrite_links(
-        written, lambda each: verdict.turn if each.target == link.target else None
-    )
+    fix = rewrite_links(written, lambda each: verdict.turn if each.target == link.target else None)
     return LinkProblem(
         verdict.problem,
         note.path,

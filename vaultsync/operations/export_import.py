@@ -39,9 +39,7 @@ def export_facts(
     return count
 
 
-def import_facts(
-    mirror: SyncContext, lines: Iterable[str], *, agent: str | None = None
-) -> int:
+def import_facts(mirror: SyncContext, lines: Iterable[str], *, agent: str | None = None) -> int:
     """Take facts from lines of JSON; all of them or, when one is bad, none.
 
     A fact the store has is overwritten by its line, one it deleted comes back. Returns

@@ -100,9 +100,7 @@ def run_maintenance(
     if dry_run or not duties:
         return told
     named = tuple(duty.fact.id for duty in duties)
-    after = replace(
-        request, named=named, exempt_from_guard=frozenset(named), confirm=None
-    )
+    after = replace(request, named=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(mirror, after, progress=progress)
     whole = replace(
         followed,
@@ -114,9 +112,7 @@ def run_maintenance(
     return whole
 
 
-def _check(
-    mirror: SyncContext, request: SyncRequest, duties: Sequence[RetentionAction]
-) -> None:
+def _check(mirror: SyncContext, request: SyncRequest, duties: Sequence[RetentionAction]) -> None:
     """See that no more goes than is plausible.
 
     Raises:
@@ -197,9 +193,7 @@ def _report(
         fields = () if duty.becomes is None else ("supersedesId", "supersededById")
         path = base.path if base else None
         actions.append(ActionTaken(word, duty.fact.id, path, fields, duty.reason))
-    counts["unchanged"] = (
-        0 if not dry_run and duties else mirror.store.state().facts - len(duties)
-    )
+    counts["unchanged"] = 0 if not dry_run and duties else mirror.store.state().facts - len(duties)
     return Report(
         run=request.run or "",
         dry_run=dry_run,

@@ -45,9 +45,7 @@ class MigrationReport:
         }
 
 
-def copy_store(
-    source: Store, target: Store, *, progress: Progress | None = None
-) -> int:
+def copy_store(source: Store, target: Store, *, progress: Progress | None = None) -> int:
     """Bring every fact and tombstone over; returns how many were not there yet.
 
     It may break off at any point and be begun again. What others wrote into the target
@@ -191,9 +189,7 @@ def copy_vectors(
     for start in range(0, len(ids), ROWS_PER_BATCH):
         page = ids[start : start + ROWS_PER_BATCH]
         held = target.chunks(page)
-        facts = store.find_many(
-            [each for each in page if held.get(each) != chunks[each]]
-        )
+        facts = store.find_many([each for each in page if held.get(each) != chunks[each]])
         vectors = source.vectors({c for each in facts for c in chunks[each]})
         rows = _rows(facts, chunks, vectors)
         if rows:

@@ -53,9 +53,7 @@ def rebuild(
         mirror.archive.set_setting("store_id", state.store_id)
     scan = mirror.vault.scan()
     everything = frozenset(
-        path_in(folder.path, name)
-        for folder in scan.folders.values()
-        for name in folder.files
+        path_in(folder.path, name) for folder in scan.folders.values() for name in folder.files
     )
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
@@ -65,9 +63,7 @@ def rebuild(
         trust_store=True,
         drain_outbox_first=source != "vault",
     )
-    planner = (
-        VaultRebuildPlanner(mirror) if source == "vault" else StoreRebuildPlanner()
-    )
+    planner = VaultRebuildPlanner(mirror) if source == "vault" else StoreRebuildPlanner()
     return sync_with(mirror, request, planner, progress=progress)
 
 
@@ -119,27 +115,17 @@ class VaultRebuildPlanner(TablePlanner):
             return action
         action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
         gone = case.store.change in (*_ABSENT, *_TOMBSTONE)
-        fact = case.vault.fact or overlay_note(
-            None if gone else case.store.fact, action, rules
-        )
+        fact = case.vault.fact or overlay_note(None if gone else case.store.fact, action, rules)
         store = case.store.fact
         if store is not None and case.vault.fact is None:
-            fact = fact.evolve(
-                scope=store.scope
-            )  # nobody else may see it for its folder
+            fact = fact.evolve(scope=store.scope)  # nobody else may see it for its folder
         if gone:
-            do = (
-                ActionKind.CREATE_FACT
-                if case.store.change in _ABSENT
-                else ActionKind.RESTORE_FACT
-            )
+            do = ActionKind.CREATE_FACT if case.store.change in _ABSENT else ActionKind.RESTORE_FACT
             return action.evolve(do=do, vault=fact, merged=fact, reason=how)
         assert store is not None  # noqa: S101 - it exists
         keys = differing_keys(fact, store)
         if keys:
-            action = action.evolve(
-                do=ActionKind.UPDATE_STORE, reason=how, replaces=True
-            )
+            action = action.evolve(do=ActionKind.UPDATE_STORE, reason=how, replaces=True)
         note, vault = action.note, fact
         assert note is not None  # noqa: S101 - there is one
         if case.vault.fact is None:
@@ -162,12 +148,9 @@ class VaultRebuildPlanner(TablePlanner):
             each.field == "note" and each.after is None for each in entries
         ):
             return True
-        said = [
-            (each.field, old) for each in entries for old in (each.before, each.after)
-        ]
+        said = [(each.field, old) for each in entries for old in (each.before, each.after)]
         return all(
-            (key, plain_value(store.value(key))) in said
-            for key in differing_keys(base.fact, store)
+            (key, plain_value(store.value(key))) in said for key in differing_keys(base.fact, store)
         )
 
     def _as_last_read(self, case: Case, base: Base) -> Case:
@@ -196,9 +179,7 @@ class StoreRebuildPlanner(TablePlanner):
                 do = ActionKind.DROP_BASE if case.base else ActionKind.NOTHING
                 return action.evolve(do=do, reason="deleted on both sides")
             action = _overruling(action, rules)
-            return action.evolve(
-                do=ActionKind.DELETE_NOTE, reason="deleted in the store"
-            )
+            return action.evolve(do=ActionKind.DELETE_NOTE, reason="deleted in the store")
         if change in _NO_NOTE:
             made = self.plan_note(action, case)
             return made.evolve(do=ActionKind.CREATE_NOTE, reason="from the store")

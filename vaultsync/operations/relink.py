@@ -77,9 +77,7 @@ def rewrite_note_links_of(
         if not named:
             break
         planner = LinkRewriter(sense, reason)
-        request = SyncRequest(
-            kind="links", named=named, facts_only=True, actor=actor, after=done
-        )
+        request = SyncRequest(kind="links", named=named, facts_only=True, actor=actor, after=done)
         report = sync_with(mirror, request, planner, progress=progress)
         if not report.quiet:
             done = report
@@ -118,9 +116,7 @@ class LinkRewriter(TablePlanner):
         base = action.base
         assert base is not None  # noqa: S101 - the caller asked
         try:
-            text = rewrite_note_links(
-                note.parts.text, note.path, self._sense.retarget(note.path)
-            )
+            text = rewrite_note_links(note.parts.text, note.path, self._sense.retarget(note.path))
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)

@@ -61,9 +61,7 @@ def _faded(fact: Fact, now: datetime, floor: float) -> str:
     if left >= floor:
         return ""
     half_life = TYPES[fact.type].half_life
-    return (
-        f"it faded to {left:.3f}: nobody used it since {last[:10]} ({half_life} days)"
-    )
+    return f"it faded to {left:.3f}: nobody used it since {last[:10]} ({half_life} days)"
 
 
 def _chains(linked: Mapping[str, Fact]) -> list[list[Fact]]:
@@ -87,9 +85,7 @@ def _collapsed(chain: list[Fact]) -> list[RetentionAction]:
     told = f"the versions between it and {{}} are gone: {len(between)}"
     return [
         *(RetentionAction(fact, None, why) for fact in between),
-        RetentionAction(
-            newest, newest.evolve(supersedes_id=oldest.id), told.format("the first")
-        ),
+        RetentionAction(newest, newest.evolve(supersedes_id=oldest.id), told.format("the first")),
         RetentionAction(
             oldest, oldest.evolve(superseded_by_id=newest.id), told.format("the newest")
         ),

@@ -57,15 +57,9 @@ def unadopt(
         with mirror.archive.transaction():
             mirror.archive.drop_bases([each.fact_id for each in swaps])
             # Notes that keep their ids, should it end here, have to be seen.
-            mirror.archive.set_folders(
-                {parent_folder(each.path): b"" for each in swaps}
-            )
-        remember_unadopted(
-            mirror, unadopted_paths(mirror) | {each.path for each in swaps}
-        )
-        writes = [
-            StoreWrite(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps
-        ]
+            mirror.archive.set_folders({parent_folder(each.path): b"" for each in swaps})
+        remember_unadopted(mirror, unadopted_paths(mirror) | {each.path for each in swaps})
+        writes = [StoreWrite(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps]
         buried = []
         for each, result in zip(swaps, mirror.store.write(writes), strict=True):
             if isinstance(result, RevisionMismatch):
@@ -89,9 +83,7 @@ def readopt(mirror: SyncContext, notes: Mapping[str, VaultPath]) -> set[str]:
     _stage(mirror, swaps)
     refused = _exchange(mirror, swaps)
     taken = {each.fact_id for each in swaps} - refused.keys()
-    remember_unadopted(
-        mirror, unadopted_paths(mirror) - {notes[each] for each in taken}
-    )
+    remember_unadopted(mirror, unadopted_paths(mirror) - {notes[each] for each in taken})
     return taken
 
 
@@ -119,18 +111,14 @@ def _without_ids(
             yield _NoteSwap(fact_id, base.path, _op(mirror), file, data)
 
 
-def _with_ids(
-    mirror: SyncContext, notes: Mapping[str, VaultPath]
-) -> Iterator[_NoteSwap]:
+def _with_ids(mirror: SyncContext, notes: Mapping[str, VaultPath]) -> Iterator[_NoteSwap]:
     known = mirror.archive.paths()
     for fact_id, path in notes.items():
         try:
             file = mirror.vault.read(path)
             note = read_note(file.data, path)
             if note.id is None and path not in known:
-                yield _NoteSwap(
-                    fact_id, path, _op(mirror), file, add_id_line(note, fact_id)
-                )
+                yield _NoteSwap(fact_id, path, _op(mirror), file, add_id_line(note, fact_id))
         except NoteError:
             continue  # it went elsewhere: the fact gets a note of its own
 
@@ -164,9 +152,7 @@ def _exchange(mirror: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]
             why = f"{each.path}: the note cannot be written: {denied.strerror}"
             refused[each.fact_id] = why
         else:
-            lingers.append(
-                DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due)
-            )
+            lingers.append(DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due))
             continue
         mirror.vault.discard(each.op)
     mirror.vault.sync()

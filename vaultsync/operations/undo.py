@@ -153,16 +153,12 @@ class _Undo:
         base = self.mirror.archive.find_base(fact_id)
         return base.path if base else path
 
-    def _bring_back(
-        self, fact_id: str, entries: HistoryEntries, path: str | None
-    ) -> None:
+    def _bring_back(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
         def brought_back() -> StoreWrite | None:
             buried = self.mirror.store.tombstone(fact_id)
             if buried is None:
                 return None
-            fact = _reverted_fact(buried, entries)[1].evolve(
-                updated_at=self.mirror.today()
-            )
+            fact = _reverted_fact(buried, entries)[1].evolve(updated_at=self.mirror.today())
             return StoreWrite(fact_id, fact, buried.revision, self.request.kind)
 
         if self._insist(fact_id, brought_back):
@@ -183,23 +179,15 @@ class _Undo:
                 return False
             if not isinstance(self.mirror.store.write([write])[0], RevisionMismatch):
                 return True
-        raise RevisionMismatchError(
-            fact_id, "the one just read", "another, again and again"
-        )
+        raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
     def _take_out(self, fact_id: str, path: str) -> None:
         def taken_out() -> StoreWrite | None:
             now = self._current(fact_id)
-            return (
-                StoreWrite(fact_id, None, now.revision, self.request.kind)
-                if now
-                else None
-            )
+            return StoreWrite(fact_id, None, now.revision, self.request.kind) if now else None
 
         if self._insist(fact_id, taken_out):
-            self._told(
-                ActionKind.DELETE_FACT, fact_id, "that it was made is taken back"
-            )
+            self._told(ActionKind.DELETE_FACT, fact_id, "that it was made is taken back")
         else:
             self._keep(fact_id, "it was deleted since, and stays so", path=path)
 

@@ -20,9 +20,7 @@ from vaultsync.sync.report import Difference, Progress, Verification
 FACTS_PER_CHUNK = 500
 
 
-def verify_all(
-    mirror: SyncContext, *, progress: Progress | None = None
-) -> Verification:
+def verify_all(mirror: SyncContext, *, progress: Progress | None = None) -> Verification:
     """Read every note and every fact anew and compare all three, trusting no stamp.
 
     Raises:
@@ -87,9 +85,7 @@ def _redacted_difference(
         yield replace(each, vault=vault, store=store, base=base, why=why)
 
 
-def _compare(
-    mirror: SyncContext, base: Base, store: Fact | None
-) -> Iterator[Difference]:
+def _compare(mirror: SyncContext, base: Base, store: Fact | None) -> Iterator[Difference]:
     fact_id, path = base.fact.id, base.path
     if store is None:
         yield Difference(
@@ -106,9 +102,7 @@ def _compare(
         file = mirror.vault.read(path)
         note = read_note(file.data, path)
     except NoteError as trouble:
-        yield Difference(
-            fact_id, path, "note", None, store.title, None, trouble.message
-        )
+        yield Difference(fact_id, path, "note", None, store.title, None, trouble.message)
         return
     for problem in note.problems:
         key = problem.key

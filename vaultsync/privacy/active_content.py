@@ -176,9 +176,7 @@ def _destination(text: str, at: int) -> str:
 
 
 def _value_of(text: str, at: int) -> str:
-    found = re.match(
-        r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})", text[at : at + _REACH]
-    )
+    found = re.match(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})", text[at : at + _REACH])
     return _decoded(found[1]) if found else ""
 
 
@@ -204,9 +202,7 @@ _OUT = re.compile(
     r"(?i)(?:javascript|vbscript|obsidian|file"
     r"|data(?=:(?:text/html|text/javascript|application/|image/svg))):"
 )
-_PLAIN_SCHEME = re.compile(
-    r"[ \t]{0,40}<?(?i:javascript:\S|vbscript:\S|obsidian:\S|file:/)"
-)
+_PLAIN_SCHEME = re.compile(r"[ \t]{0,40}<?(?i:javascript:\S|vbscript:\S|obsidian:\S|file:/)")
 _REMOTE = re.compile(r"(?i)(?!data:image/(?!svg))(?:[a-z][a-z0-9+.-]*:|[/\\]{2})")
 
 

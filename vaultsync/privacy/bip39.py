@@ -48,9 +48,7 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     yield from _phrases_in(row, places)
 
 
-def _phrases_in(
-    row: Sequence[int], places: Sequence[tuple[int, int]]
-) -> Iterator[tuple[int, int]]:
+def _phrases_in(row: Sequence[int], places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The longest phrases in some words of the list that stand in a row."""
     if len(row) > MAX_RUN_WORDS:
         return

@@ -224,9 +224,7 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
     likely = _is_password if match["pass"] else _is_random
     if len(value) >= 6 and not _is_dummy(value) and likely(value):  # noqa: PLR2004
         start = match.start("s")
-        yield SecretSpan(
-            start, start + len(value), "password" if match["pass"] else "secret"
-        )
+        yield SecretSpan(start, start + len(value), "password" if match["pass"] else "secret")
 
 
 _LONGEST_ADDRESS = 500

@@ -22,9 +22,7 @@ def error_values_json(
     return {"error": said if run is None else {**said, "run": run}}
 
 
-def error_json(
-    error: errors.VaultsyncError, *, hint: str | None = None
-) -> dict[str, Value]:
+def error_json(error: errors.VaultsyncError, *, hint: str | None = None) -> dict[str, Value]:
     """An error; with another hint where its own is of no use."""
     own = error.hint if hint is None else hint
     return error_values_json(type(error).__name__, error.message, own, run=error.run)

@@ -67,9 +67,7 @@ which it knows all first letters; so what looks behind does so after the first l
 
 
 @cache
-def _pattern(
-    *, links: bool, letters: bool, lines: bool
-) -> tuple[re.Pattern[str], tuple[str, ...]]:
+def _pattern(*, links: bool, letters: bool, lines: bool) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """A pattern of sites, and the kinds of its groups."""
     forms = [*_SIGNS]
     for wanted, more in ((links, _LINKS), (letters, _LETTERS), (lines, _LINES)):
@@ -176,9 +174,7 @@ def escape_active(text: str, live: AbstractSet[str]) -> str:
     )
 
 
-def _add_backslashes(
-    text: str, wanted: Callable[[ActiveContent, ActiveSite], bool]
-) -> str:
+def _add_backslashes(text: str, wanted: Callable[[ActiveContent, ActiveSite], bool]) -> str:
     """A text with one more backslash at each site that is wanted."""
     if not may_have_active_content(text):
         return text
@@ -211,7 +207,5 @@ def active_constructs(text: str) -> frozenset[str]:
         return frozenset()
     look = ActiveContent(text)
     return frozenset(
-        look.construct(site)
-        for site in _escape_sites(text)
-        if not site.slashes and look.runs(site)
+        look.construct(site) for site in _escape_sites(text) if not site.slashes and look.runs(site)
     )

@@ -9,16 +9,10 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value, ValueKind
 from vaultsync.privacy.redaction import RedactionText
 
-TEXT_FIELDS = tuple(
-    row for row in FIELDS if row.kind in (ValueKind.LINE, ValueKind.TEXT)
-)
-LIST_FIELDS = tuple(
-    row for row in FIELDS if row.kind in (ValueKind.LINES, ValueKind.LINKS)
-)
+TEXT_FIELDS = tuple(row for row in FIELDS if row.kind in (ValueKind.LINE, ValueKind.TEXT))
+LIST_FIELDS = tuple(row for row in FIELDS if row.kind in (ValueKind.LINES, ValueKind.LINKS))
 LINK_KEYS = frozenset(
-    row.key
-    for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values())
-    if row.kind is ValueKind.LINKS
+    row.key for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.kind is ValueKind.LINKS
 )
 """The keys of fields that hold names of notes."""
 _GET_TEXTS = attrgetter("content", *(x.attr for x in TEXT_FIELDS if x.key != "content"))

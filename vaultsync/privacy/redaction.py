@@ -89,9 +89,7 @@ class Redactor(NamedTuple):
 
     def placeholder(self, kind: str, secret: str) -> str:
         """What stands for a secret."""
-        digest = hmac.new(
-            self.key, secret.encode(errors="surrogatepass"), hashlib.sha256
-        )
+        digest = hmac.new(self.key, secret.encode(errors="surrogatepass"), hashlib.sha256)
         return f"[REDACTED:{kind}:{digest.hexdigest()[:8]}]"
 
     def stands_for(self, name: str, secret: str) -> bool:
@@ -139,9 +137,7 @@ def scrub(text: str) -> str:
     """A text with its secrets cut out, where no key is at hand: for errors and logs."""
     found = [span for rules in tuple(_REGISTERED_RULES) for span in rules.spans(text)]
     spans = merge_spans([*find_secrets(text), *found])
-    return replace_spans(
-        text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans)
-    )
+    return replace_spans(text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans))
 
 
 def replace_spans(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
@@ -256,9 +252,7 @@ class Redaction(NamedTuple):
             (
                 each
                 for each in changes
-                if not (
-                    "\n" in text[each[0] : each[1]] and text[each[0] : each[1]] in shown
-                )
+                if not ("\n" in text[each[0] : each[1]] and text[each[0] : each[1]] in shown)
             ),
         )
 
@@ -301,8 +295,7 @@ def redaction_for(
         shown = merge_spans([*hidden, *quoted])
         if shown:
             changes[piece.text, piece.bare] = [
-                (start, end, _named(names, piece, start, end))
-                for start, end, _ in shown
+                (start, end, _named(names, piece, start, end)) for start, end, _ in shown
             ]
     return Redaction(KnownSecrets(known), changes) if known else NO_REDACTION
 
@@ -365,19 +358,13 @@ def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
     kept = text[:-1]
     for secret in secrets:
         at = kept.rfind(secret[:MIN_ANYWHERE_LENGTH])
-        if (
-            at >= 0
-            and len(kept) - at >= MIN_ANYWHERE_LENGTH
-            and secret.startswith(kept[at:])
-        ):
+        if at >= 0 and len(kept) - at >= MIN_ANYWHERE_LENGTH and secret.startswith(kept[at:]):
             yield SecretSpan(at, len(kept), "part")
 
 
 def _quoted(piece: RedactionText) -> Iterator[SecretSpan]:
     if REDACTION_PREFIX in piece.text:
-        for match in (BARE_PLACEHOLDER if piece.bare else PLACEHOLDER).finditer(
-            piece.text
-        ):
+        for match in (BARE_PLACEHOLDER if piece.bare else PLACEHOLDER).finditer(piece.text):
             yield SecretSpan(*match.span(), QUOTED_KIND)
 
 

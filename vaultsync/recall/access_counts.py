@@ -89,9 +89,7 @@ class AccessCounter:
             return
         index, store = self._index(), self._mirror.redacted_store
         seq, end = before.seq, before.seq + len(written)
-        if index.version() != make_version(
-            store, before.store_id, seq, NOTE_INDEX_SCHEMA
-        ):
+        if index.version() != make_version(store, before.store_id, seq, NOTE_INDEX_SCHEMA):
             return
         ours = {row.seq for row in store.feed(seq) if row.revision in written}
         if ours == set(range(seq + 1, end + 1)):

@@ -94,9 +94,7 @@ class Candidates:
                 return kept
             self._load(unread)
 
-    def similar(
-        self, kept: Sequence[str], fits: Mapping[str, float]
-    ) -> dict[str, float]:
+    def similar(self, kept: Sequence[str], fits: Mapping[str, float]) -> dict[str, float]:
         """How far the facts that are wanted stand out from the first that is left out."""
         some = {each: fits[each] for each in kept[: self.wanted]}
         floor = fits[kept[-1]] if len(kept) > self.wanted else 0.0
@@ -105,11 +103,7 @@ class Candidates:
     def read(self, similar: Mapping[str, float]) -> dict[str, float]:
         """Those of some facts that pass, when all of them are looked at."""
         self._load([each for each in similar if each not in self._facts])
-        return {
-            each: found
-            for each, found in similar.items()
-            if self._facts[each] is not None
-        }
+        return {each: found for each, found in similar.items() if self._facts[each] is not None}
 
     def _load(self, ids: Sequence[str]) -> None:
         found = self._found(ids) if ids else {}
@@ -122,9 +116,7 @@ class Candidates:
         try:
             return mirror.redacted_store.find_many(ids)
         except StoreUnavailableError as error:
-            self.degraded.append(
-                f"The facts are as the last pass saw them: {error.message}."
-            )
+            self.degraded.append(f"The facts are as the last pass saw them: {error.message}.")
         bases = mirror.archive.find_bases(ids)
         return {each: mirror.lens.redact(base.fact) for each, base in bases.items()}
 
@@ -132,8 +124,5 @@ class Candidates:
         return (
             can_see(self._agent, fact.scope)
             and self._filters.admits(fact)
-            and (
-                fact.id in self._by_words
-                or has_phrases(self._asked.phrases, fact_text(fact))
-            )
+            and (fact.id in self._by_words or has_phrases(self._asked.phrases, fact_text(fact)))
         )

@@ -18,9 +18,7 @@ _ENDINGS = 5
 """Letters that may follow a stem; more make another word."""
 # What is not read: of links all but their words, marks of headings, lists and emphasis.
 _LINK = re.compile(r"\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
-_MARKS = re.compile(
-    r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE
-)
+_MARKS = re.compile(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
 _ENDS = re.compile(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 
 

@@ -115,9 +115,7 @@ _AGO = (
 )
 _AGO_WORDS = ("today", "yesterday", "this", "last", "past", "previous")
 _DATE_SIGNS = (*"0123456789", *(name[:3] for name in MONTHS))
-_DAYS: Mapping[str, int] = MappingProxyType(
-    {"day": 1, "week": 7, "month": 30, "year": 365}
-)
+_DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "year": 365})
 """Unit -> how many days the last one of it lasted."""
 _OPEN_END = ("since", "after")
 _OPEN_START = ("before", "until", "till", "by")
@@ -163,9 +161,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         hinted_types=frozenset(
             _HINTED[word] for word in _WORD.findall(rest.lower()) if word in _HINTED
         ),
-        hinted_tiers=frozenset(
-            found[1].lower() for found in _each(_TIER_HINT, rest, *TIERS)
-        ),
+        hinted_tiers=frozenset(found[1].lower() for found in _each(_TIER_HINT, rest, *TIERS)),
         hinted_span=hinted or _said(rest, today),
     )
 

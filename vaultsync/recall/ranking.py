@@ -43,9 +43,7 @@ NAME_MATCH_WEIGHT = 6.0
 so: whoever asks for a whole title or alias wants that note, and then those about it."""
 
 
-Weight = Annotated[
-    float, Meta(ge=0, le=float_info.max, description="a number (0 or more)")
-]
+Weight = Annotated[float, Meta(ge=0, le=float_info.max, description="a number (0 or more)")]
 
 
 class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,9 +57,9 @@ class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
     the square of the trust the turn recall@5 of LoCoMo is 0.69 to 0.71 from 0.5 to 2; with
     the trust itself, from 1 to 2.5, it is the same or less. Adding ranks (RRF) fell below
     words alone."""
-    fields: Annotated[
-        Mapping[str, Weight], Meta(description="a table of numbers (0 or more)")
-    ] = FIELD_WEIGHTS
+    fields: Annotated[Mapping[str, Weight], Meta(description="a table of numbers (0 or more)")] = (
+        FIELD_WEIGHTS
+    )
     least: Weight = 0.0
     """What scores less is not told. Seed 001 cuts at 0.3, which costs right answers."""
 
@@ -110,15 +108,12 @@ def fuse(
     weight = vectors if words else 1.0
     least = max(0.0, min(near.values(), default=0.0))
     return {
-        key: trust**2 * words.get(key, 0.0) / best
-        + weight * max(0.0, near.get(key, least))
+        key: trust**2 * words.get(key, 0.0) / best + weight * max(0.0, near.get(key, least))
         for key in [*words, *(key for key in near if key not in words)]
     }
 
 
-def rescale_similarities(
-    fits: Mapping[str, float], *, floor: float = 0.0
-) -> dict[str, float]:
+def rescale_similarities(fits: Mapping[str, float], *, floor: float = 0.0) -> dict[str, float]:
     """Fits between the best and `floor`, the fit of the first fact that was left out.
 
     Cosines lie close together and BM25 scores do not; what counts is how far a fact
@@ -130,9 +125,7 @@ def rescale_similarities(
     return {key: (fit - floor) / room if room > 0 else 1.0 for key, fit in fits.items()}
 
 
-def blend_reranked(
-    known: Mapping[str, float], scores: Mapping[str, float]
-) -> dict[str, float]:
+def blend_reranked(known: Mapping[str, float], scores: Mapping[str, float]) -> dict[str, float]:
     """Similarities after a reranker read the best: half its verdict, half what was known.
 
     Its scores have no scale, so they count between the least and the greatest of them.

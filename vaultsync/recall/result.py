@@ -177,9 +177,7 @@ def recall_from_json(said: Mapping[str, Any]) -> RecallResult:
     ]
     told = {key: said[key] for key in ("query", "source", "confidence", "seconds")}
     degraded = tuple(said["degraded"])
-    return RecallResult(
-        **told, degraded=degraded, hits=tuple(hits), stages=tuple(stages)
-    )
+    return RecallResult(**told, degraded=degraded, hits=tuple(hits), stages=tuple(stages))
 
 
 _HIT_KEYS = ("score", "similarity", "recency", "utility", "stage", "why", "snippet")

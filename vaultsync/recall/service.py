@@ -106,9 +106,7 @@ class RecallSearch:
         """Find what fits, by one stage or two; returns which of them answered."""
         if mode != "vector":
             self._look_up()
-            if mode == "index" or (
-                mode == "auto" and self.confidence >= INDEX_ONLY_CONFIDENCE
-            ):
+            if mode == "index" or (mode == "auto" and self.confidence >= INDEX_ONLY_CONFIDENCE):
                 return "index"
         missing = self._look_near(mode)
         if missing:
@@ -148,9 +146,7 @@ class RecallSearch:
             began = self._now()
             asks = [] if mode == "vector" else [self._ask_words]
             near = partial(self._ask_vectors, vectors, vector)
-            self._gather(
-                near, *asks, limit=max(FUSED_CANDIDATES, self._found.wanted + 1)
-            )
+            self._gather(near, *asks, limit=max(FUSED_CANDIDATES, self._found.wanted + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
         self._done("vector", began, self._near)
@@ -164,17 +160,13 @@ class RecallSearch:
         began = self._now()
         self._similar = self._found.read(self._similar)
         best = dict(islice(self._similar.items(), RERANKED_HITS))
-        texts = [
-            fact_text(fact)[:RERANKED_CHARS] for fact in map(self._found.fact, best)
-        ]
+        texts = [fact_text(fact)[:RERANKED_CHARS] for fact in map(self._found.fact, best)]
         try:
             scores = reranker.scores(self._asked.said, texts)
         except DerivedError as error:
             self.degraded.append(f"The hits were not reranked: {error}.")
             return
-        self._similar = blend_reranked(
-            self._similar, dict(zip(best, scores, strict=True))
-        )
+        self._similar = blend_reranked(self._similar, dict(zip(best, scores, strict=True)))
         self._done("rerank", began, self._similar)
 
     def _ask_words(self, limit: int) -> int:
@@ -191,9 +183,7 @@ class RecallSearch:
             self._reached = limit
         return len(self._words)
 
-    def _ask_vectors(
-        self, vectors: VectorIndex, vector: Sequence[float], limit: int
-    ) -> int:
+    def _ask_vectors(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         for filters in self._narrowing():
             found = vectors.search(vector, filters, limit=limit)
             self._near |= {each.fact_id: each.similarity for each in found}
@@ -254,9 +244,7 @@ class RecallSearch:
         return self._held[fact.id]
 
     def _evidence(self, kept: list[str]) -> Evidence:
-        held = [
-            self._terms_in(self._found.fact(each)) for each in kept[:CONFIDENCE_HITS]
-        ]
+        held = [self._terms_in(self._found.fact(each)) for each in kept[:CONFIDENCE_HITS]]
         return Evidence(
             terms=len(self._terms.all),
             held=[len(each) for each in held],
@@ -281,9 +269,7 @@ class RecallSearch:
                 recency(fact.created_at, fact.type, now),
                 utility(fact.importance, fact.access_count),
             )
-            scored.append(
-                (-weighted_score(signals, self._sources.weights), fact_id, signals)
-            )
+            scored.append((-weighted_score(signals, self._sources.weights), fact_id, signals))
         scored.sort(key=lambda each: each[:2])
         self._done("score", began, {each[1]: -each[0] for each in scored})
         began = self._now()
@@ -337,9 +323,7 @@ class RecallSearch:
 
     def _done(self, name: str, began: float, scores: Mapping[str, float]) -> None:
         if self._explain:
-            seen = tuple(
-                StageCandidate(each, round(value, 4)) for each, value in scores.items()
-            )
+            seen = tuple(StageCandidate(each, round(value, 4)) for each, value in scores.items())
             self.stages.append(RecallStage(name, self._now() - began, seen))
 
 

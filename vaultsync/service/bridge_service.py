@@ -64,9 +64,7 @@ class BridgeServices:
             raise ScopeDeniedError(agent or "", f"private-{own}")
         return agent or own
 
-    def answer(
-        self, write: str, *, applied: bool, found: str | None, reason: str
-    ) -> None:
+    def answer(self, write: str, *, applied: bool, found: str | None, reason: str) -> None:
         """What Obsidian says to a `write` event.
 
         Raises:
@@ -141,9 +139,7 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
     writes = app_writes(events)
     with (
         MemoryWorker(lambda: Memory(settings), name="bridge-read") as reading,
-        MemoryWorker(
-            lambda: Memory(settings, app=writes), name="bridge-write"
-        ) as writing,
+        MemoryWorker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
     ):
 
         def engine(work: Callable[[Memory], T], /) -> T:
@@ -153,9 +149,7 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
 
         token = TokenFile(settings.state_dir).token
         passed = partial(events.publish, "pass")
-        serving = BridgeServices(
-            settings, reading, engine, engine, events, writes, token, passed
-        )
+        serving = BridgeServices(settings, reading, engine, engine, events, writes, token, passed)
         telling = StateBroadcaster(serving, reading)
         yield serving
 
@@ -181,9 +175,7 @@ def daemon_bridge(
     """
     with MemoryWorker(lambda: Memory(settings), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
-        yield BridgeServices(
-            settings, reading, reading, engine, events, writes, token, passed
-        )
+        yield BridgeServices(settings, reading, reading, engine, events, writes, token, passed)
 
 
 def vault_token(settings: Settings, *, rotate: bool = False) -> str:

@@ -68,9 +68,7 @@ class DaemonWork(Memory):
         while not self._lock.try_lock():
             if not again():
                 busy = EngineBusyError(str(self.settings.root), self._lock.holder())
-                raise busy.watched(
-                    "nothing is left to do; with `--wait` this one follows"
-                )
+                raise busy.watched("nothing is left to do; with `--wait` this one follows")
         try:
             with self._lock:  # the second time it is also written down who has it
                 yield
@@ -88,9 +86,7 @@ class DaemonWork(Memory):
 
         with self._engine() as mirror:
             links = self._derived.links
-            return sync_and_relink(
-                mirror, links, request, files=self._files, progress=progress
-            )
+            return sync_and_relink(mirror, links, request, files=self._files, progress=progress)
 
     def is_derived(self) -> bool:
         """Whether all that is derived follows the facts."""
@@ -251,9 +247,7 @@ class DaemonRunner:
         daemon = DaemonLoop(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._told)
-        daily = DailyMaintenance(
-            memory, lambda: memory.mirror, self._told, daemon.record_error
-        )
+        daily = DailyMaintenance(memory, lambda: memory.mirror, self._told, daemon.record_error)
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, files, daily, memory)

@@ -47,8 +47,6 @@ def serve_on_loopback(
     monotonic = SystemClock().monotonic
 
     def behind_guard(port: int) -> Asgi:
-        return LoopbackGuard(
-            app, token, port, MAX_BODY_BYTES, monotonic=monotonic, header=header
-        )
+        return LoopbackGuard(app, token, port, MAX_BODY_BYTES, monotonic=monotonic, header=header)
 
     return LoopbackServer(behind_guard, ports, name=name, lifespan=lifespan)

@@ -30,9 +30,7 @@ class _PendingOffer:
 class ObsidianWrites:
     """The app at the other end of the events, if one listens that can write."""
 
-    def __init__(
-        self, events: EventBus, clock: Clock, *, wait: float = REPLY_TIMEOUT
-    ) -> None:
+    def __init__(self, events: EventBus, clock: Clock, *, wait: float = REPLY_TIMEOUT) -> None:
         self._events = events
         self._clock = clock
         self._wait = wait

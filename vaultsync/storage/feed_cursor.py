@@ -32,9 +32,7 @@ def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
     return FeedBacklog(rows, state.store_id, seq, anew=since is None)
 
 
-def seq_of_version(
-    store: Store, store_id: str, version: str | None, schema: str
-) -> int | None:
+def seq_of_version(store: Store, store_id: str, version: str | None, schema: str) -> int | None:
     """How far of the feed a version is; None when it is of another store, schema or past.
 
     Raises:

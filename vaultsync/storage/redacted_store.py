@@ -55,9 +55,7 @@ class FactCache:
 class RedactedStore:
     """A store whose facts are seen through a lens; nothing is written to it."""
 
-    def __init__(
-        self, store: Store, lens: NoteView, read: FactCache | None = None
-    ) -> None:
+    def __init__(self, store: Store, lens: NoteView, read: FactCache | None = None) -> None:
         self._store = store
         self._lens = lens
         self._read = read

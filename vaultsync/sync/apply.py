@@ -127,9 +127,7 @@ class NoteComposer:
         """Look up at once what the notes of many actions are made of."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
         self._buried = self._mirror.archive.note_tombstones(new)
-        written = [
-            x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD
-        ]
+        written = [x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD]
         linked = [key for fact in written for key in fact.related_fact_ids]
         self._links.prepare(dict.fromkeys(linked))
 
@@ -145,23 +143,13 @@ class NoteComposer:
                 return self._note_again(fact, action.shown or self._lens.to_note(fact))
             case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
                 return None
-            case (
-                ActionKind.CREATE_FACT
-                | ActionKind.REVIVE_FACT
-                | ActionKind.RESTORE_FACT
-            ):
+            case ActionKind.CREATE_FACT | ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
                 said = action.vault
                 assert note is not None and said is not None  # noqa: S101, PT018
-                if action.do is not ActionKind.CREATE_FACT and stale_keys(
-                    note, said, fact
-                ):
+                if action.do is not ActionKind.CREATE_FACT and stale_keys(note, said, fact):
                     links = self._links.to(fact.related_fact_ids)
                     return rewrite_note(note, said, fact, links=links, lens=self._lens)
-                return (
-                    add_id_line(note, fact.id)
-                    if note.id != fact.id
-                    else original_bytes(note)
-                )
+                return add_id_line(note, fact.id) if note.id != fact.id else original_bytes(note)
             case _:
                 pass
         assert note is not None and action.vault is not None  # noqa: S101, PT018
@@ -423,12 +411,7 @@ class ApplyBatch:
             self._linger(item, action.path, staged.sha)
         else:
             self.mirror.vault.discard(item.op)
-        if (
-            item.store_written
-            and action.vault is not None
-            and action.sha
-            and action.note
-        ):
+        if item.store_written and action.vault is not None and action.sha and action.note:
             fact = action.vault.evolve(revision=action.revision or "", path=action.path)
             self.agreed[fact.id] = Base(fact, action.sha, None)
         self._give_up(item)
@@ -448,9 +431,7 @@ class ApplyBatch:
         racy = [
             item
             for item in items
-            if item.stamp
-            and trusted_stamp(item.stamp, now_ns) is None
-            and not item.failed
+            if item.stamp and trusted_stamp(item.stamp, now_ns) is None and not item.failed
         ]
         if not racy:
             return
@@ -502,9 +483,7 @@ class ApplyBatch:
             self.mirror.archive.add_history(history)
             self.mirror.archive.put_displaced_files(self.lingers)
             if len(self.lingers) > FEW_DISPLACED:
-                self.mirror.archive.set_setting(
-                    DISPLACED_WAIT_SETTING, str(self.lingers[-1].due)
-                )
+                self.mirror.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.lingers[-1].due))
             self.mirror.archive.drop_intents([i.op for i in items if i.op])
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
@@ -569,9 +548,7 @@ def apply_plan(
 
     def batch(start: int) -> ApplyBatch:
         some = todo[start : start + size]
-        return ApplyBatch(
-            mirror, some, outcome, run=run, seen=seen, links=links, actor=actor
-        )
+        return ApplyBatch(mirror, some, outcome, run=run, seen=seen, links=links, actor=actor)
 
     current = batch(0)
     for start in starts:

@@ -31,9 +31,7 @@ from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.item import actor_of_action
 
 
-def conflict_of_action(
-    action: PlannedAction, fact: Fact, run: str, at: str
-) -> Conflict:
+def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> Conflict:
     """The record of what an action could not merge."""
     return Conflict(
         id=conflict_id(action.fact_id, action.conflicts),
@@ -105,9 +103,7 @@ def rewrite_conflict_note_links(
             _record_conflict(mirror, now, _redacted_conflict(mirror, now))
 
 
-def _relink(
-    mirror: SyncContext, op: str, path: VaultPath, turner: RetargetLink
-) -> None:
+def _relink(mirror: SyncContext, op: str, path: VaultPath, turner: RetargetLink) -> None:
     file = mirror.vault.read(path)
     data = rewrite_note_links(file.data.decode(), path, turner).encode()
     if data == file.data:

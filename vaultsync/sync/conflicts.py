@@ -51,9 +51,7 @@ def find_resolutions(
     said = []
     for conflict in mirror.archive.conflicts():
         path = conflict.conflict_path
-        if path is not None and (
-            found.is_unreadable(path) or _folder_is_clean(found, path)
-        ):
+        if path is not None and (found.is_unreadable(path) or _folder_is_clean(found, path)):
             continue
         if path not in found.conflict_notes:
             moved = _moved(mirror, found, conflict)
@@ -80,9 +78,7 @@ def _folder_is_clean(found: VaultSnapshot, path: VaultPath) -> bool:
     return folder in found.scan.folders and folder not in found.scanned_folders
 
 
-def _moved(
-    mirror: SyncContext, found: VaultSnapshot, conflict: Conflict
-) -> VaultPath | None:
+def _moved(mirror: SyncContext, found: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
     for path in sorted(found.conflict_notes):
         if is_note_of(mirror, path, conflict.id):
             return path
@@ -127,9 +123,7 @@ def resolve_conflict(
     return settled
 
 
-def preview_resolutions(
-    mirror: SyncContext, found: VaultSnapshot
-) -> dict[str, StoreSide]:
+def preview_resolutions(mirror: SyncContext, found: VaultSnapshot) -> dict[str, StoreSide]:
     """What the store would hold of facts after `settle()`, for those that look ahead."""
     sides = {}
     for verdict in find_resolutions(mirror, found, dry_run=True):
@@ -181,9 +175,7 @@ def _typed(field: FieldConflict, text: str) -> Value:
     return text
 
 
-def _store_changes(
-    chosen: Sequence[FieldConflict], take: str
-) -> Sequence[FieldConflict] | None:
+def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
     """The fields that the store has to be given other values for; None when none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:

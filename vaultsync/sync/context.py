@@ -106,9 +106,7 @@ class LinkTexts:
     def prepare(self, fact_ids: Iterable[str]) -> None:
         """Look up many facts at once that are going to be linked to."""
         bases = self._mirror.archive.find_bases(fact_ids)
-        self._facts = {key: base.fact for key, base in bases.items()} | dict(
-            self._planned
-        )
+        self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""

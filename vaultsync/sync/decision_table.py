@@ -52,9 +52,7 @@ _V, _S = VaultChange, StoreChange
 
 REASON_BASE_ONLY = "same meaning, only the base moves"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
-_BLOCKED = Decision(
-    ActionKind.NEEDS_REVIEW, "the note cannot be read; it is left alone"
-)
+_BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read; it is left alone")
 _HALF = Decision(
     ActionKind.WAIT,
     "the note looks half saved; it counts as an edit if it stays so for 30 s",
@@ -74,132 +72,106 @@ _LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no de
 _GONE_BOTH = Decision(ActionKind.DROP_BASE, "deleted on both sides")
 _AGENT_DELETED = Decision(ActionKind.DELETE_NOTE, "deleted in the store")
 
-DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = (
-    MappingProxyType(
-        {
-            (_V.UNCHANGED, _S.UNCHANGED): Decision(ActionKind.NOTHING, "unchanged"),
-            (_V.UNCHANGED, _S.TOUCHED): _SAME,
-            (_V.UNCHANGED, _S.MODIFIED): Decision(
-                ActionKind.UPDATE_VAULT, "changed in the store"
-            ),
-            (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
-            (_V.UNCHANGED, _S.MISSING): _LOST,
-            (_V.UNCHANGED, _S.AWAY): Decision(ActionKind.NOTHING, "unchanged"),
-            (_V.REFORMATTED, _S.UNCHANGED): _SAME,
-            (_V.REFORMATTED, _S.TOUCHED): _SAME,
-            (_V.REFORMATTED, _S.MODIFIED): Decision(
-                ActionKind.UPDATE_VAULT, "changed in the store"
-            ),
-            (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
-            (_V.REFORMATTED, _S.MISSING): _LOST,
-            (_V.REFORMATTED, _S.AWAY): _STORE_UNAVAILABLE,
-            (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, "moved in the vault"),
-            (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, "moved in the vault"),
-            (_V.MOVED, _S.MODIFIED): Decision(
-                ActionKind.MERGE, "moved in the vault, changed in the store"
-            ),
-            (_V.MOVED, _S.DELETED): _AGENT_DELETED,
-            (_V.MOVED, _S.MISSING): _LOST,
-            (_V.MOVED, _S.AWAY): _STORE_UNAVAILABLE,
-            (_V.MODIFIED, _S.UNCHANGED): Decision(
-                ActionKind.UPDATE_STORE, "changed in the vault"
-            ),
-            (_V.MODIFIED, _S.TOUCHED): Decision(
-                ActionKind.UPDATE_STORE, "changed in the vault"
-            ),
-            (_V.MODIFIED, _S.MODIFIED): Decision(
-                ActionKind.MERGE, "changed on both sides"
-            ),
-            (_V.MODIFIED, _S.DELETED): Decision(
-                ActionKind.REVIVE_FACT,
-                "changed in the vault, deleted in the store: the edit wins",
-            ),
-            (_V.MODIFIED, _S.MISSING): _LOST,
-            (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
-            (_V.GONE, _S.UNCHANGED): _RECHECK,
-            (_V.GONE, _S.TOUCHED): _RECHECK,
-            (_V.GONE, _S.MODIFIED): _RECHECK,
-            (_V.GONE, _S.DELETED): _GONE_BOTH,
-            (_V.GONE, _S.MISSING): _RECHECK,
-            (_V.GONE, _S.AWAY): _RECHECK,
-            (_V.DELETED, _S.UNCHANGED): Decision(
-                ActionKind.DELETE_FACT, "deleted in the vault"
-            ),
-            (_V.DELETED, _S.TOUCHED): Decision(
-                ActionKind.DELETE_FACT, "deleted in the vault"
-            ),
-            (_V.DELETED, _S.MODIFIED): Decision(
-                ActionKind.RECREATE_NOTE,
-                "deleted in the vault, changed in the store: the edit wins",
-            ),
-            (_V.DELETED, _S.DELETED): _GONE_BOTH,
-            (_V.DELETED, _S.MISSING): _GONE_BOTH,
-            (_V.DELETED, _S.AWAY): _STORE_UNAVAILABLE,
-            **{
-                (change, store): row
-                for change, row in (
-                    (_V.UNREADABLE, _BLOCKED),
-                    (_V.UNSETTLED, _HALF),
-                    (_V.UNKNOWN, _FOLDER_UNREADABLE),
-                    (_V.COPIED, _DUPLICATE_IDS),
-                )
-                for store in (
-                    _S.UNCHANGED,
-                    _S.TOUCHED,
-                    _S.MODIFIED,
-                    _S.DELETED,
-                    _S.MISSING,
-                    _S.AWAY,
-                )
-            },
-        }
-    )
+DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = MappingProxyType(
+    {
+        (_V.UNCHANGED, _S.UNCHANGED): Decision(ActionKind.NOTHING, "unchanged"),
+        (_V.UNCHANGED, _S.TOUCHED): _SAME,
+        (_V.UNCHANGED, _S.MODIFIED): Decision(ActionKind.UPDATE_VAULT, "changed in the store"),
+        (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
+        (_V.UNCHANGED, _S.MISSING): _LOST,
+        (_V.UNCHANGED, _S.AWAY): Decision(ActionKind.NOTHING, "unchanged"),
+        (_V.REFORMATTED, _S.UNCHANGED): _SAME,
+        (_V.REFORMATTED, _S.TOUCHED): _SAME,
+        (_V.REFORMATTED, _S.MODIFIED): Decision(ActionKind.UPDATE_VAULT, "changed in the store"),
+        (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
+        (_V.REFORMATTED, _S.MISSING): _LOST,
+        (_V.REFORMATTED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, "moved in the vault"),
+        (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, "moved in the vault"),
+        (_V.MOVED, _S.MODIFIED): Decision(
+            ActionKind.MERGE, "moved in the vault, changed in the store"
+        ),
+        (_V.MOVED, _S.DELETED): _AGENT_DELETED,
+        (_V.MOVED, _S.MISSING): _LOST,
+        (_V.MOVED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.MODIFIED, _S.UNCHANGED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
+        (_V.MODIFIED, _S.TOUCHED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
+        (_V.MODIFIED, _S.MODIFIED): Decision(ActionKind.MERGE, "changed on both sides"),
+        (_V.MODIFIED, _S.DELETED): Decision(
+            ActionKind.REVIVE_FACT,
+            "changed in the vault, deleted in the store: the edit wins",
+        ),
+        (_V.MODIFIED, _S.MISSING): _LOST,
+        (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.GONE, _S.UNCHANGED): _RECHECK,
+        (_V.GONE, _S.TOUCHED): _RECHECK,
+        (_V.GONE, _S.MODIFIED): _RECHECK,
+        (_V.GONE, _S.DELETED): _GONE_BOTH,
+        (_V.GONE, _S.MISSING): _RECHECK,
+        (_V.GONE, _S.AWAY): _RECHECK,
+        (_V.DELETED, _S.UNCHANGED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
+        (_V.DELETED, _S.TOUCHED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
+        (_V.DELETED, _S.MODIFIED): Decision(
+            ActionKind.RECREATE_NOTE,
+            "deleted in the vault, changed in the store: the edit wins",
+        ),
+        (_V.DELETED, _S.DELETED): _GONE_BOTH,
+        (_V.DELETED, _S.MISSING): _GONE_BOTH,
+        (_V.DELETED, _S.AWAY): _STORE_UNAVAILABLE,
+        **{
+            (change, store): row
+            for change, row in (
+                (_V.UNREADABLE, _BLOCKED),
+                (_V.UNSETTLED, _HALF),
+                (_V.UNKNOWN, _FOLDER_UNREADABLE),
+                (_V.COPIED, _DUPLICATE_IDS),
+            )
+            for store in (
+                _S.UNCHANGED,
+                _S.TOUCHED,
+                _S.MODIFIED,
+                _S.DELETED,
+                _S.MISSING,
+                _S.AWAY,
+            )
+        },
+    }
 )
 """Facts that have a base."""
 
-DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = (
-    MappingProxyType(
-        {
-            (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing there"),
-            (_V.NONE, _S.CREATED): Decision(ActionKind.CREATE_NOTE, "new in the store"),
-            (_V.NONE, _S.TOMBSTONE): Decision(
-                ActionKind.NOTHING, "deleted before it had a note"
-            ),
-            (_V.NONE, _S.AWAY): Decision(ActionKind.NOTHING, "nothing there"),
-            (_V.CREATED, _S.NONE): Decision(ActionKind.CREATE_FACT, "new in the vault"),
-            (_V.CREATED, _S.CREATED): Decision(
-                ActionKind.MERGE, "on both sides, without a base"
-            ),
-            (_V.CREATED, _S.TOMBSTONE): Decision(
-                ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
-            ),
-            (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
-            (_V.FOREIGN, _S.NONE): Decision(
-                ActionKind.NEEDS_REVIEW,
-                "the note carries an id that this store never gave",
-            ),
-            (_V.FOREIGN, _S.CREATED): Decision(
-                ActionKind.MERGE, "on both sides, without a base"
-            ),
-            (_V.FOREIGN, _S.TOMBSTONE): Decision(
-                ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
-            ),
-            (_V.FOREIGN, _S.AWAY): _STORE_UNAVAILABLE,
-            (_V.EQUAL, _S.CREATED): Decision(
-                ActionKind.RECORD, "on both sides, without a base"
-            ),
-            (_V.UNREADABLE, _S.NONE): Decision(
-                ActionKind.NOTHING, "a note with an unknown id that cannot be read"
-            ),
-            (_V.UNREADABLE, _S.CREATED): _BLOCKED,
-            (_V.UNREADABLE, _S.TOMBSTONE): _BLOCKED,
-            (_V.UNREADABLE, _S.AWAY): _STORE_UNAVAILABLE,
-            (_V.UNSETTLED, _S.NONE): _HALF,
-            (_V.UNSETTLED, _S.CREATED): _HALF,
-            (_V.UNSETTLED, _S.TOMBSTONE): _HALF,
-            (_V.UNSETTLED, _S.AWAY): _HALF,
-        }
-    )
+DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = MappingProxyType(
+    {
+        (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing there"),
+        (_V.NONE, _S.CREATED): Decision(ActionKind.CREATE_NOTE, "new in the store"),
+        (_V.NONE, _S.TOMBSTONE): Decision(ActionKind.NOTHING, "deleted before it had a note"),
+        (_V.NONE, _S.AWAY): Decision(ActionKind.NOTHING, "nothing there"),
+        (_V.CREATED, _S.NONE): Decision(ActionKind.CREATE_FACT, "new in the vault"),
+        (_V.CREATED, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
+        (_V.CREATED, _S.TOMBSTONE): Decision(
+            ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
+        ),
+        (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.FOREIGN, _S.NONE): Decision(
+            ActionKind.NEEDS_REVIEW,
+            "the note carries an id that this store never gave",
+        ),
+        (_V.FOREIGN, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
+        (_V.FOREIGN, _S.TOMBSTONE): Decision(
+            ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
+        ),
+        (_V.FOREIGN, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.EQUAL, _S.CREATED): Decision(ActionKind.RECORD, "on both sides, without a base"),
+        (_V.UNREADABLE, _S.NONE): Decision(
+            ActionKind.NOTHING, "a note with an unknown id that cannot be read"
+        ),
+        (_V.UNREADABLE, _S.CREATED): _BLOCKED,
+        (_V.UNREADABLE, _S.TOMBSTONE): _BLOCKED,
+        (_V.UNREADABLE, _S.AWAY): _STORE_UNAVAILABLE,
+        (_V.UNSETTLED, _S.NONE): _HALF,
+        (_V.UNSETTLED, _S.CREATED): _HALF,
+        (_V.UNSETTLED, _S.TOMBSTONE): _HALF,
+        (_V.UNSETTLED, _S.AWAY): _HALF,
+    }
 )
 """Facts that have none (yet)."""
 

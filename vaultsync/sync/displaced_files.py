@@ -47,9 +47,7 @@ def swap_back(mirror: SyncContext, op: str, path: VaultPath, ours: str | None) -
     return True
 
 
-def examine_displaced_files(
-    mirror: SyncContext, open_ones: AbstractSet[str]
-) -> list[str]:
+def examine_displaced_files(mirror: SyncContext, open_ones: AbstractSet[str]) -> list[str]:
     """Look into displaced files: an editor may have saved into one after the swap.
 
     Not where an intent is open: how it is repaired depends on the note and its base.
@@ -79,9 +77,7 @@ def examine_displaced_files(
     return again
 
 
-def _adopt_late_save(
-    mirror: SyncContext, linger: DisplacedFile, file: NoteFile
-) -> None:
+def _adopt_late_save(mirror: SyncContext, linger: DisplacedFile, file: NoteFile) -> None:
     """A save went into a displaced file: it becomes the note, the base what it was.
 
     The note then counts as edited since `linger.sha`, and the store as changed since, so
@@ -95,9 +91,7 @@ def _adopt_late_save(
         rebased = _base_of_displaced(mirror, base, before, linger)
         # Ours is staged already when a crash came after the swap.
         swapped = file.sha == base.sha
-        if rebased is not None and (
-            swapped or swap_back(mirror, linger.op, base.path, base.sha)
-        ):
+        if rebased is not None and (swapped or swap_back(mirror, linger.op, base.path, base.sha)):
             mirror.vault.sync()
             with mirror.archive.transaction():
                 mirror.archive.put_bases([rebased])
@@ -120,9 +114,7 @@ def _base_of_displaced(
     return Base(replace(fact, path=base.path, revision=""), linger.sha, None)
 
 
-def _save_as_new_note(
-    mirror: SyncContext, linger: DisplacedFile, file: NoteFile
-) -> None:
+def _save_as_new_note(mirror: SyncContext, linger: DisplacedFile, file: NoteFile) -> None:
     """The note went on without it: the save becomes a note of its own, beside it."""
     digest = hashlib.sha256(file.data).hexdigest()[:8]
     stem = linger.path.removesuffix(".md")

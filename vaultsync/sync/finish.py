@@ -110,16 +110,11 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
     unsettled |= {parent_folder(base.path) for base in work.identities.absent.values()}
     # Whose note it is may be told by what happens in another folder.
     unsettled |= {
-        parent_folder(s.path)
-        for files in work.identities.duplicate_ids.values()
-        for s in files
+        parent_folder(s.path) for files in work.identities.duplicate_ids.values() for s in files
     }
     waiting = set(outcome.waiting)
     for action in work.plan.actions:
-        if (
-            action.do in (ActionKind.WAIT, ActionKind.NEEDS_REVIEW)
-            or action.fact_id in waiting
-        ):
+        if action.do in (ActionKind.WAIT, ActionKind.NEEDS_REVIEW) or action.fact_id in waiting:
             base = action.base.path if action.base else None
             places = (action.to, action.path, base)
             unsettled |= {parent_folder(path) for path in places if path}
@@ -149,9 +144,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
         )
         found[path] = folder.fingerprint if settled and folder else b""
     for path in known:
-        if path not in work.snapshot.scan.folders and not work.snapshot.is_unreadable(
-            path
-        ):
+        if path not in work.snapshot.scan.folders and not work.snapshot.is_unreadable(path):
             found[path] = b"" if path in unsettled else None
     return {p: mark for p, mark in found.items() if known.get(p) != mark}
 
@@ -207,9 +200,7 @@ def changed_notices(
         said, to = new.get(path, []), moved.get(path)
         if path in as_agreed and not said:
             # It was read once, so it can be; what was wrong in it then still is.
-            said = [
-                each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT
-            ]
+            said = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
         elif not said and not _was_examined(work, path):
             said = old[path]
         if to:
@@ -229,10 +220,7 @@ def _notice_at(notice: Notice, to: VaultPath) -> Notice:
 
 
 def _was_examined(work: SyncRun, path: VaultPath) -> bool:
-    return (
-        path in work.snapshot.seen
-        or parent_folder(path) in work.snapshot.scanned_folders
-    )
+    return path in work.snapshot.seen or parent_folder(path) in work.snapshot.scanned_folders
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:

@@ -95,14 +95,10 @@ def _meanwhile(
     if before is None:
         return
     for key in differing_keys(before, fact):
-        yield entry(
-            side, key, plain_value(before.value(key)), plain_value(fact.value(key))
-        )
+        yield entry(side, key, plain_value(before.value(key)), plain_value(fact.value(key)))
 
 
-def _overruled(
-    action: PlannedAction, fact: Fact, entry: EntryFactory
-) -> Iterable[HistoryEntry]:
+def _overruled(action: PlannedAction, fact: Fact, entry: EntryFactory) -> Iterable[HistoryEntry]:
     for key in action.discarded_fields:
         assert action.vault is not None  # noqa: S101 - the note said something else
         yield entry(
@@ -137,9 +133,7 @@ def _field_entries(
             yield entry(VAULT_SIDE, key, old, ours)
             yield entry(STORE_SIDE, key, ours, new)
         else:
-            yield from _written_over(
-                entry, key, old, _shown_history_value(action, key), new
-            )
+            yield from _written_over(entry, key, old, _shown_history_value(action, key), new)
     for key in theirs - {
         *differing_keys(base, fact),
         *disputed,

@@ -131,9 +131,7 @@ def resolve_identities(mirror: SyncContext, found: VaultSnapshot) -> NoteIdentit
             who.duplicate_ids[fact_id] = files
             who.absent.pop(fact_id, None)
     _recheck_moved_notes(mirror, found, who)
-    who.has_unreadable_folders = bool(who.absent) and _has_unreadable_folders(
-        mirror, found
-    )
+    who.has_unreadable_folders = bool(who.absent) and _has_unreadable_folders(mirror, found)
     return who
 
 
@@ -144,9 +142,7 @@ def _has_unreadable_folders(mirror: SyncContext, found: VaultSnapshot) -> bool:
     return bool(found.scan.unreadable) or "unreadable_folder" in kinds
 
 
-def _recheck_moved_notes(
-    mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities
-) -> None:
+def _recheck_moved_notes(mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> None:
     """Notes that lay elsewhere when their places were found empty are gone now.
 
     They lay there twice, or could not be read: whose note it was nobody knows any more.
@@ -155,9 +151,7 @@ def _recheck_moved_notes(
         listed = mirror.archive.notices()
         told = "\n".join(x.message for x in listed if x.kind == "twins")
         unread = [each.path for each in listed if each.kind == "unreadable"]
-        went = any(
-            not (found.has(path) or found.is_unreadable(path)) for path in unread
-        )
+        went = any(not (found.has(path) or found.is_unreadable(path)) for path in unread)
         for fact_id, base in who.absent.items():
             if went or fact_id in told:
                 who.absent[fact_id] = base._replace(missing_since=None)
@@ -292,9 +286,7 @@ def make_cases(
         named: further facts to look at.
         whole_feed: whether that began with the first fact the store ever knew.
     """
-    ids = dict.fromkeys(
-        [*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *named]
-    )
+    ids = dict.fromkeys([*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *named])
     if whole_feed:
         # A store that was put back before a pass came to its end never heard of them.
         known = mirror.archive.paths().values()
@@ -392,19 +384,14 @@ def _vault_side(
     if found.is_unreadable(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
     if fact_id in who.absent:
-        due = (
-            _confirm_absent(mirror, who.absent[fact_id])
-            and not who.has_unreadable_folders
-        )
+        due = _confirm_absent(mirror, who.absent[fact_id]) and not who.has_unreadable_folders
         change = VaultChange.DELETED if due else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
 
 
-def _without_base(
-    mirror: SyncContext, seen: ScannedFile | None, store: Fact | None
-) -> VaultSide:
+def _without_base(mirror: SyncContext, seen: ScannedFile | None, store: Fact | None) -> VaultSide:
     if seen is None:
         return VaultSide(VaultChange.NONE)
     note = seen.note
@@ -428,9 +415,7 @@ def base_note(mirror: SyncContext, base: Base) -> Note:
     return mirror.lens.from_base_note(read_note(data, base.path), base.fact)
 
 
-def taken_keys(
-    mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities
-) -> set[str]:
+def taken_keys(mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> set[str]:
     """The keys of all paths of the vault, so that no new note meets another.
 
     Those of bases count too, unless their notes are gone: a note that is somewhere else
@@ -441,9 +426,7 @@ def taken_keys(
     for folder in found.scan.folders.values():
         keys.add(path_key(folder.path))
         prefix = folder.path + "/" if folder.path else ""
-        keys.update(
-            path_key(prefix + name) for name in (*folder.files, *folder.non_regular)
-        )
+        keys.update(path_key(prefix + name) for name in (*folder.files, *folder.non_regular))
     return keys
 
 
@@ -494,9 +477,7 @@ def remember_unadopted(mirror: SyncContext, paths: frozenset[str]) -> None:
         mirror.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
 
 
-def _is_taken(
-    seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]
-) -> bool:
+def _is_taken(seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]) -> bool:
     note = seen.note
     if is_table(seen.file.data):
         return False  # a table of contents; a copy of one is no fact either

@@ -24,9 +24,7 @@ WRITES_STORE = frozenset(
 )
 CREATES_NOTE = frozenset({ActionKind.CREATE_NOTE, ActionKind.RECREATE_NOTE})
 EXCHANGES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
-DROPS_BASE = frozenset(
-    {ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKind.DROP_BASE}
-)
+DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKind.DROP_BASE})
 FEW_DISPLACED = 200
 """So many displaced files are looked into at every pass; more of them when due."""
 DISPLACED_WAIT_SETTING = "lingers_wait_until"

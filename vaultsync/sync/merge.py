@@ -64,9 +64,7 @@ _Merge: TypeAlias = Callable[[Value, Value, Value], _ValueMerge]
 def _whole(base: Value, vault: Value, store: Value) -> _ValueMerge:
     if equal_as_json(vault, base):
         return _ValueMerge(store)
-    return _ValueMerge(
-        vault, not (equal_as_json(store, base) or equal_as_json(vault, store))
-    )
+    return _ValueMerge(vault, not (equal_as_json(store, base) or equal_as_json(vault, store)))
 
 
 def _by_line(base: Value, vault: Value, store: Value) -> _ValueMerge:
@@ -105,9 +103,7 @@ MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
 """How a value merges under each rule; of a map, the value of each key."""
 
 
-def merge(
-    base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False
-) -> MergeResult:
+def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -> MergeResult:
     """The fact that both sides shall hold.
 
     Without a base, a value that is not set or is its default counts as never written;
@@ -136,9 +132,7 @@ def merge(
                 own[key] = value
         else:
             attrs[row.attr] = tuple(elements(value)) if row.kind in _LISTS else value
-    fact = store.evolve(
-        **attrs, own=own, properties=properties, path=vault.path
-    ).replace({})
+    fact = store.evolve(**attrs, own=own, properties=properties, path=vault.path).replace({})
     return MergeResult(
         fact=fact,
         conflicts=tuple(conflicts),
@@ -152,9 +146,7 @@ def merge(
     )
 
 
-_MACHINE = tuple(
-    row for row in FIELDS if row.owner in (FieldOwner.IDENTITY, FieldOwner.MACHINE)
-)
+_MACHINE = tuple(row for row in FIELDS if row.owner in (FieldOwner.IDENTITY, FieldOwner.MACHINE))
 _LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
 
 

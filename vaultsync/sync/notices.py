@@ -27,9 +27,7 @@ from vaultsync.sync.snapshot import (
     is_managed_path,
 )
 
-NON_REGULAR_HINT = (
-    "vaultsync reads and writes regular files only; rename it or move it away"
-)
+NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 
 
 def scan_notices(
@@ -64,13 +62,9 @@ def scan_notices(
         for problem in problems:
             if problem.key == "id":
                 if ours and seen.base is None:
-                    listed.append(
-                        _foreign_id(mirror, seen.path, problem.line, problem.hint)
-                    )
+                    listed.append(_foreign_id(mirror, seen.path, problem.line, problem.hint))
             elif ours:
-                listed.append(
-                    invalid_field_notice(mirror, seen.path, seen.file.sha, problem)
-                )
+                listed.append(invalid_field_notice(mirror, seen.path, seen.file.sha, problem))
     for fact_id, files in who.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
@@ -182,10 +176,7 @@ def plan_notices(
         if action.note is not None and action.note.problems:
             listed += _unheld_value_notices(action, path, at, mirror.lens)
             listed += _placeholder_notices(mirror, action, path)
-        if (
-            action.do is ActionKind.NEEDS_REVIEW
-            and case.vault.change is VaultChange.FOREIGN
-        ):
+        if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
                 "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
@@ -195,9 +186,7 @@ def plan_notices(
     return listed
 
 
-def refusal_notices(
-    mirror: SyncContext, actions: Sequence[PlannedAction]
-) -> list[Notice]:
+def refusal_notices(mirror: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
     """What a pass would not write, since it could not prove that nothing else changes."""
     links = LinkTexts(mirror, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])

@@ -59,9 +59,7 @@ def _deliver(mirror: SyncContext, row: OutboxEntry) -> bool:
     return False
 
 
-def _write(
-    mirror: SyncContext, row: OutboxEntry, current: Fact | None
-) -> StoreWrite | None:
+def _write(mirror: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
     if row.kind == "delete":
         if current is None or differing_keys(fact_from_values(row.before), current):
             return None  # an edit that its writer could not see beats the deletion
@@ -71,9 +69,7 @@ def _write(
             return None
         fact = fact_from_values(row.after)
         buried = mirror.store.tombstone(row.fact_id)
-        return StoreWrite(
-            row.fact_id, fact, buried.revision if buried else None, row.actor
-        )
+        return StoreWrite(row.fact_id, fact, buried.revision if buried else None, row.actor)
     current = current or mirror.store.tombstone(row.fact_id)
     expect = current.revision if current else None
     if current is None:

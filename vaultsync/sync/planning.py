@@ -100,11 +100,7 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
         change = VaultChange.CREATED
     row = decide(change, store.change, base=case.base is not None)
     do, reason = row
-    if (
-        do is ActionKind.NEEDS_REVIEW
-        and change is VaultChange.FOREIGN
-        and case.moved_to_scope
-    ):
+    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
         do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
     base = case.base.fact if case.base else None
     action = _UNPLANNED.evolve(
@@ -123,10 +119,7 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
     )
     match do:
         case (
-            ActionKind.RECORD
-            | ActionKind.UPDATE_STORE
-            | ActionKind.UPDATE_VAULT
-            | ActionKind.MERGE
+            ActionKind.RECORD | ActionKind.UPDATE_STORE | ActionKind.UPDATE_VAULT | ActionKind.MERGE
         ):
             return _plan_merge(action, vault.scope, taken, rules)
         case ActionKind.CREATE_NOTE:
@@ -143,9 +136,7 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
         case ActionKind.RESTORE_FACT:
             fact = overlay_note(store.fact, action, rules)
             assert vault.note is not None  # noqa: S101 - these rows have a note
-            return _plan_revival(action, fact).evolve(
-                vault=values_shown(fact, vault.note)
-            )
+            return _plan_revival(action, fact).evolve(vault=values_shown(fact, vault.note))
         case _:
             return action
 
@@ -266,9 +257,7 @@ def _plan_merge(
     )
 
 
-def _relocation(
-    base: Fact, fact: Fact, note: Note, taken: ReservedPaths
-) -> VaultPath | None:
+def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> VaultPath | None:
     """Where a note goes when the store changed its type, tier or scope.
 
     Only from the folder where such a note belongs: a place a person chose is theirs.
@@ -282,14 +271,10 @@ def _relocation(
 
 def home_folder(fact: Fact) -> VaultPath:
     """The folder in which the note of a fact belongs."""
-    return folder_for(
-        scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact)
-    )
+    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))
 
 
-def _free(
-    folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths
-) -> VaultPath:
+def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
     taken.add(path_key(path))
     return path
@@ -338,8 +323,5 @@ def waiting_facts(actions: Sequence[PlannedAction]) -> list[str]:
         action.fact_id
         for action in actions
         if (action.do is ActionKind.WAIT and not action.new_id)
-        or (
-            action.do is ActionKind.NEEDS_REVIEW
-            and (action.base, action.store) != (None, None)
-        )
+        or (action.do is ActionKind.NEEDS_REVIEW and (action.base, action.store) != (None, None))
     ]

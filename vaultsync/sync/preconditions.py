@@ -70,9 +70,7 @@ def check_vault(mirror: SyncContext, *, dry_run: bool) -> None:
         raise VaultMismatchError("the vault's folder", found, expected)
 
 
-def check_store(
-    mirror: SyncContext, run: str, request: SyncRequest
-) -> StoreState | None:
+def check_store(mirror: SyncContext, run: str, request: SyncRequest) -> StoreState | None:
     """Where the store stands; None when it is away.
 
     Raises:
@@ -89,9 +87,7 @@ def check_store(
             with mirror.archive.transaction():
                 mirror.archive.set_setting("store_id", state.store_id)
         return state
-    if known != state.store_id and state.store_id == mirror.archive.setting(
-        "next_store_id"
-    ):
+    if known != state.store_id and state.store_id == mirror.archive.setting("next_store_id"):
         # Its facts came from the store that was known; their revisions are its own.
         _accept_migrated_store(mirror, request, state)
     elif known != state.store_id:
@@ -110,9 +106,7 @@ def check_store(
     return state
 
 
-def feed_cursor(
-    mirror: SyncContext, state: StoreState | None, request: SyncRequest
-) -> int:
+def feed_cursor(mirror: SyncContext, state: StoreState | None, request: SyncRequest) -> int:
     """Up to where the store's feed was seen; where another store stood says nothing."""
     known = mirror.archive.setting("store_id")
     if request.trust_store or (state and known not in (None, state.store_id)):
@@ -132,9 +126,7 @@ def _request_full_compare(mirror: SyncContext) -> None:
     mirror.archive.set_setting("waiting", everything)
 
 
-def _accept_migrated_store(
-    mirror: SyncContext, request: SyncRequest, state: StoreState
-) -> None:
+def _accept_migrated_store(mirror: SyncContext, request: SyncRequest, state: StoreState) -> None:
     """Go on with the store that a migration filled: all of it is looked at once."""
     if request.dry_run:
         return
@@ -144,9 +136,7 @@ def _accept_migrated_store(
         _request_full_compare(mirror)
 
 
-def _rewind_evidence(
-    mirror: SyncContext, state: StoreState, request: SyncRequest
-) -> str | None:
+def _rewind_evidence(mirror: SyncContext, state: StoreState, request: SyncRequest) -> str | None:
     """What shows that the store lost something; None when nothing does."""
     cursor = feed_cursor(mirror, state, request)
     if not state.seq and mirror.archive.count_bases():

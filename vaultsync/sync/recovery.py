@@ -80,9 +80,7 @@ def _repair(mirror: SyncContext, intent: WriteIntent, run: str) -> None:
     newest = newest_row_mark(mirror)
     with mirror.archive.transaction():
         mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
-        mirror.archive.add_history(
-            unrecorded_entries(mirror.archive, done, run, mirror.now())
-        )
+        mirror.archive.add_history(unrecorded_entries(mirror.archive, done, run, mirror.now()))
         if base is not None:
             mirror.archive.put_bases([*_displaced_base(mirror, base), base])
         if dropped:
@@ -108,9 +106,7 @@ def _done(
         return PlannedAction(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
     if dropped or base is None:
         return None
-    done = PlannedAction(
-        ActionKind.MERGE, base.fact.id, "", base.path, merged=base.fact
-    )
+    done = PlannedAction(ActionKind.MERGE, base.fact.id, "", base.path, merged=base.fact)
     if intent.before is None:
         return done.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
     if old is None:
@@ -126,17 +122,13 @@ def _done(
 
 def _displaced_base(mirror: SyncContext, base: Base) -> list[Base]:
     """The base whose place a note got: the pass that crashed had seen its own was gone."""
-    there = mirror.archive.bases_in(parent_folder(base.path)).get(
-        file_name_of(base.path)
-    )
+    there = mirror.archive.bases_in(parent_folder(base.path)).get(file_name_of(base.path))
     if there is None or there.fact.id == base.fact.id:
         return []
     return [there._replace(missing_since=mirror.now())]
 
 
-def _half_made(
-    mirror: SyncContext, intent: WriteIntent, here: NoteFile | None
-) -> Base | None:
+def _half_made(mirror: SyncContext, intent: WriteIntent, here: NoteFile | None) -> Base | None:
     """The base of a new note whose fact came to be, while one of them was changed."""
     new = intent.before is not None and intent.after is not None
     if not new or mirror.archive.find_base(intent.fact_id) is not None:
@@ -150,9 +142,7 @@ def _half_made(
     return Base(intent.fact.evolve(path=intent.path, revision=""), sha or "", None)
 
 
-def _is_written(
-    intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None
-) -> bool:
+def _is_written(intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None) -> bool:
     """Whether the note has its new bytes, and nothing was displaced (yet).
 
     It was new, or an app wrote into the note itself, or only the fact was to be written.
@@ -163,9 +153,7 @@ def _is_written(
     return there and (staged is None or staged.sha == intent.after)
 
 
-def _is_gone(
-    intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None
-) -> bool:
+def _is_gone(intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None) -> bool:
     """Whether a note that was to be taken away, or whose fact was to go, is gone.
 
     When a fact was to be deleted, the tombstone is ours, not an agent's: a note that is
@@ -229,9 +217,7 @@ def _base_of_before(mirror: SyncContext, intent: WriteIntent, old: Base) -> Base
     now = mirror.lens.from_note(now, old.fact, intent.fact, before=before)
     ids = mirror.ids(before.links ^ now.links, intent.path)
     fact = apply_note_edits(old.fact, before, now, ids=ids)
-    return Base(
-        replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None
-    )
+    return Base(replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None)
 
 
 def _base_of_unwritten(
@@ -342,9 +328,7 @@ def _exchanged(
 ) -> tuple[Base | None, DisplacedFile | None]:
     """The swap was done. What it displaced is what was read, or a save it ran over."""
     linger = _keep_displaced(mirror, intent, displaced)
-    if displaced.sha != intent.before and swap_back(
-        mirror, intent.op, intent.path, intent.after
-    ):
+    if displaced.sha != intent.before and swap_back(mirror, intent.op, intent.path, intent.after):
         return _base_of_unwritten(mirror, intent, stored), None
     if stored is None:
         return None, linger

@@ -80,10 +80,7 @@ def report_from_json(said: Mapping[str, Any]) -> Report:
         said["dry_run"],
         said["seconds"],
         said["counts"],
-        [
-            ActionTaken(**{**each, "fields": tuple(each["fields"])})
-            for each in said["actions"]
-        ],
+        [ActionTaken(**{**each, "fields": tuple(each["fields"])}) for each in said["actions"]],
         [Notice(**each) for each in said["attention"]],
     )
 

@@ -73,9 +73,7 @@ def sync_once(
 
     Raises: as `sync_with()`.
     """
-    return sync_with(
-        mirror, request or SyncRequest(), TablePlanner(), progress=progress
-    )
+    return sync_with(mirror, request or SyncRequest(), TablePlanner(), progress=progress)
 
 
 def record_run(mirror: SyncContext, request: SyncRequest, report: Report) -> None:
@@ -87,9 +85,7 @@ def record_run(mirror: SyncContext, request: SyncRequest, report: Report) -> Non
     _write_sync_state(mirror, request, said)
 
 
-def _write_sync_state(
-    mirror: SyncContext, request: SyncRequest, said: Mapping[str, Value]
-) -> None:
+def _write_sync_state(mirror: SyncContext, request: SyncRequest, said: Mapping[str, Value]) -> None:
     """A readable summary of the last pass that did something, beside the notes."""
     summary = {
         "run": said["run"],
@@ -125,9 +121,7 @@ class TablePlanner:
 
     def prepare(self, work: SyncRun) -> None:
         """Note which paths are taken."""
-        self._taken = ReservedPaths(
-            lambda: taken_keys(work.mirror, work.snapshot, work.identities)
-        )
+        self._taken = ReservedPaths(lambda: taken_keys(work.mirror, work.snapshot, work.identities))
         self._lens = work.mirror.lens
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
@@ -206,11 +200,7 @@ def _guard_reason(work: SyncRun) -> str | None:
     if work.request.kind.startswith(UNGUARDED_KINDS):
         return None
     return guard(
-        [
-            a
-            for a in work.plan.actions
-            if a.fact_id not in work.request.exempt_from_guard
-        ],
+        [a for a in work.plan.actions if a.fact_id not in work.request.exempt_from_guard],
         work.mirror.archive.count_bases(),
         max_delete=work.request.max_delete,
     )
@@ -222,9 +212,7 @@ def preview_run(mirror: SyncContext, request: SyncRequest) -> tuple[SyncRun, Rep
     check_vault(mirror, dry_run=True)
     work = observe(mirror, request, run, check_store(mirror, run, request))
     _plan(work, TablePlanner())
-    would = [
-        action for action in work.plan.actions if action.do is not ActionKind.NOTHING
-    ]
+    would = [action for action in work.plan.actions if action.do is not ActionKind.NOTHING]
     return work, make_report(work, would, [], 0.0, guarded=_guard_reason(work))
 
 
@@ -240,9 +228,7 @@ def observe(
     """Everything before the plan; only what a person said of conflicts is written."""
     look_again = set(request.reread) | set(request.adopt)
     if request.allow_scope_moves:
-        look_again |= {
-            each.path for each in mirror.archive.notices() if each.kind == "scope_move"
-        }
+        look_again |= {each.path for each in mirror.archive.notices() if each.kind == "scope_move"}
     again = list(again)
     feed: Sequence[FeedRow] | None = None
     since = feed_cursor(mirror, state, request)
@@ -268,9 +254,7 @@ def observe(
     if state is not None and request.dry_run:
         ahead = preview_resolutions(mirror, found)
     elif state is not None:
-        settled += [
-            resolve_conflict(mirror, v).fact_id for v in find_resolutions(mirror, found)
-        ]
+        settled += [resolve_conflict(mirror, v).fact_id for v in find_resolutions(mirror, found)]
     who = resolve_identities(mirror, found)
     _confirm_absences(mirror, who)
     named = dict.fromkeys([*again, *settled, *ahead, *request.named])
@@ -288,9 +272,7 @@ def observe(
     whole = since == 0 and state is not None
     rows, away = {row.fact_id: row for row in feed or ()}, feed is None
     agreed = take_unchanged(who, rows, named=named)
-    cases = make_cases(
-        mirror, found, who, rows, away=away, named=named, whole_feed=whole
-    )
+    cases = make_cases(mirror, found, who, rows, away=away, named=named, whole_feed=whole)
     if ahead:
         cases = [c._replace(store=ahead.get(c.fact_id, c.store)) for c in cases]
     cases += untracked_note_cases(mirror, who, request.adopt, away=state is None)
@@ -334,12 +316,8 @@ def _plan(work: SyncRun, planner: Planner, progress: Progress | None = None) -> 
         work.plan.actions.append(_wait_if_unreadable(action, work.snapshot))
         if progress is not None and at % PROGRESS_EVERY == 0:
             progress("plan", at, len(work.cases))
-    asked = {
-        a.path for a in work.plan.actions if a.do is ActionKind.NEEDS_REVIEW and a.path
-    }
-    work.plan.notices += scan_notices(
-        mirror, work.snapshot, work.identities, request.adopt | asked
-    )
+    asked = {a.path for a in work.plan.actions if a.do is ActionKind.NEEDS_REVIEW and a.path}
+    work.plan.notices += scan_notices(mirror, work.snapshot, work.identities, request.adopt | asked)
     work.plan.notices += plan_notices(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )

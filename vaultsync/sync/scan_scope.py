@@ -50,9 +50,7 @@ def scan_vault(
             unsettled=request.being_saved,
             hashed=request.read_all,
             # A rebuild takes one side at its word, and reads what that is.
-            facts=find_no_facts
-            if away or request.trust_store
-            else mirror.store.find_many,
+            facts=find_no_facts if away or request.trust_store else mirror.store.find_many,
             progress=progress,
         )
 

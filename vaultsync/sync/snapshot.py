@@ -48,11 +48,7 @@ class ScannedFile(NamedTuple):
     @property
     def note(self) -> Note | None:
         """What it says as a note; None when it cannot be read."""
-        return (
-            self.read
-            if self.canonical_of is None
-            else read_note(self.file.data, self.path)
-        )
+        return self.read if self.canonical_of is None else read_note(self.file.data, self.path)
 
     @property
     def is_note(self) -> bool:
@@ -97,8 +93,7 @@ class VaultSnapshot:
         if self.is_partial and posixpath.dirname(path) not in self.scan.folders:
             return True
         return any(
-            folder in ("", path) or path.startswith(folder + "/")
-            for folder in self.scan.unreadable
+            folder in ("", path) or path.startswith(folder + "/") for folder in self.scan.unreadable
         )
 
     def has(self, path: VaultPath) -> bool:
@@ -222,9 +217,7 @@ def _scan_folder(
         elif path in look.being_saved and (base is None or base.stamp != stamp):
             file = NoteFile(b"", "", stamp)
             found.seen[path] = ScannedFile(path, file, base, is_settled=False)
-        elif (
-            base is None or base.stamp != stamp or look.read_all or path in look.forced
-        ):
+        elif base is None or base.stamp != stamp or look.read_all or path in look.forced:
             again = path in look.forced
             _classify_file(mirror, found, path, base, stamp, again=again)
             if len(found.unread) >= MIN_BULK_FACTS:  # while they are at hand
@@ -262,9 +255,7 @@ def _classify_file(
         return
     except NoteError:
         # It went away or keeps changing: the next pass looks again.
-        found.seen[path] = ScannedFile(
-            path, NoteFile(b"", "", stamp), base, is_settled=False
-        )
+        found.seen[path] = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
         return
     moved = base is not None and path_info(path, TYPE_FOLDERS).scope not in (
         None,
@@ -273,10 +264,7 @@ def _classify_file(
     # A crash may have come before the note was given its id.
     known = base is not None and base.fact.id.encode() in file.data
     if base is not None and known and file.sha == base.sha and not (again and moved):
-        if (
-            base.stamp != trusted_stamp(file.stamp, found.scan.at_ns)
-            or base.missing_since
-        ):
+        if base.stamp != trusted_stamp(file.stamp, found.scan.at_ns) or base.missing_since:
             found.restamped.append(
                 Base(base.fact, base.sha, trusted_stamp(file.stamp, found.scan.at_ns))
             )
@@ -293,21 +281,15 @@ def _classify_file(
         found.unread[path] = claims, file
 
 
-def _read_new_files(
-    mirror: SyncContext, found: VaultSnapshot, facts: FindFacts
-) -> None:
+def _read_new_files(mirror: SyncContext, found: VaultSnapshot, facts: FindFacts) -> None:
     """Find out what new files say: what their facts would be written as, or else."""
     known = facts(each for each, _ in found.unread.values()) if found.unread else {}
     for path, (fact_id, file) in found.unread.items():
         fact = known.get(fact_id)
-        if fact is None or not verbatim.is_canonical(
-            file.data, path, fact, mirror.lens
-        ):
+        if fact is None or not verbatim.is_canonical(file.data, path, fact, mirror.lens):
             found.seen[path] = _read(mirror, path, file, None)
         else:
-            found.seen[path] = ScannedFile(
-                path, file, None, canonical_of=fact.evolve(path=path)
-            )
+            found.seen[path] = ScannedFile(path, file, None, canonical_of=fact.evolve(path=path))
     found.unread.clear()
 
 
@@ -316,9 +298,7 @@ def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:
     return None if stamp.ctime_ns > at_ns - RACY_WINDOW_NS else stamp
 
 
-def _read(
-    mirror: SyncContext, path: VaultPath, file: NoteFile, base: Base | None
-) -> ScannedFile:
+def _read(mirror: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> ScannedFile:
     age = mirror.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
     if 0 <= age < mirror.policy.settle_seconds:
         before = mirror.archive.blob(base.sha) if base else None
@@ -332,9 +312,7 @@ def _read(
         )
 
 
-def unreadable_notice(
-    mirror: SyncContext, trouble: UnreadableNoteError, sha: str = ""
-) -> Notice:
+def unreadable_notice(mirror: SyncContext, trouble: UnreadableNoteError, sha: str = "") -> Notice:
     """The notice of a note that cannot be read."""
     return Notice(
         "unreadable",

@@ -45,9 +45,7 @@ def make_report(
         text = f"the guard would stop a pass: {guarded}"
         extra.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     waiting = (
-        []
-        if work.request.dry_run
-        else [a for a in work.plan.actions if a.do is ActionKind.WAIT]
+        [] if work.request.dry_run else [a for a in work.plan.actions if a.do is ActionKind.WAIT]
     )
     return Report(
         work.run,
@@ -56,11 +54,7 @@ def make_report(
         counts,
         # What agreed comes last: of a long report only the beginning is remembered.
         [
-            *(
-                _taken(each)
-                for each in (*done, *waiting)
-                if each.do is not ActionKind.NOTHING
-            ),
+            *(_taken(each) for each in (*done, *waiting) if each.do is not ActionKind.NOTHING),
             *_recorded(work.unchanged),
         ],
         [*lasting.values(), *extra],
@@ -77,9 +71,7 @@ def join_reports(first: Report | None, second: Report) -> Report:
         for report in (first, second)
     )
     counts["unchanged"] = max(second.counts["unchanged"] - len(worked - again), 0)
-    notices = {
-        (n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)
-    }
+    notices = {(n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)}
     return replace(
         second,
         seconds=first.seconds + second.seconds,

@@ -60,9 +60,7 @@ class NoteWriter:
         self._mirror.vault.stage(op, data)
         path = path_for_new_note(
             shown,
-            ReservedPaths(
-                lambda: self._taken(fact) if TYPES[fact.type].named else set()
-            ),
+            ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
         )
         try:
             self._mirror.vault.create(op, path)
@@ -124,9 +122,7 @@ class NoteWriter:
             blobs[sha] = each.data
             bases.append(base)
             history.append(
-                HistoryEntry(
-                    run, at, each.fact.id, "store", each.actor, "note", None, base.path
-                )
+                HistoryEntry(run, at, each.fact.id, "store", each.actor, "note", None, base.path)
             )
         gone = [base._replace(missing_since=at) for base in self._ousted(bases)]
         with mirror.archive.transaction():
@@ -134,12 +130,8 @@ class NoteWriter:
             mirror.archive.put_bases([*gone, *bases])
             mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
             mirror.archive.add_history(history)
-            mirror.archive.set_folders(
-                {parent_folder(base.path): b"" for base in bases}
-            )
-            mirror.archive.put_run(
-                RunRecord(run, at, "remember", {"notes": len(bases)})
-            )
+            mirror.archive.set_folders({parent_folder(base.path): b"" for base in bases})
+            mirror.archive.put_run(RunRecord(run, at, "remember", {"notes": len(bases)}))
 
     def _ousted(self, bases: Sequence[Base]) -> Iterator[Base]:
         """Bases whose note is gone, since a new one has its place."""

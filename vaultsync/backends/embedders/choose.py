@@ -111,9 +111,7 @@ def _service(named: str, around: _EmbedderContext) -> Embedder:
             hint="write http:URL#MODEL, such as"
             " http:https://api.openai.com/v1#text-embedding-3-small",
         )
-    return HttpEmbedder(
-        url, model, clock=around.clock, key_variable=around.key_variable
-    )
+    return HttpEmbedder(url, model, clock=around.clock, key_variable=around.key_variable)
 
 
 def _hashing(_: _EmbedderContext) -> Embedder:
@@ -129,9 +127,7 @@ def _weights(path: str) -> SentenceModel:
 _BY_KIND: Mapping[str, Callable[[_EmbedderContext], Embedder | None]] = {
     "none": lambda _: None,
     "hash": _hashing,
-    "local": lambda around: _exported(
-        PACKAGED, PACKAGED_DIMENSION, around.models, packaged_model
-    ),
+    "local": lambda around: _exported(PACKAGED, PACKAGED_DIMENSION, around.models, packaged_model),
     "sentence": lambda _: SentenceEmbedder(packaged_model()),
 }
 _BY_NAME: Mapping[str, Callable[[str, _EmbedderContext], Embedder]] = {

@@ -204,9 +204,7 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     # What only this processor has is left to the session that runs it.
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    )
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(folder / _FILES[0])
     onnxruntime.InferenceSession(quantized, options, providers=["CPUExecutionProvider"])
     traced.unlink()

@@ -136,8 +136,7 @@ class HttpEmbedder:
                 why = passing
         raise EmbedderError(
             f"the embedding service at {self._host} {why}, {tries} times",
-            hint="see that it runs; what is not embedded waits, and is found by its"
-            " words",
+            hint="see that it runs; what is not embedded waits, and is found by its words",
         )
 
     def _asked(self, texts: Sequence[str]) -> list[object]:
@@ -174,8 +173,7 @@ class HttpEmbedder:
         key = os.environ.get(self._key_variable, "").strip()
         if not key:
             raise EmbedderError(
-                f"the key of the embedding service is not set: {self._key_variable} is"
-                " empty",
+                f"the key of the embedding service is not set: {self._key_variable} is empty",
                 hint=f"export {self._key_variable}=…",
             )
         where = urlsplit(self._url)

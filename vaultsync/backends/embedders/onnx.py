@@ -137,9 +137,7 @@ class _Running:
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
         # The export was optimized when it was made, which halves the time to start.
-        options.graph_optimization_level = (
-            onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        )
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._session = onnxruntime.InferenceSession(
             folder / "model.onnx", options, providers=["CPUExecutionProvider"]
         )
@@ -164,9 +162,7 @@ class _Running:
             "attention_mask": self._numpy.ones_like(ids),
             "token_type_ids": self._numpy.zeros_like(ids),
         }
-        (vectors,) = self._session.run(
-            None, {name: given[name] for name in self._takes}
-        )
+        (vectors,) = self._session.run(None, {name: given[name] for name in self._takes})
         vector: list[float] = vectors[0].tolist()
         return vector
 

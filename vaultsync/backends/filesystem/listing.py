@@ -64,9 +64,7 @@ class IgnoreRules:
     def folder(self, path: str) -> bool:
         """Whether a folder is ignored."""
         key = path_key(path)
-        return key in self._folders or bool(
-            self._patterns and self._patterns.match(key)
-        )
+        return key in self._folders or bool(self._patterns and self._patterns.match(key))
 
     def files(self, prefix: str, names: str) -> list[str]:
         """Those names of one folder, each after a `/`, that are ignored."""
@@ -74,11 +72,7 @@ class IgnoreRules:
         lower = names.lower()
         if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
             return []
-        return [
-            name
-            for name in names.split("/")
-            if is_foreign(name) or self.folder(prefix + name)
-        ]
+        return [name for name in names.split("/") if is_foreign(name) or self.folder(prefix + name)]
 
     def path(self, path: str) -> bool:
         """Whether a path, or any folder on the way, is ignored."""
@@ -118,9 +112,7 @@ def irregularity(found: os.stat_result, *, links: int = 1) -> str:
     return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
 
 
-def list_folder(
-    fd: int, path: str, ignore: IgnoreRules
-) -> tuple[FolderListing, list[str]]:
+def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing, list[str]]:
     """What is in one folder, and the folders in it; an idle pass does little else."""
     prefix = path and path + "/"
     plain: dict[str, tuple[int, int, int, int]] = {}
@@ -157,9 +149,7 @@ def list_folder(
     files: dict[str, FileStamp] = dict(zip(listed, stamps, strict=True))
     strange = {name: odd[name][1] for name in sorted(odd)}
     kinds = {printable_name(name): odd[name][0] for name in strange}
-    return FolderListing(
-        VaultPath(path), fingerprint(files, strange), files, kinds
-    ), below
+    return FolderListing(VaultPath(path), fingerprint(files, strange), files, kinds), below
 
 
 def fingerprint(files: Mapping[str, FileStamp], odd: Mapping[str, FileStamp]) -> bytes:

@@ -193,9 +193,7 @@ class DiskMemoryFile:
         except FileExistsError:
             raise MemoryFileChangedError(self._name) from None
 
-    def _exchange(
-        self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes
-    ) -> None:
+    def _exchange(self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes) -> None:
         """Swap; whatever else than `expect` comes out goes back in."""
         fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
         try:
@@ -216,9 +214,7 @@ class DiskMemoryFile:
 
         try:
             # When a person deletes or renames it, what is staged is not put anywhere.
-            put, met = syscalls.swap_checked(
-                swap, look, lambda: False, ours=data, expect=expect
-            )
+            put, met = syscalls.swap_checked(swap, look, lambda: False, ours=data, expect=expect)
         except FileNotFoundError:
             raise MemoryFileChangedError(self._name) from None
         if met:
@@ -234,9 +230,7 @@ class DiskMemoryFile:
             return ()
         try:
             syscalls.finish_interrupted(fd)
-            return [
-                _bytes(EntryAt(fd, name)) for name in sorted(syscalls.list_names(fd))
-            ]
+            return [_bytes(EntryAt(fd, name)) for name in sorted(syscalls.list_names(fd))]
         finally:
             os.close(fd)
 

@@ -60,9 +60,7 @@ class StagingFolder:
             with self._tree.place(STAGING) as place:
                 os.mkdir(place.name, 0o700, dir_fd=place.folder)
                 with contextlib.suppress(FileExistsError):
-                    syscalls.write_new(
-                        EntryAt(place.folder, ".gitignore"), b"staging/\n"
-                    )
+                    syscalls.write_new(EntryAt(place.folder, ".gitignore"), b"staging/\n")
         except NoteMissingError as error:  # never make a half vault in an empty folder
             raise VaultMissingError(self._tree.where, "it has no .meta") from error
         self._tree.touch(STAGING)
@@ -93,9 +91,7 @@ class StagingFolder:
     def ops(self) -> list[str]:
         """All ops that have a file, sorted."""
         try:
-            return sorted(
-                filter(_OP.fullmatch, syscalls.list_names(self.folder(make=False)))
-            )
+            return sorted(filter(_OP.fullmatch, syscalls.list_names(self.folder(make=False))))
         except FileNotFoundError:
             return []
 

@@ -180,9 +180,7 @@ def swap_checked(
     return under, met
 
 
-def stage_across_devices(
-    act: Callable[[EntryAt], T], staged: EntryAt, note: EntryAt
-) -> T:
+def stage_across_devices(act: Callable[[EntryAt], T], staged: EntryAt, note: EntryAt) -> T:
     """Act on the staged file; beside the note, when that is on another file system."""
     try:
         return act(staged)
@@ -224,9 +222,7 @@ def finish_interrupted(staging: int) -> None:
 
 def replace(source: EntryAt, target: EntryAt) -> None:
     """Rename over whatever file is there."""
-    os.replace(
-        source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
-    )
+    os.replace(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
 def remove(place: EntryAt) -> None:

@@ -165,9 +165,7 @@ class FolderTree:
         while pending:
             path = pending.pop()
             if vault_list.is_unusable_name(path):
-                unreadable[VaultPath(vault_list.printable_name(path))] = (
-                    "no path can hold its name"
-                )
+                unreadable[VaultPath(vault_list.printable_name(path))] = "no path can hold its name"
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
@@ -242,9 +240,7 @@ class FolderTree:
         for path in sorted(self._touched):
             try:
                 with self.place(path) as place:
-                    fd = os.open(
-                        place.name or ".", syscalls.READ_FLAGS, dir_fd=place.folder
-                    )
+                    fd = os.open(place.name or ".", syscalls.READ_FLAGS, dir_fd=place.folder)
             except (NoteError, FileNotFoundError):
                 found = False
                 continue

@@ -88,9 +88,7 @@ class VaultFs:
             self.close()
         try:
             with self._tree.place(_MARKER) as place:
-                data = vault_tree.read_stable(
-                    place, _MARKER, limit=self._max_bytes
-                ).data
+                data = vault_tree.read_stable(place, _MARKER, limit=self._max_bytes).data
             return str(tomllib.loads(data.decode())["vault_id"])
         except (NoteError, OSError) as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
@@ -350,18 +348,14 @@ class VaultFs:
         """Sync what was touched; once that failed, it fails for good."""
         self._tree.sync()
 
-    def _note(
-        self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None
-    ) -> NoteFile:
+    def _note(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
         """The bytes that a write is to replace; the system's errors are the note's."""
         try:
             return self._read(path, note, look)
         except OSError as error:
             raise vault_tree.unreadable_error(path, error) from error
 
-    def _read(
-        self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None
-    ) -> NoteFile:
+    def _read(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
         limit = self._max_bytes
         try:
             return vault_tree.read_stable(note, path, limit=limit, links=1, look=look)
@@ -383,9 +377,7 @@ class VaultFs:
         except IsADirectoryError:
             raise NotRegularFileError(path, "a folder") from None
 
-    def _rename_new(
-        self, source: EntryAt, to: EntryAt, *, by_link: bool = True
-    ) -> None:
+    def _rename_new(self, source: EntryAt, to: EntryAt, *, by_link: bool = True) -> None:
         if self._exchange and syscalls.rename_new(source, to):
             return
         (syscalls.link_new if by_link else syscalls.claim_new)(source, to)

@@ -123,10 +123,7 @@ class LoopbackGuard:
     def _failure(self) -> int:
         """401, or 429 for who keeps trying."""
         now = self._monotonic()
-        many = (
-            len(self._failed) == MAX_WRONG_TOKENS
-            and now - self._failed[0] < WRONG_TOKEN_WINDOW
-        )
+        many = len(self._failed) == MAX_WRONG_TOKENS and now - self._failed[0] < WRONG_TOKEN_WINDOW
         if not many:
             self._failed.append(now)
         return 429 if many else 401

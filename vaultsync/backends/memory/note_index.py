@@ -54,9 +54,7 @@ class MemoryIndex:
         """What the last `update()` brought it up to; None when it has to be built."""
         return self._version
 
-    def update(
-        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
-    ) -> None:
+    def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         """Replace and remove entries by the ids of their facts, all or none."""
         held = dict(self._held)
         for each in drop:
@@ -119,11 +117,7 @@ class MemoryIndex:
         held = {each: one.turn for each, one in self._held.items()}
         named = held.keys() & set(facts)
         wanted = {*sessions, *(held[each].session for each in named)} - {0}
-        return [
-            turn
-            for each, turn in held.items()
-            if each in named or turn.session in wanted
-        ]
+        return [turn for each, turn in held.items() if each in named or turn.session in wanted]
 
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""

@@ -72,9 +72,7 @@ class PluginFolder:
                 message = f"{each} is a link, which is not followed"
                 raise ConfigError(message, hint="put the folder itself there")
         folder.mkdir(parents=True, exist_ok=True)
-        return tuple(
-            name for name, data in files.items() if _replaced(folder / name, data)
-        )
+        return tuple(name for name, data in files.items() if _replaced(folder / name, data))
 
 
 def _replaced(path: Path, data: bytes) -> bool:

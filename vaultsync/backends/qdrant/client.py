@@ -102,9 +102,7 @@ def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
     total = 0
     for point in points:
         size = len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
-        if page and (
-            len(page) == POINTS_PER_REQUEST or total + size > MAX_REQUEST_BYTES
-        ):
+        if page and (len(page) == POINTS_PER_REQUEST or total + size > MAX_REQUEST_BYTES):
             yield page, total
             page, total = [], 0
         page.append(point)
@@ -116,9 +114,7 @@ def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
 def _struct(point: Point) -> Model:
     numbers = list(map(float, point.vector))
     vector = {vector_name(len(numbers)): numbers} if numbers else {}
-    return load_models().PointStruct(
-        id=point.id, payload=dict(point.payload), vector=vector
-    )
+    return load_models().PointStruct(id=point.id, payload=dict(point.payload), vector=vector)
 
 
 def filter_of(where: PointFilter) -> Model:
@@ -126,9 +122,7 @@ def filter_of(where: PointFilter) -> Model:
     models = load_models()
     return models.Filter(
         must=[_condition(each) for each in where.must],
-        must_not=[models.HasIdCondition(has_id=list(where.must_not))]
-        if where.must_not
-        else None,
+        must_not=[models.HasIdCondition(has_id=list(where.must_not))] if where.must_not else None,
     )
 
 
@@ -160,17 +154,13 @@ class ClientPointCollection:
     `client` stands in for the one that the place names.
     """
 
-    def __init__(
-        self, place: QdrantConnection, *, clock: Clock, client: Model = None
-    ) -> None:
+    def __init__(self, place: QdrantConnection, *, clock: Clock, client: Model = None) -> None:
         self._place = place
         self._client: Model = client
         self._ours = client is None
         where = str(place) if place.kind == "server" else ""
         judged = partial(translate_error, where=where, key=place.settings.key)
-        self._patience = RetryPolicy(
-            clock, judged, seconds=place.settings.patience_seconds
-        )
+        self._patience = RetryPolicy(clock, judged, seconds=place.settings.patience_seconds)
         self._known = False
         self._closed = False
 
@@ -178,9 +168,7 @@ class ClientPointCollection:
         """The answer of a method of the client, asked for with patience."""
 
         def request() -> Model:
-            return getattr(self._opened(), method)(
-                collection_name=self._place.collection, **words
-            )
+            return getattr(self._opened(), method)(collection_name=self._place.collection, **words)
 
         return self._patience.ask(request)
 
@@ -203,9 +191,7 @@ class ClientPointCollection:
         place = self._place
         if place.kind == "local":
             # Several threads may ask; one after the other, which `Patience` sees to.
-            return QdrantClient(
-                path=str(place.path), force_disable_check_same_thread=True
-            )
+            return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
         return QdrantClient(
             host=place.host,
             port=place.port,
@@ -228,9 +214,7 @@ class ClientPointCollection:
     def _writes(self) -> dict[str, object]:
         made: dict[str, object] = {"wait": True}
         if self._place.kind != "local":
-            made["ordering"] = load_models().WriteOrdering(
-                self._place.settings.ordering
-            )
+            made["ordering"] = load_models().WriteOrdering(self._place.settings.ordering)
         return made
 
     # ---------------------------------------------------------------- collection
@@ -248,9 +232,7 @@ class ClientPointCollection:
         return True
 
     def _config(self) -> dict[str, Model]:
-        found: dict[str, Model] = json.loads(
-            self._ask("get_collection").config.model_dump_json()
-        )
+        found: dict[str, Model] = json.loads(self._ask("get_collection").config.model_dump_json())
         return found
 
     def _check_version(self) -> None:
@@ -318,9 +300,7 @@ class ClientPointCollection:
     def add_dimension(self, dimension: int) -> None:
         """Let it hold vectors of another length, too."""
         models = load_models()
-        dense = models.DenseVectorConfig(
-            size=dimension, distance=models.Distance.COSINE
-        )
+        dense = models.DenseVectorConfig(size=dimension, distance=models.Distance.COSINE)
         try:
             self._ask(
                 "create_vector_name",
@@ -341,9 +321,7 @@ class ClientPointCollection:
 
     # --------------------------------------------------------------------- reads
 
-    def take(
-        self, ids: Collection[str], fields: Sequence[str] | None = None
-    ) -> dict[str, Payload]:
+    def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
         """The payloads of those points that are there."""
         wanted, found = list(ids), {}
         for at in range(0, len(wanted), POINTS_PER_REQUEST):
@@ -401,26 +379,19 @@ class ClientPointCollection:
             **self._search(limit),
             **self._reads,
         )
-        return [
-            ScoredPoint(str(each.id), each.score, each.payload or {})
-            for each in found.points
-        ]
+        return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found.points]
 
     def _search(self, limit: int) -> dict[str, object]:
         if self._place.kind == "local":  # where search is exact
             return {}
         models = load_models()
-        by_int8 = models.QuantizationSearchParams(
-            rescore=True, oversampling=layout.OVERSAMPLING
-        )
+        by_int8 = models.QuantizationSearchParams(rescore=True, oversampling=layout.OVERSAMPLING)
         ef = max(layout.HNSW_EF, limit)
         acorn = models.AcornSearchParams(enable=True)
         found = models.SearchParams(hnsw_ef=ef, quantization=by_int8, acorn=acorn)
         return {"search_params": found}
 
-    def vectors(
-        self, where: PointFilter, field: str, dimension: int
-    ) -> dict[str, Sequence[float]]:
+    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
         return vectors_of(
             lambda offset: self._ask(

@@ -46,9 +46,7 @@ def differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str]
         if asked is not None:
             wanted[name] = (params.get(name), asked)
     found += [
-        f"{name} is {has}, not {asked}"
-        for name, (has, asked) in wanted.items()
-        if has != asked
+        f"{name} is {has}, not {asked}" for name, (has, asked) in wanted.items() if has != asked
     ]
     scalar = (config.get("quantization_config") or {}).get("scalar") or {}
     if scalar.get("type") != "int8" or scalar.get("quantile") != QUANTILE:

@@ -199,9 +199,7 @@ class CommitRecord:
 
     def unchanged_condition(self) -> PointFilter:
         """What a point meets that is still this head."""
-        return PointFilter(
-            (MatchAny("kind", ["head"]), MatchAny("revision", [self.revision]))
-        )
+        return PointFilter((MatchAny("kind", ["head"]), MatchAny("revision", [self.revision])))
 
 
 def page_id(mark: str, number: int) -> str:
@@ -241,16 +239,12 @@ def _parted(rows: Sequence[StoredFact]) -> list[list[StoredFact]]:
 
 def rows_text(rows: Sequence[StoredFact]) -> str:
     """Rows as JSON."""
-    return msgspec.json.encode(
-        [(*row.feed_row, row.fact_json, row.op) for row in rows]
-    ).decode()
+    return msgspec.json.encode([(*row.feed_row, row.fact_json, row.op) for row in rows]).decode()
 
 
 def rows_of(text: str) -> tuple[StoredFact, ...]:
     """The rows of such a text."""
-    return tuple(
-        StoredFact(FeedRow(*each[:6]), *each[6:]) for each in msgspec.json.decode(text)
-    )
+    return tuple(StoredFact(FeedRow(*each[:6]), *each[6:]) for each in msgspec.json.decode(text))
 
 
 def _log_text(log: Sequence[CommittedBatch]) -> str:

@@ -117,9 +117,7 @@ class EdgePointCollection:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             config = edge.EdgeConfig(
                 vectors={
-                    vector_name(dimension): edge.EdgeVectorParams(
-                        dimension, edge.Distance.Cosine
-                    )
+                    vector_name(dimension): edge.EdgeVectorParams(dimension, edge.Distance.Cosine)
                 },
                 hnsw_config=edge.HnswIndexConfig(
                     layout.HNSW_M, layout.EF_CONSTRUCT, layout.FULL_SCAN_THRESHOLD
@@ -159,14 +157,10 @@ class EdgePointCollection:
 
     # --------------------------------------------------------------------- reads
 
-    def take(
-        self, ids: Collection[str], fields: Sequence[str] | None = None
-    ) -> dict[str, Payload]:
+    def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
         """The payloads of those points that are there."""
         payload = True if fields is None else list(fields)
-        records = self._ask(
-            "retrieve", list(ids), with_payload=payload, with_vector=False
-        )
+        records = self._ask("retrieve", list(ids), with_payload=payload, with_vector=False)
         return {str(each.id): each.payload or {} for each in records}
 
     def walk(
@@ -217,13 +211,9 @@ class EdgePointCollection:
             ),
         )
         found = self._ask("query", request)
-        return [
-            ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found
-        ]
+        return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found]
 
-    def vectors(
-        self, where: PointFilter, field: str, dimension: int
-    ) -> dict[str, Sequence[float]]:
+    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
 
         def page(offset: object) -> EdgeValue:

@@ -102,9 +102,7 @@ class PointCollection(Protocol):
         """Make the collection; harmless when somebody else was faster."""
         ...
 
-    def take(
-        self, ids: Collection[str], fields: Sequence[str] | None = None
-    ) -> dict[str, Payload]:
+    def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
         """The payloads of those points that are there; all of their keys, or some."""
         ...
 
@@ -150,9 +148,7 @@ class PointCollection(Protocol):
         """The nearest points, the nearest first."""
         ...
 
-    def vectors(
-        self, where: PointFilter, field: str, dimension: int
-    ) -> dict[str, Sequence[float]]:
+    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
         ...
 

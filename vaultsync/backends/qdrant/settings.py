@@ -16,10 +16,7 @@ DEFAULT_DIMENSION = 384
 """Of vectors, when no embedder says another."""
 _DEFAULTS = QdrantSettings()
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_HINT = (
-    "use qdrant://HOST:6333/AGENT, qdrant+tls://…, qdrant+local:PATH or"
-    " qdrant+edge:PATH"
-)
+_HINT = "use qdrant://HOST:6333/AGENT, qdrant+tls://…, qdrant+local:PATH or qdrant+edge:PATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +45,7 @@ def agent_slug(collection: str) -> str:
     return collection.removeprefix("agent_memory_")
 
 
-def parse_qdrant_settings(
-    url: str, settings: QdrantSettings, *, root: Path
-) -> QdrantConnection:
+def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> QdrantConnection:
     """The place that a URL and the settings of `[qdrant]` name.
 
     A relative path is below `root`. The key of a server never stands in the URL.

@@ -105,9 +105,7 @@ class QdrantStore:
         if found is not None or not 0 < seq <= head.seq:
             return found
         span = (NumberRange("seq", most=seq), NumberRange("last", least=seq))
-        old = self._points.walk(
-            PointFilter((MatchAny("kind", ["log"]), *span)), ["log"], limit=1
-        )
+        old = self._points.walk(PointFilter((MatchAny("kind", ["log"]), *span)), ["log"], limit=1)
         if not old:
             return None
         log = log_of(old[0][1]["log"])
@@ -185,11 +183,7 @@ class QdrantStore:
             if beside:
                 self._points.do([UpsertPoints(beside)])
             self._points.do(
-                [
-                    UpsertPoints(
-                        [after.point()], head.unchanged_condition(), mode="known"
-                    )
-                ]
+                [UpsertPoints([after.point()], head.unchanged_condition(), mode="known")]
             )
             # A condition that fails is no error: what came of it has to be read.
             now = self._head()
@@ -201,9 +195,7 @@ class QdrantStore:
             return []
         raise StoreUnavailableError("others write to it without a pause")
 
-    def _finish(
-        self, now: CommitRecord, ours: CommitRecord, rows: Sequence[StoredFact]
-    ) -> None:
+    def _finish(self, now: CommitRecord, ours: CommitRecord, rows: Sequence[StoredFact]) -> None:
         """Carry out what was just written, unless somebody did; it counts either way."""
         if now.revision != ours.revision:
             return
@@ -222,9 +214,7 @@ class QdrantStore:
                 [Point(row.feed_row.fact_id, to_payload(row)) for row in rows],
                 PointFilter((NumberRange("seq", below=head.log[-1].first),)),
             ),
-            UpsertPoints(
-                [head.after_commit().point()], head.unchanged_condition(), mode="known"
-            ),
+            UpsertPoints([head.after_commit().point()], head.unchanged_condition(), mode="known"),
         ]
         if head.pages:
             pages = MatchAny("revision", [head.revision])
@@ -242,9 +232,7 @@ class QdrantStore:
         alive = self._points.count(_FACTS)
         if alive != head.facts:
             counted = replace(head, facts=alive).point()
-            self._points.do(
-                [UpsertPoints([counted], head.unchanged_condition(), mode="known")]
-            )
+            self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()
         old = [
             (key, payload["revision"])
@@ -256,9 +244,7 @@ class QdrantStore:
             for _, each in old
         ]
         steps += [
-            DeletePoints(
-                PointFilter((*_PAGES.must, MatchAny("revision", [page["revision"]])))
-            )
+            DeletePoints(PointFilter((*_PAGES.must, MatchAny("revision", [page["revision"]]))))
             for _, page in self._walk(_PAGES, ("at", "revision"))
             if page["revision"] != head.revision and page["at"] < since[:19]
         ]
@@ -325,9 +311,7 @@ class QdrantStore:
         self, where: PointFilter, fields: Sequence[str], *, after: str = ""
     ) -> Iterator[tuple[str, Payload]]:
         """All points that meet conditions, by id."""
-        while page := self._points.walk(
-            where, fields, after=after, limit=POINTS_PER_REQUEST
-        ):
+        while page := self._points.walk(where, fields, after=after, limit=POINTS_PER_REQUEST):
             yield from page
             if len(page) < POINTS_PER_REQUEST:
                 return

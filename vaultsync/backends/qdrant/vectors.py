@@ -86,14 +86,10 @@ class QdrantVectors:
         with _as_index_errors():
             if not self._points.exists():
                 self._points.make(self._dimension())
-            self._points.do(
-                [UpsertPoints([_index_record(None)]), DeletePoints(CHUNK_FILTER)]
-            )
+            self._points.do([UpsertPoints([_index_record(None)]), DeletePoints(CHUNK_FILTER)])
             self._points.do([UpsertPoints([_index_record(identity)])])
 
-    def chunks(
-        self, fact_ids: Iterable[str] | None = None
-    ) -> Mapping[str, frozenset[str]]:
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
         for payload in self._held(fact_ids, ("fact", "chunk")):
@@ -114,9 +110,7 @@ class QdrantVectors:
         with _as_index_errors():
             if not self._points.exists():
                 return 0
-            return self._points.count(
-                PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1])))
-            )
+            return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
@@ -161,9 +155,7 @@ class QdrantVectors:
                 )
                 steps.append(DeletePoints(where))
             told = book.get("record") if record is None else record
-            steps.append(
-                UpsertPoints([_index_record(book["identity"], told, dimension)])
-            )
+            steps.append(UpsertPoints([_index_record(book["identity"], told, dimension)]))
             self._points.do(steps)
 
     def _firsts(self, rows: Sequence[VectorRow], away: set[str]) -> dict[str, str]:
@@ -191,9 +183,7 @@ class QdrantVectors:
         asked = max(64, OVER_FETCH * limit)
         while True:
             with _as_index_errors():
-                found = self._points.search(
-                    vector, where, ("fact", "chunk"), limit=asked
-                )
+                found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
             near = [
                 NearFact(
                     each.payload["fact"],
@@ -224,23 +214,17 @@ class QdrantVectors:
         """Let go of the collection."""
         self._points.close()
 
-    def _held(
-        self, fact_ids: Iterable[str] | None, fields: Sequence[str]
-    ) -> Iterator[Payload]:
+    def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
         """The payloads of all chunks, or of those of some facts."""
         asked: Iterable[tuple[Condition, ...]] = (
-            [()]
-            if fact_ids is None
-            else ((MatchAny("fact", some),) for some in _pages(fact_ids))
+            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in _pages(fact_ids))
         )
         with _as_index_errors():
             if not self._points.exists():
                 return
             for more in asked:
                 where, after = PointFilter((*CHUNK_FILTER.must, *more)), ""
-                while page := self._points.walk(
-                    where, fields, after=after, limit=_SCROLL_CHUNKS
-                ):
+                while page := self._points.walk(where, fields, after=after, limit=_SCROLL_CHUNKS):
                     for key, payload in page:
                         yield payload
                         after = key
@@ -325,9 +309,7 @@ def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
     return Point(key, payload, row.vector)
 
 
-def _index_record(
-    identity: str | None, record: str | None = None, dimension: int = 0
-) -> Point:
+def _index_record(identity: str | None, record: str | None = None, dimension: int = 0) -> Point:
     payload = {
         "kind": "vectors",
         "identity": identity,

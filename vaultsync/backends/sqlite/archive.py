@@ -58,9 +58,7 @@ SELECT_NON_UTF8_PATHS = (
     " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
     " AND missing_since IS NULL"
 )
-SELECT_HISTORY = (
-    'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
-)
+SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 
 
@@ -156,9 +154,7 @@ def base_from_row(row: SqlRow) -> Base:
 
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        wire.fact_from_json(
-            fact, path=path_from_columns(folder, name) or None, revision=revision
-        ),
+        wire.fact_from_json(fact, path=path_from_columns(folder, name) or None, revision=revision),
         sha,
         None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
@@ -236,9 +232,7 @@ def history_from_row(row: SqlRow) -> HistoryEntry:
     from vaultsync.storage.archive import HistoryEntry
 
     run, at, fact_id, side, actor, field, before, after = row
-    return HistoryEntry(
-        run, at, fact_id, side, actor, field, json.loads(before), json.loads(after)
-    )
+    return HistoryEntry(run, at, fact_id, side, actor, field, json.loads(before), json.loads(after))
 
 
 def run_from_row(row: SqlRow) -> RunRecord:
@@ -335,9 +329,7 @@ class SqliteArchive:
         if value is None:
             self._change("DELETE FROM settings WHERE key = ?", [(key,)])
         else:
-            self._change(
-                "INSERT OR REPLACE INTO settings VALUES (?, ?)", [(key, value)]
-            )
+            self._change("INSERT OR REPLACE INTO settings VALUES (?, ?)", [(key, value)])
 
     def folders(self) -> dict[VaultPath, bytes]:
         """The fingerprints of the folders in which nothing was left to do."""
@@ -392,9 +384,7 @@ class SqliteArchive:
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`, by id."""
-        rows = self._rows(
-            SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id"
-        )
+        rows = self._rows(SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
         return [base_from_row(row) for row in rows]
 
     def iter_bases(self) -> Iterator[Base]:
@@ -596,9 +586,7 @@ class SqliteArchive:
                 raise RuntimeError(bug)
             db.executemany(statement, rows)
 
-    def _put(
-        self, kind: str, rows: Iterable[WriteIntent | DisplacedFile | OutboxEntry]
-    ) -> None:
+    def _put(self, kind: str, rows: Iterable[WriteIntent | DisplacedFile | OutboxEntry]) -> None:
         self._change(
             "INSERT INTO waiting (kind, op, body) VALUES (?, ?, ?)"
             " ON CONFLICT (kind, op) DO UPDATE SET body = excluded.body",
@@ -606,9 +594,7 @@ class SqliteArchive:
         )
 
     def _forget(self, kind: str, ops: Iterable[str]) -> None:
-        self._change(
-            "DELETE FROM waiting WHERE kind = ? AND op = ?", ((kind, op) for op in ops)
-        )
+        self._change("DELETE FROM waiting WHERE kind = ? AND op = ?", ((kind, op) for op in ops))
 
     def _bodies(self, kind: str) -> list[str]:
         rows = self._rows("SELECT body FROM waiting WHERE kind = ? ORDER BY n", kind)
@@ -626,9 +612,7 @@ def _make(path: str) -> None:
 
 def _place(path: str) -> sqlite_file.FileIdentity | None:
     try:
-        return (
-            None if path == sqlite_file.IN_MEMORY else sqlite_file.file_identity(path)
-        )
+        return None if path == sqlite_file.IN_MEMORY else sqlite_file.file_identity(path)
     except OSError:
         return None
 

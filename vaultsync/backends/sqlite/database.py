@@ -189,9 +189,7 @@ def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
     return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
 
 
-DAMAGE_HINT = (
-    "move it away; the next pass rebuilds it from both sides, deleting nothing"
-)
+DAMAGE_HINT = "move it away; the next pass rebuilds it from both sides, deleting nothing"
 
 
 @contextmanager

@@ -72,9 +72,7 @@ class SqliteLinks:
             OSError: the disk is full or broken; the index is as it was.
         """
         gone = list(drop)
-        named = [
-            (each.fact_id, each.scope, json.dumps(each.names)) for each in entities
-        ]
+        named = [(each.fact_id, each.scope, json.dumps(each.names)) for each in entities]
 
         def change(db: sqlite3.Connection) -> None:
             held = _stored_links(db, put)  # most edits change no link

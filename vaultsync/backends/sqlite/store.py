@@ -108,8 +108,7 @@ class SqliteStore:
     def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
         rows = self._rows(
-            "SELECT seq, id, revision, deleted, actor, at FROM facts"
-            " WHERE seq > ? ORDER BY seq",
+            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE seq > ? ORDER BY seq",
             since,
         )
         return [_feed_row(row) for row in rows]
@@ -133,9 +132,7 @@ class SqliteStore:
         Raises:
             FactNotFoundError: unknown, or a tombstone.
         """
-        rows = self._rows(
-            "SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id
-        )
+        rows = self._rows("SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id)
         if not rows:
             raise FactNotFoundError(fact_id)
         return _fact(*rows[0])
@@ -156,8 +153,7 @@ class SqliteStore:
     def tombstone(self, fact_id: str) -> Fact | None:
         """What a tombstone last said, with the tombstone's `revision`; None if none."""
         rows = self._rows(
-            "SELECT revision, body FROM facts"
-            " WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
+            "SELECT revision, body FROM facts WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
             fact_id,
         )
         return _fact(*rows[0]) if rows else None
@@ -165,8 +161,7 @@ class SqliteStore:
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
         """All facts with an id greater than `after`, by id."""
         while rows := self._rows(
-            "SELECT revision, body, id FROM facts"
-            " WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
+            "SELECT revision, body, id FROM facts WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
             after,
             sqlite_file.BATCH_ROWS,
         ):
@@ -195,9 +190,7 @@ class SqliteStore:
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         """Whether a write of a fact that bore this `op` was done."""
-        return bool(
-            self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op)
-        )
+        return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
 
     def close(self) -> None:
         """Let go of the file; harmless when repeated."""

@@ -55,9 +55,7 @@ class BridgeAddressFile:
             os.kill(pid, 0)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        return BridgeAddress(
-            int(found[1]), pid, agent if isinstance(agent, str) else None
-        )
+        return BridgeAddress(int(found[1]), pid, agent if isinstance(agent, str) else None)
 
     def is_own(self) -> bool:
         """Whether it is this process that said so."""

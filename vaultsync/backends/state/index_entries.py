@@ -43,9 +43,7 @@ class FileEntryCache:
             seal = _SEAL.decode(head)
             if (seal.format, seal.sum) != (ENTRIES_FORMAT, crc32(body)):
                 return None
-            return CachedEntries(
-                seal.version, {each.id: each for each in _ENTRIES.decode(body)}
-            )
+            return CachedEntries(seal.version, {each.id: each for each in _ENTRIES.decode(body)})
         except (OSError, msgspec.MsgspecError):
             return None
 

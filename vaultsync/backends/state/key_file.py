@@ -31,9 +31,7 @@ def read_or_make_key(path: Path) -> bytes:
             hint="give yourself the right to read and write it",
         ) from None
     if key is None:
-        raise ConfigError(
-            f"the key {path} is cut off", hint="remove it; a new one is made"
-        )
+        raise ConfigError(f"the key {path} is cut off", hint="remove it; a new one is made")
     return key
 
 

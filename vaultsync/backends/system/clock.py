@@ -24,9 +24,7 @@ class IdSource:
     stays where it was; when the counter is full it runs one millisecond ahead.
     """
 
-    def __init__(
-        self, millis: Callable[[], int], random_bits: Callable[[int], int]
-    ) -> None:
+    def __init__(self, millis: Callable[[], int], random_bits: Callable[[int], int]) -> None:
         self._millis = millis
         self._random_bits = random_bits
         self._lock = threading.Lock()
@@ -46,9 +44,7 @@ class IdSource:
             head = (self._at << 80) | _VERSION | (self._count << 64)
             digits = f"{head | _VARIANT | self._random_bits(_RANDOM_BITS):032x}"
         # As `str(UUID(…))` spells it, at a quarter of its time.
-        return "-".join(
-            (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-        )
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def _random_bits(count: int) -> int:

@@ -75,14 +75,10 @@ class Analyzers:
         kept = self._told(plain, language) or set(plain)
         stems = [self.analyzer(each).analyze(words) for each in sorted(languages)]
         rows = zip(plain, *stems, strict=True)
-        found = dict.fromkeys(
-            stem for word, *some in rows if word in kept for stem in some
-        )
+        found = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
         return list(found)[:MAX_QUERY_TERMS]
 
-    def of_phrase(
-        self, text: str, languages: Iterable[str]
-    ) -> list[list[tuple[int, str]]]:
+    def of_phrase(self, text: str, languages: Iterable[str]) -> list[list[tuple[int, str]]]:
         """A phrase in each way it may be stemmed: its terms with their distances."""
         words = phrase_words(text)
         found: dict[tuple[tuple[int, str], ...], None] = {}

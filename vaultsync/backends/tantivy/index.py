@@ -81,8 +81,7 @@ class IndexUpdate:
             self.drop(fact.id)
         self._done.add(fact.id)
         language = (
-            language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}")
-            or self._terms.default
+            language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or self._terms.default
         )
         texts = texts_of(entry)
         columns = columns_of(entry) | {"name": self._names(fact, language)}
@@ -99,9 +98,7 @@ class IndexUpdate:
     def _names(self, fact: Fact, language: str) -> list[str]:
         """What the fact is called, each whole name a term with its field before it."""
         told = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
-        return [
-            f"{field} {self._terms.of_name(text, language)}" for field, text in told
-        ]
+        return [f"{field} {self._terms.of_name(text, language)}" for field, text in told]
 
     def tell(self, made: str, version: str) -> None:
         """Say how far the index goes, with the same commit."""
@@ -161,9 +158,7 @@ class TantivyIndex:
         self._folder = Path(folder)
         self._schema = make_schema()
         self._terms = Analyzers(language)
-        self._asking = QueryBuilder(
-            self._schema, self._terms, {**FIELD_WEIGHTS, **weights}
-        )
+        self._asking = QueryBuilder(self._schema, self._terms, {**FIELD_WEIGHTS, **weights})
         self._asking_names = QueryBuilder(self._schema, self._terms, NAME_FIELDS)
         self._format = f"{_FORMAT} {language}"
         self._looking = threading.Lock()
@@ -235,9 +230,7 @@ class TantivyIndex:
         names = ("session", "created", "id_high", "id_low", "mark")
         return {
             SessionTurn(session, created, id_from_columns(high, low), mark)
-            for session, created, high, low, mark in read_columns(
-                searcher, hits, *names
-            )
+            for session, created, high, low, mark in read_columns(searcher, hits, *names)
         }
 
     def _look(self) -> _CommitReader | None:
@@ -268,18 +261,14 @@ class TantivyIndex:
 
     def _open(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder))
-        index.register_tokenizer(
-            ANALYZER_NAME, self._terms.analyzer(self._terms.default)
-        )
+        index.register_tokenizer(ANALYZER_NAME, self._terms.analyzer(self._terms.default))
         index.config_reader("manual")
         return index
 
     def _read(self, index: tantivy.Index) -> _CommitReader | None:
         index.reload()
         searcher = index.searcher()
-        hits = searcher.search(
-            Query.term_query(self._schema, "id", VERSION_DOC_ID), 1
-        ).hits
+        hits = searcher.search(Query.term_query(self._schema, "id", VERSION_DOC_ID), 1).hits
         if not hits:
             return None
         said = str(searcher.doc(hits[0][1])["meta"][0])
@@ -291,9 +280,7 @@ class TantivyIndex:
             ahead = (self._folder / _VERSION_FILE).read_text(encoding="utf-8")
             if ahead.startswith(f"{committed}\n"):
                 version = ahead[len(committed) + 1 :]
-        return _CommitReader(
-            index, searcher, tuple(languages.split()), committed, version
-        )
+        return _CommitReader(index, searcher, tuple(languages.split()), committed, version)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -307,9 +294,7 @@ class TantivyIndex:
 
     # ---------------------------------------------------------------------- writing
 
-    def update(
-        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
-    ) -> None:
+    def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
         """Replace and remove entries by the ids of their facts, all or none.
 
         Raises:
@@ -325,9 +310,7 @@ class TantivyIndex:
             view = self._look()
             entries = iter(put)
             first = list(islice(entries, _TWO_THREADS_FROM))
-            with self._writing(
-                view, threads=2 if len(first) == _TWO_THREADS_FROM else 1
-            ) as work:
+            with self._writing(view, threads=2 if len(first) == _TWO_THREADS_FROM else 1) as work:
                 for each in gone:
                     work.drop(each)
                 for entry in chain(first, entries):
@@ -366,9 +349,7 @@ class TantivyIndex:
             lock.release()
 
     @contextmanager
-    def _writing(
-        self, view: _CommitReader | None, *, threads: int
-    ) -> Iterator[IndexUpdate]:
+    def _writing(self, view: _CommitReader | None, *, threads: int) -> Iterator[IndexUpdate]:
         if view is None:
             self._remove()
             self._folder.mkdir(mode=0o700)
@@ -436,9 +417,7 @@ def _is_damage(error: BaseException) -> bool:
 
     Where it trusts what it reads it panics, which is no `Exception`.
     """
-    return isinstance(error, (OSError, ValueError)) or (
-        type(error).__name__ == "PanicException"
-    )
+    return isinstance(error, (OSError, ValueError)) or (type(error).__name__ == "PanicException")
 
 
 def _disk_error(said: str, folder: Path) -> OSError:

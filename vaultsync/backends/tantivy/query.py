@@ -114,9 +114,7 @@ class QueryBuilder:
             if field in self._weights
         ]
 
-    def _in_any(
-        self, some: Sequence[Mapping[str, Query]], more: Sequence[Query] = ()
-    ) -> Query:
+    def _in_any(self, some: Sequence[Mapping[str, Query]], more: Sequence[Query] = ()) -> Query:
         """Any of some queries by field, each with the weight of its field, and of more.
 
         One flat list, without which tantivy would not skip what cannot be among the best.
@@ -205,9 +203,7 @@ def best_hits(
     return passed if len(passed) >= limit else None
 
 
-def sort_matches(
-    searcher: tantivy.Searcher, hits: list[ScoredDoc], limit: int
-) -> list[IndexMatch]:
+def sort_matches(searcher: tantivy.Searcher, hits: list[ScoredDoc], limit: int) -> list[IndexMatch]:
     """The best matches; equal ones by id."""
     if len(hits) > limit:
         least = hits[limit - 1][0]

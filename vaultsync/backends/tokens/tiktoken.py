@@ -91,7 +91,5 @@ def _encoder(table: bytes) -> Callable[[str], Sequence[int]]:
 
     rows = (line.split() for line in table.splitlines() if line)
     ranks = {base64.b64decode(token): int(rank) for token, rank in rows}
-    encoding = Encoding(
-        ENCODING_NAME, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}
-    )
+    encoding = Encoding(ENCODING_NAME, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
     return encoding.encode_ordinary

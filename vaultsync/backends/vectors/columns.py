@@ -81,9 +81,7 @@ def not_finite_error() -> EmbedderError:
 
 def index_missing_error() -> DerivedError:
     """There is no index to put into."""
-    return DerivedError(
-        "the vectors are gone or damaged", hint="the next pass makes them again"
-    )
+    return DerivedError("the vectors are gone or damaged", hint="the next pass makes them again")
 
 
 def index_busy_error() -> IndexBusyError:
@@ -103,9 +101,7 @@ _LAST = {"fact": 36 - _PART, "chunk": 0}
 class RowKeys:
     """Finds living rows by name, in two arrays that are sorted when first asked for."""
 
-    def __init__(
-        self, rows: npt.NDArray[np.void], alive: npt.NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, rows: npt.NDArray[np.void], alive: npt.NDArray[np.bool_]) -> None:
         self._rows = rows
         self._alive = alive
         self._sorted: dict[str, tuple[npt.NDArray[Any], npt.NDArray[np.intp]]] = {}
@@ -135,9 +131,7 @@ class RowKeys:
         found = {}
         for (name, full), start, end in zip(wanted.items(), starts, ends, strict=True):
             rows = [
-                row
-                for row in order[start:end].tolist()
-                if self._alive[row] and held[row] == full
+                row for row in order[start:end].tolist() if self._alive[row] and held[row] == full
             ]
             if rows:
                 found[name] = rows
@@ -223,9 +217,7 @@ class WordTable:
 
     def fresh(self, since: int) -> bytes:
         """The words from a number on, a line of JSON each."""
-        return b"".join(
-            json.dumps(word).encode() + b"\n" for word in self.by_number[since:]
-        )
+        return b"".join(json.dumps(word).encode() + b"\n" for word in self.by_number[since:])
 
 
 def encode_rows(
@@ -279,9 +271,7 @@ class FilterColumns:
         dead: npt.NDArray[np.uint32],
     ) -> FilterColumns:
         """With more rows behind these, and with rows that died."""
-        columns = (
-            np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS
-        )
+        columns = (np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS)
         alive = np.concatenate([self.alive, np.ones(len(rows), np.bool_)])
         alive[dead] = False
         tags = np.concatenate([self.tags, tags])
@@ -334,9 +324,7 @@ def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
     return looked_up
 
 
-def fact_from_entry(
-    entry: np.void, words: Sequence[str], tags: tuple[str, ...]
-) -> Fact:
+def fact_from_entry(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact:
     """A fact that passes the same filters as the one that an entry was made of."""
     fact_id = entry["fact"].decode()
     return Fact(

@@ -37,13 +37,9 @@ class MatrixHeader:
     """In the names of the parts: another one after each rewriting, never one again."""
     copied: tuple[int, int] = (0, 0)
     """How many rows and dead rows their owner has copied elsewhere."""
-    sizes: Mapping[str, int] = field(
-        default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0)
-    )
+    sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0))
     """Bytes of each part that count."""
-    sums: Mapping[str, int] = field(
-        default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0)
-    )
+    sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0))
     """Their CRC-32."""
 
 

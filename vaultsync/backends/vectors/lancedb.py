@@ -150,9 +150,7 @@ _TROUBLE = (OSError, RuntimeError, ValueError)
 class LanceVectors:
     """A `VectorIndex` of a LanceDB database in a folder of its own."""
 
-    def __init__(
-        self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT
-    ) -> None:
+    def __init__(self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT) -> None:
         self._folder = folder
         self._file = ChecksummedJson(folder / "header.json", _FORMAT)
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
@@ -177,9 +175,7 @@ class LanceVectors:
         found: str | None = held["record"]
         return found
 
-    def chunks(
-        self, fact_ids: Iterable[str] | None = None
-    ) -> Mapping[str, frozenset[str]]:
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
         for row in self._of_facts(fact_ids, ["fact", "chunk"]):
@@ -199,14 +195,10 @@ class LanceVectors:
         """How many facts it holds."""
         return len({row["fact"] for row in self._of_facts(None, ["fact"])})
 
-    def _of_facts(
-        self, fact_ids: Iterable[str] | None, columns: list[str]
-    ) -> list[dict[str, Any]]:
+    def _of_facts(self, fact_ids: Iterable[str] | None, columns: list[str]) -> list[dict[str, Any]]:
         if fact_ids is None:
             return self._read(self._rows, None, columns)
-        return self._read(
-            self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns
-        )
+        return self._read(self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns)
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
@@ -225,10 +217,7 @@ class LanceVectors:
         """All rows, some at a time, with facts that pass the same filters."""
         for start in range(0, sum(self._read(self._length)), _AT_ONCE):
             page = self._read(self._page, start)
-            yield [
-                VectorRow(fact_from_record(row), row["chunk"], row["vector"])
-                for row in page
-            ]
+            yield [VectorRow(fact_from_record(row), row["chunk"], row["vector"]) for row in page]
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
@@ -247,9 +236,7 @@ class LanceVectors:
                 return found[:limit]
             wanted *= 4
 
-    def _nearest(
-        self, vector: Sequence[float], where: str, wanted: int
-    ) -> list[dict[str, Any]]:
+    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> list[dict[str, Any]]:
         asked = (
             self._table.search(list(vector), vector_column_name="vector")
             .distance_type("cosine")
@@ -277,9 +264,7 @@ class LanceVectors:
     def _length(self) -> list[int]:
         return [self._table.count_rows()]
 
-    def _read(
-        self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs
-    ) -> list[T]:
+    def _read(self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs) -> list[T]:
         """What the table answers; nothing when there is none or it is damaged."""
         held = self._header()
         if held is None or not held["table"]:
@@ -297,9 +282,7 @@ class LanceVectors:
             return None
         if held["table"] != self._name:
             try:
-                self._table = held["table"] and self._database().open_table(
-                    held["table"]
-                )
+                self._table = held["table"] and self._database().open_table(held["table"])
                 self._name = held["table"]
             except _TROUBLE:
                 self._bad = held
@@ -348,9 +331,7 @@ class LanceVectors:
 
     def _create(self, rows: list[VectorRow], dimension: int) -> str:
         name = f"chunks-{secrets.token_hex(4)}"
-        self._table = self._database().create_table(
-            name, data=arrow_table(rows, dimension)
-        )
+        self._table = self._database().create_table(name, data=arrow_table(rows, dimension))
         self._name = name
         return name
 
@@ -361,9 +342,7 @@ class LanceVectors:
             merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", away))
         merge.execute(arrow_table(rows, dimension))
 
-    def _note(
-        self, held: dict[str, Any], *, record: str | None, **news: object
-    ) -> None:
+    def _note(self, held: dict[str, Any], *, record: str | None, **news: object) -> None:
         version = self._table.version if self._name else 0
         record = held["record"] if record is None else record
         try:

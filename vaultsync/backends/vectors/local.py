@@ -56,9 +56,7 @@ class LocalVectors:
             with suppress(*_TROUBLE):
                 self._table.reset(identity)
 
-    def chunks(
-        self, fact_ids: Iterable[str] | None = None
-    ) -> Mapping[str, frozenset[str]]:
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         return self._matrix.chunks(fact_ids)
 
@@ -139,8 +137,7 @@ class LocalVectors:
     def _is_copy(self) -> bool:
         """Whether the table is of the same vectors and has lost nothing."""
         return (
-            self._table.identity() == self._matrix.identity()
-            and self._table.record() is not None
+            self._table.identity() == self._matrix.identity() and self._table.record() is not None
         )
 
     def _restore(self) -> None:

@@ -73,9 +73,7 @@ class MatrixSnapshot:
             _check(self._maps[part], seen, header, part)
         columns = old.columns if old else FilterColumns.empty()
         try:
-            columns.words.take(
-                self._maps["words"][seen.sizes["words"] : header.sizes["words"]]
-            )
+            columns.words.take(self._maps["words"][seen.sizes["words"] : header.sizes["words"]])
             self.rows = self._array("rows", ROW_DTYPE)
             self.dead = self._array("dead", DEAD_DTYPE)
             self.columns: FilterColumns = columns.grown(
@@ -84,9 +82,7 @@ class MatrixSnapshot:
                 self.dead[seen.sizes["dead"] // DEAD_DTYPE.itemsize :],
             )
             vectors = self._array("vectors", FLOAT_DTYPE)
-            self.vectors: VectorArray = vectors.reshape(
-                len(self.rows), header.dimension
-            )
+            self.vectors: VectorArray = vectors.reshape(len(self.rows), header.dimension)
         except (ValueError, IndexError) as error:
             raise DamagedError(str(error)) from error
 
@@ -137,9 +133,7 @@ def _mapped(
     return files.map(header, part)
 
 
-def _check(
-    block: mmap.mmap | bytes, seen: MatrixHeader, header: MatrixHeader, part: str
-) -> None:
+def _check(block: mmap.mmap | bytes, seen: MatrixHeader, header: MatrixHeader, part: str) -> None:
     with memoryview(block) as view:
         fresh = view[seen.sizes[part] : header.sizes[part]]
         if crc32(fresh, seen.sums[part]) != header.sums[part]:
@@ -193,9 +187,7 @@ def _floor(scores: VectorArray, wanted: int) -> float:
     return max(-2.0, float(np.partition(scores, place)[place]) - _SLACK)
 
 
-def _once(
-    held: MatrixSnapshot, rows: npt.NDArray[np.intp], scores: VectorArray
-) -> list[NearFact]:
+def _once(held: MatrixSnapshot, rows: npt.NDArray[np.intp], scores: VectorArray) -> list[NearFact]:
     """Each fact by its nearest chunk, the nearest first."""
     entries = held.rows[rows]
     found: dict[str, NearFact] = {}
@@ -247,9 +239,7 @@ class MatrixVectors:
         with self.alone():
             self._files.publish(self._files.begin(identity))
 
-    def chunks(
-        self, fact_ids: Iterable[str] | None = None
-    ) -> Mapping[str, frozenset[str]]:
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         seen = self._now()
         if seen is None:
@@ -260,9 +250,7 @@ class MatrixVectors:
             named = seen.keys.facts(fact_ids)
             rows = seen.rows[[row for many in named.values() for row in many]]
         found: dict[bytes, set[str]] = {}
-        for fact, chunk in zip(
-            rows["fact"].tolist(), rows["chunk"].tolist(), strict=True
-        ):
+        for fact, chunk in zip(rows["fact"].tolist(), rows["chunk"].tolist(), strict=True):
             found.setdefault(fact, set()).add(chunk.decode())
         return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
 
@@ -290,8 +278,7 @@ class MatrixVectors:
         if seen is None:
             return {}
         return {
-            chunk: seen.vectors[row].tolist()
-            for chunk, row in seen.keys.chunks(chunk_ids).items()
+            chunk: seen.vectors[row].tolist() for chunk, row in seen.keys.chunks(chunk_ids).items()
         }
 
     def put(
@@ -402,9 +389,7 @@ class MatrixVectors:
         if seen is None:
             return set(), iter([])
         rows, dead = seen.header.copied
-        changed = {
-            each.decode() for each in seen.rows["fact"][seen.dead[dead:]].tolist()
-        }
+        changed = {each.decode() for each in seen.rows["fact"][seen.dead[dead:]].tolist()}
         chosen = np.arange(len(seen.rows)) >= rows
         held = seen.keys.facts(changed)
         chosen[[row for many in held.values() for row in many]] = True
@@ -492,9 +477,7 @@ class MatrixVectors:
 def _stacked(rows: Sequence[VectorRow], known: int) -> VectorArray:
     """The vectors of rows, all of the known dimension."""
     dimension = dimension_of(rows, known)
-    made = np.array([row.vector for row in rows], FLOAT_DTYPE).reshape(
-        len(rows), dimension
-    )
+    made = np.array([row.vector for row in rows], FLOAT_DTYPE).reshape(len(rows), dimension)
     if not np.isfinite(made).all():
         raise not_finite_error()
     return made

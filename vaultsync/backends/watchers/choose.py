@@ -12,9 +12,7 @@ _NATIVE = ("watchfiles", "watchdog")
 """In bursts watchfiles loses nothing; see the watcher rows of `make bench`."""
 
 
-def watcher_maker(
-    settings: Settings, wake: Callable[[], None]
-) -> Callable[[bool], Watcher]:
+def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
     """What makes the watcher of a vault; given true, one that polls.
 
     Raises:

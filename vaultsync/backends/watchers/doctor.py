@@ -35,9 +35,7 @@ def mount_kind(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
         if sys.platform == "darwin":
             listed = _of_mount()
         else:
-            listed = _of_mountinfo(
-                mountinfo.read_text(encoding="utf-8", errors="replace")
-            )
+            listed = _of_mountinfo(mountinfo.read_text(encoding="utf-8", errors="replace"))
     except (OSError, subprocess.SubprocessError):
         return ""
     where = os.path.realpath(root)
@@ -63,9 +61,7 @@ def _unescaped(path: str) -> str:
 
 
 def _of_mount() -> Iterable[tuple[str, str]]:  # pragma: no cover - macOS has no /proc
-    done = subprocess.run(
-        ["/sbin/mount"], capture_output=True, text=True, check=True, timeout=5
-    )
+    done = subprocess.run(["/sbin/mount"], capture_output=True, text=True, check=True, timeout=5)
     for line in done.stdout.splitlines():
         found = re.fullmatch(r".* on (.*) \(([^,)]+).*\)", line)
         if found:

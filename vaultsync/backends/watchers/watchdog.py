@@ -47,9 +47,7 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
         super().__init__(root, state_dir, wake)
         self.polls = polls
         self.name = "watchdog, polling" if polls else "watchdog"
-        self._observer: BaseObserver = (
-            PollingObserver(timeout=interval) if polls else Observer()
-        )
+        self._observer: BaseObserver = PollingObserver(timeout=interval) if polls else Observer()
         self._log = _Listener(self)
         self._runs = False
 

@@ -37,9 +37,7 @@ class WatchfilesWatcher(EventCollector):
     name = "watchfiles"
     polls = False
 
-    def __init__(
-        self, root: Path, state_dir: Path, *, wake: Callable[[], None]
-    ) -> None:
+    def __init__(self, root: Path, state_dir: Path, *, wake: Callable[[], None]) -> None:
         super().__init__(root, state_dir, wake)
         self._full = _queue_length() // 4
         self._stop = threading.Event()
@@ -106,9 +104,7 @@ class WatchfilesWatcher(EventCollector):
 
 def _queue_length() -> int:
     try:
-        text = Path("/proc/sys/fs/inotify/max_queued_events").read_text(
-            encoding="ascii"
-        )
+        text = Path("/proc/sys/fs/inotify/max_queued_events").read_text(encoding="ascii")
         return int(text)
     except (OSError, ValueError):
         return _QUEUE

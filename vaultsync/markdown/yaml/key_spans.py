@@ -129,9 +129,7 @@ def _without_trailing(lines: list[str], start: int, stop: int, *, header: str) -
     Blank lines below a block of text are part of it when its `header` is such as `|+`.
     """
     last = stop
-    while stop > start + 1 and (
-        lines[stop - 1][:1] == "#" or not lines[stop - 1].strip(" \t\r")
-    ):
+    while stop > start + 1 and (lines[stop - 1][:1] == "#" or not lines[stop - 1].strip(" \t\r")):
         stop -= 1
     while "+" in header and stop < last and lines[stop][:1] != "#":
         stop += 1

@@ -130,8 +130,6 @@ def key_positions(yaml: str) -> list[KeyPosition] | None:
         value = value or node
         if node.is_end or node.style not in ("block", "flow"):
             marks.append(
-                KeyPosition(
-                    key.text, key.start, key.end, value.start, node.end, value.style
-                )
+                KeyPosition(key.text, key.start, key.end, value.start, node.end, value.style)
             )
     return marks

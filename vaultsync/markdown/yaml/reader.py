@@ -242,9 +242,7 @@ def _refused(
 ) -> UnreadableNoteError:
     if at is None and why in _TROUBLES:
         trouble = _TROUBLES[why]
-        at = next(
-            (node.start for node in yaml_outline(yaml).nodes if trouble(node)), None
-        )
+        at = next((node.start for node in yaml_outline(yaml).nodes if trouble(node)), None)
     if why == _KEY and "{{" in yaml:
         hint = 'put the placeholder in quotes, as in "{{date}}"'
     line = _FIRST_LINE + yaml.count("\n", 0, at or 0)

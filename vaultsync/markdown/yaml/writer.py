@@ -27,9 +27,7 @@ _TIME = re.compile(
 )
 # Besides what JSON escapes: line ends of YAML 1.1, what YAML does not take raw, and
 # what editors lose.
-_ESCAPED = re.compile(
-    "[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
-)
+_ESCAPED = re.compile("[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 # What an editor or a linter could take out of a line unseen, or a reader for its end.
 _LOST = re.compile(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
 INDENT = "  "
@@ -59,8 +57,7 @@ def emit_value(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
         return _text(value), []
     if isinstance(value, Sequence) and value:
         return "", [
-            _item(each) if isinstance(each, str) else f"{INDENT}- {_json(each)}"
-            for each in value
+            _item(each) if isinstance(each, str) else f"{INDENT}- {_json(each)}" for each in value
         ]
     return emit_inline(value), []
 
