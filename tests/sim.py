@@ -174,7 +174,7 @@ class SimVault(Disk):
         return self._rename(inode, name, to)
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
-        self._begin("withdraw", path)
+        self._begin("stage_removal", path)
         self._check_writable(path)
         staged = self._op(op)
         self._check_readable(path)
@@ -182,16 +182,16 @@ class SimVault(Disk):
             raise NoteChangedError(path)
         if staged in self.names:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), op)
-        self.before("withdraw.take")
+        self.before("stage_removal.take")
         name = self._find(path)
         if not name:
             raise NoteMissingError(path)
         inode = self.names[name]
         self._rename(inode, name, staged)
-        self.before("withdraw.examine")
+        self.before("stage_removal.examine")
         if inode.sha == expect:
             return
-        self.before("withdraw.back")
+        self.before("stage_removal.back")
         if self._find(path):
             raise NoteChangedError(path, (inode.data,))
         self._rename(inode, staged, name)

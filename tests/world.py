@@ -29,7 +29,7 @@ SCOPE = "team-core"
 PASSES = 12
 """How many passes a world may need to come to rest."""
 _VAULT_WRITES = frozenset(
-    {"stage", "create", "exchange", "move", "withdraw", "write_meta", "drop_meta"}
+    {"stage", "create", "exchange", "move", "stage_removal", "write_meta", "drop_meta"}
 )
 
 LINES = "Alpha says this.\n\nBravo says that.\n\nCharlie says more."

@@ -102,7 +102,7 @@ class FsWorld:
         self.swap_id(VAULT_ID)
         self._waiting: tuple[str, Callable[[], None]] = ("", lambda: None)
         self._watch("exchange", lambda: self._begin("exchange"))
-        self._watch("withdraw", lambda: self._begin("withdraw"))
+        self._watch("stage_removal", lambda: self._begin("stage_removal"))
         self._watch("_swap", self._swapping)
         self._watch("_peek", lambda: f"{self._method}.examine")
         self._watch("_rename_new", lambda: f"{self._method}.back")

@@ -285,7 +285,7 @@ def test_what_is_too_large_is_heard_out_so_that_its_sender_hears_the_answer(
     assert door.unread > 30
     assert door.ask(*GOOD, ("content-length", "200"), body=[b"x" * 100] * 2) == 413
     assert door.unread == 0
-    monkeypatch.setattr("vaultsync.backends.http.loopback_guard._LULL", 0.01)
+    monkeypatch.setattr("vaultsync.backends.http.loopback_guard._DRAIN_SECONDS", 0.01)
     door.stalls = True
     assert door.ask(*GOOD, ("content-length", "200"), body=[]) == 413
 
@@ -298,7 +298,7 @@ def test_half_a_body_is_none(door: Door) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.http.loopback_guard.PATIENCE", 0.01)
+    monkeypatch.setattr("vaultsync.backends.http.loopback_guard.BODY_TIMEOUT", 0.01)
     door = Door()
     sent: list[AsgiMessage] = []
 

@@ -444,7 +444,7 @@ def test_nothing_staged_is_overwritten_by_withdrawing(world: World, vault: Vault
 def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     editor = world.open_handle(NOTE)
-    world.at("withdraw.examine", lambda: editor.write(b"hers"))
+    world.at("stage_removal.examine", lambda: editor.write(b"hers"))
 
     with pytest.raises(NoteChangedError) as caught:
         vault.stage_removal("op", NOTE, sha(b"text"))
@@ -463,7 +463,7 @@ def test_a_save_that_cannot_be_put_back_is_handed_over(world: World, vault: Vaul
         editor.write(b"hers")
         world.save_by_rename(NOTE, b"newer")
 
-    world.at("withdraw.examine", save_twice)
+    world.at("stage_removal.examine", save_twice)
 
     with pytest.raises(NoteChangedError) as caught:
         vault.stage_removal("op", NOTE, sha(b"text"))

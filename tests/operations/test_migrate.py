@@ -60,7 +60,7 @@ def test_facts_and_tombstones_come_over() -> None:
 
 
 def test_a_copy_that_broke_off_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultsync.operations.migrate.BATCH", 1)
+    monkeypatch.setattr("vaultsync.operations.migrate.ROWS_PER_BATCH", 1)
     world, target = two_stores()
     calls = []
 

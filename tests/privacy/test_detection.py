@@ -13,6 +13,7 @@ import pytest
 from tests import secrets
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
+    ASSIGNED_VALUE,
     OPTIONAL_FORMS,
     PRIVATE_KEY,
     URL_LOGIN,

@@ -166,8 +166,8 @@ def run(
     runner = CliRunner(env={**clear, "NO_COLOR": None, "TERM": "xterm", **(env or {})})
     with (
         mock.patch("vaultsync.api.open", opened),
-        mock.patch("vaultsync.api.read_only.ask", opened),
-        mock.patch("vaultsync.api.read_only.ask_for_packs", opened),
+        mock.patch("vaultsync.api.read_only.open_for_recall", opened),
+        mock.patch("vaultsync.api.read_only.open_for_packs", opened),
     ):
         return runner.invoke(
             cli,

@@ -195,7 +195,7 @@ def app_facts(held: Memory) -> list[Fact]:
 def test_a_text_that_waits_is_not_synced(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.01)
+    monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
     file = tmp_path / "MEMORY.md"
     file.write_text(memory(DEPLOY), encoding="utf-8")
     with held._memory_file(file).lock(1):
@@ -212,7 +212,7 @@ def test_a_text_that_waits_is_not_synced(
 def test_texts_that_wait_are_told_file_by_file(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.01)
+    monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
     for number, name in enumerate(("a.md", "b c.md")):
         file = tmp_path / name
         file.write_text(memory(DEPLOY), encoding="utf-8")

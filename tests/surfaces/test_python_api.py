@@ -127,7 +127,7 @@ def test_a_report_tells_the_time_of_all_that_follows_the_pass(
     app.init(str(vault), state_dir=state)
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
     long = DerivedReport(1, 1, 1, seconds=1_000.0)
-    monkeypatch.setattr("vaultsync.api.derived_data.derive", lambda *_, **__: long)
+    monkeypatch.setattr("vaultsync.api.derived_data.update_derived", lambda *_, **__: long)
     with app.open(str(vault), state_dir=state) as memory:
         assert memory.adopt(dry_run=True).seconds < 1_000
         assert memory.adopt().seconds > 1_000

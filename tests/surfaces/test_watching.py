@@ -152,7 +152,7 @@ def test_a_memory_file_that_was_changed_behind_its_times_is_taken_in(
 def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
     followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.0)
+    monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.0)
     memory, files, file = followed
     text = "Ask the harbour master before the database."
     with DiskMemoryFile(file, str(file)).lock(0.0):
@@ -373,7 +373,7 @@ def test_the_watcher_is_the_one_that_is_set(settings: Settings, chosen: Watcher,
 def test_on_a_network_mount_it_looks_by_itself(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.watchers.doctor.silent_mount", lambda _: "nfs4")
+    monkeypatch.setattr("vaultsync.backends.watchers.doctor.mount_without_events", lambda _: "nfs4")
     assert watcher_maker(settings, lambda: None)(False).polls
     fixed = structs.replace(settings, watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls

@@ -147,7 +147,7 @@ def test_what_an_agent_deletes_while_a_person_is_saving_is_revived() -> None:
     world.agent_forgets(fact_id)
 
     def person_saves(step: str) -> None:
-        if step == "withdraw":
+        if step == "stage_removal":
             world.vault.before = lambda _: None
             world.vault.save_in_place(path, fresh)
 

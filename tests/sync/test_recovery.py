@@ -87,13 +87,13 @@ def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
 def test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept() -> None:
     world = World()
     save = _forgotten_while_open(world)
-    world.dies_at("withdraw.examine", keep=lambda _: True)
+    world.dies_at("stage_removal.examine", keep=lambda _: True)
     world.sync()
     save()
     _assert_saved(world)
 
 
-@pytest.mark.parametrize("step", ["withdraw.take", "withdraw.examine"])
+@pytest.mark.parametrize("step", ["stage_removal.take", "stage_removal.examine"])
 def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -> None:
     world = World()
     save = _forgotten_while_open(world)
@@ -101,7 +101,7 @@ def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -
     def before(now: str) -> None:
         if now == step:
             save()
-        if now == "withdraw.examine":
+        if now == "stage_removal.examine":
             raise KeyboardInterrupt
 
     world.vault.before = before
