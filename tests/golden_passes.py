@@ -41,7 +41,7 @@ class Scene:
 
     root: Path
     clock: FakeClock
-    mirror: SyncContext
+    ctx: SyncContext
 
     @classmethod
     def of(cls, case: Path, root: Path) -> Scene:
@@ -52,10 +52,10 @@ class Scene:
             shutil.copytree(case / "base", root, dirs_exist_ok=True)
         clock = FakeClock()
         vault = VaultFs(root)
-        mirror = SyncContext(vault, MemoryStore(clock), MemoryArchive(), clock)
-        scene = cls(root, clock, mirror)
+        ctx = SyncContext(vault, MemoryStore(clock), MemoryArchive(), clock)
+        scene = cls(root, clock, ctx)
         before = tree(root)
-        rebuild(mirror, "vault")
+        rebuild(ctx, "vault")
         assert tree(root) == before
         return scene
 
@@ -66,11 +66,11 @@ class Scene:
             agent = row["agent"]
             match row["do"]:
                 case "remember":
-                    fact_work.remember(self.mirror, row["set"], agent=agent)
+                    fact_work.remember(self.ctx, row["set"], agent=agent)
                 case "update":
-                    fact_work.update(self.mirror, row["id"], row["set"], agent=agent)
+                    fact_work.update(self.ctx, row["id"], row["set"], agent=agent)
                 case "forget":
-                    fact_work.forget(self.mirror, row["id"], agent=agent)
+                    fact_work.forget(self.ctx, row["id"], agent=agent)
                 case other:
                     raise AssertionError(other)
 
@@ -87,18 +87,18 @@ class Scene:
 
     def lose_the_archive(self) -> None:
         """What both sides last agreed on is gone."""
-        mirror = self.mirror
-        self.mirror = SyncContext(mirror.vault, mirror.store, MemoryArchive(), self.clock)
+        ctx = self.ctx
+        self.ctx = SyncContext(ctx.vault, ctx.store, MemoryArchive(), self.clock)
 
     def do(self, work: Mapping[str, Any]) -> Report:
         """One pass."""
         self.clock.advance(STEP)
         if work["do"] == "adopt":
             paths = [VaultPath(path) for path in work["paths"]]
-            return adopt_notes(self.mirror, paths, scope=work.get("scope"))
+            return adopt_notes(self.ctx, paths, scope=work.get("scope"))
         assert work["do"] == "sync"
         allowed = bool(work.get("allow_scope_moves"))
-        return sync_once(self.mirror, SyncRequest(allow_scope_moves=allowed))
+        return sync_once(self.ctx, SyncRequest(allow_scope_moves=allowed))
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -118,9 +118,9 @@ def play(case: Path, root: Path) -> None:
     said = sections(page)
     operations = json.loads((case / "store.json").read_text(encoding="utf-8"))
     scene = Scene.of(case, root)
-    known = {each.id for each in scene.mirror.store.iter_facts()}
+    known = {each.id for each in scene.ctx.store.iter_facts()}
     scene.agents_act(operations)
-    known |= {each.id for each in scene.mirror.store.iter_facts()}
+    known |= {each.id for each in scene.ctx.store.iter_facts()}
     if (case / "vault").is_dir():
         scene.person_acts(tree(case / "vault"))
     if "lost" in said:
@@ -137,7 +137,7 @@ def play(case: Path, root: Path) -> None:
 
 def outcome(scene: Scene, case: Path, known: set[str], reports: list[Report]) -> dict[str, bytes]:
     """The files of `expected/`, with placeholders for what is new in each run."""
-    alive = sorted(scene.mirror.store.iter_facts(), key=lambda fact: fact.id)
+    alive = sorted(scene.ctx.store.iter_facts(), key=lambda fact: fact.id)
     inputs = b"\n".join(
         data for path, data in tree(case).items() if not path.startswith("expected/")
     )

@@ -179,7 +179,7 @@ class MemoryWorld(World):
         """A sync of the files, or of the one there is; time moves on."""
         self.clock.advance(1)
         return sync_files(
-            self.mirror,
+            self.ctx,
             files or [self.file],
             FileSyncRequest(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
             reader=FrontmatterReader(),
@@ -196,7 +196,7 @@ class MemoryWorld(World):
     ) -> AddResult:
         self.clock.advance(1)
         return queue_text(
-            self.mirror.clock,
+            self.ctx.clock,
             self.file,
             self.queue,
             section=section,

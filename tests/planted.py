@@ -111,10 +111,10 @@ def plant(folder: Path) -> Planted:
         run = memory.sync().run
         note.write_text(note.read_text().replace("morning", "noon"))
         with vaultsync.open(str(root), agent="otto") as other:
-            held = other._mirror.store.get(fact)
+            held = other._ctx.store.get(fact)
             said = held.content.replace("morning", f"night {TOKEN} {SAID}")
             write = StoreWrite(fact, held.evolve(content=said), held.revision, "otto")
-            other._mirror.store.write([write])
+            other._ctx.store.write([write])
         memory.sync()
         (conflict,) = memory.conflicts()
         other_note = root / str(memory.get(entity).path)

@@ -54,18 +54,18 @@ class RecallWorld(World):
         """Make the vectors of all facts there are."""
         self.vectors = self.vectors or MemoryVectors()
         self.embedder = self.embedder or HashEmbedder()
-        catch_up_note_index(self.mirror, self.index)
-        embed_pending(self.mirror, self.vectors, self.embedder, index=self.index)
+        catch_up_note_index(self.ctx, self.index)
+        embed_pending(self.ctx, self.vectors, self.embedder, index=self.index)
 
     def supersedes(self, fact_id: str, text: str) -> Fact:
         """An agent replaces a fact by another."""
         self.clock.advance(1)
-        return fact_work.supersede(self.mirror, fact_id, text, agent="indy")
+        return fact_work.supersede(self.ctx, fact_id, text, agent="indy")
 
     @property
     def sources(self) -> RecallSources:
         return RecallSources(
-            self.mirror,
+            self.ctx,
             self.index,
             lambda: self.vectors,
             lambda: self.embedder,

@@ -102,7 +102,7 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(case: Path) -
 
 @pytest.mark.parametrize("case", HYGIENE, ids=lambda case: case.stem)
 def test_secrets_and_scripts_are_shown_as_the_golden_pages_say(case: Path) -> None:
-    lens = NoteView.of(
+    view = NoteView.of(
         Redactor(b"a key for golden pages", (re.compile(r"ACME-\d{4}"),)),
         hides=True,
         disarms=True,
@@ -110,23 +110,23 @@ def test_secrets_and_scripts_are_shown_as_the_golden_pages_say(case: Path) -> No
 
     def answer(given: dict[str, str]) -> str:
         fact = make_fact(json.loads(given["fact"]))
-        text = render_note(lens.to_note(fact), links={}).decode()
-        note = lens.from_base_note(read_note(text.encode(), PATH), fact)
+        text = render_note(view.to_note(fact), links={}).decode()
+        note = view.from_base_note(read_note(text.encode(), PATH), fact)
         assert differing_keys(apply_note_edits(fact, note, note), fact) == ()
         if "edit" not in given:
             return fenced(text, "markdown")
         for old, new in json.loads(given["person"]).items():
             assert old in text
             text = text.replace(old, new)
-        now = lens.from_note(read_note(text.encode(), PATH), fact, before=note)
+        now = view.from_note(read_note(text.encode(), PATH), fact, before=note)
         vault = apply_note_edits(fact, note, now)
-        assert rewrite_note(now, vault, vault, links={}, lens=lens).decode() == text
+        assert rewrite_note(now, vault, vault, links={}, view=view).decode() == text
         said = json.loads(given["edit"])
         content = vault.content + said["append"]
         for old, new in said["replace"].items():
             content = content.replace(old, new)
         merged = vault.replace({"content": content})
-        after = rewrite_note(now, vault, merged, links={}, lens=lens).decode()
+        after = rewrite_note(now, vault, merged, links={}, view=view).decode()
         differs = "\n".join(changes(text, after))
         return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
 

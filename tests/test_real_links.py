@@ -38,7 +38,7 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def mirror(vault: Path, tmp_path: Path) -> Iterator[SyncContext]:
+def ctx(vault: Path, tmp_path: Path) -> Iterator[SyncContext]:
     clock = SystemClock()
     make_marker(vault, clock.new_id(), scope="public", store=None)
     store = SqliteStore.open(tmp_path / "store.sqlite3", clock=clock, create=True)
@@ -61,10 +61,8 @@ def table(report: LinkReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_the_docs_say_how_the_links_of_a_real_vault_resolve(
-    mirror: SyncContext, vault: Path
-) -> None:
-    report = check_links(mirror, files=lambda: vault_files(vault))
+def test_the_docs_say_how_the_links_of_a_real_vault_resolve(ctx: SyncContext, vault: Path) -> None:
+    report = check_links(ctx, files=lambda: vault_files(vault))
     made = table(report)
 
     text = PAGE.read_text(encoding="utf-8")
@@ -89,15 +87,15 @@ def test_the_docs_say_how_the_links_of_a_real_vault_resolve(
 
 
 def test_a_renamed_hub_of_a_real_vault_keeps_all_its_links(
-    mirror: SyncContext, vault: Path, tmp_path: Path
+    ctx: SyncContext, vault: Path, tmp_path: Path
 ) -> None:
     links = SqliteLinks(tmp_path / "links.sqlite3")
     before = {path: path.read_text("utf-8") for path in vault.rglob("*.md")}
-    problems = len(check_links(mirror).problems)
+    problems = len(check_links(ctx).problems)
     (hub,) = vault.rglob("Settings.md")
     hub.rename(hub.with_name("All settings.md"))
 
-    report = sync_and_relink(mirror, links)
+    report = sync_and_relink(ctx, links)
 
     before[hub.with_name("All settings.md")] = before.pop(hub)
     changed = 0
@@ -108,15 +106,15 @@ def test_a_renamed_hub_of_a_real_vault_keeps_all_its_links(
             assert _without_targets(now) == _without_targets(text)
             assert "Settings" not in {link.target for link in find_links(now)}
     assert changed == report.counts["updated_in_vault"] > 50
-    assert len(check_links(mirror).problems) == problems
-    assert verify_all(mirror).equal
-    assert sync_and_relink(mirror, links).quiet
+    assert len(check_links(ctx).problems) == problems
+    assert verify_all(ctx).equal
+    assert sync_and_relink(ctx, links).quiet
 
-    undo_run(mirror, report.run)
+    undo_run(ctx, report.run)
     hub.with_name("All settings.md").rename(hub)
-    sync_and_relink(mirror, links)
-    assert len(check_links(mirror).problems) == problems
-    assert verify_all(mirror).equal
+    sync_and_relink(ctx, links)
+    assert len(check_links(ctx).problems) == problems
+    assert verify_all(ctx).equal
     links.close()
 
 

@@ -61,7 +61,7 @@ class FakeWatcher:
 class Daemonic:
     """A world with a daemon; time goes by in steps as long as the daemon says."""
 
-    def __init__(self, rhythm: Intervals | None = None) -> None:
+    def __init__(self, intervals: Intervals | None = None) -> None:
         self.world = World(SyncPolicy())
         self.watchers: list[FakeWatcher] = []
         self.told: list[tuple[str, Mapping[str, Value]]] = []
@@ -74,14 +74,16 @@ class Daemonic:
         self.up_to_date = False
         self.reopened = 0
         self.starts: Callable[[], None] = lambda: None
-        self.rhythm = rhythm or Intervals()
-        self.daemon = DaemonLoop(self, self._make, self.rhythm, tell=self._tell, jitter=lambda: 1.0)
+        self.intervals = intervals or Intervals()
+        self.daemon = DaemonLoop(
+            self, self._make, self.intervals, tell=self._tell, jitter=lambda: 1.0
+        )
 
     # --- what the daemon has done for it ----------------------------------------------
 
     @property
-    def mirror(self) -> SyncContext:
-        return self.world.mirror
+    def ctx(self) -> SyncContext:
+        return self.world.ctx
 
     def reopen(self) -> None:
         self.reopened += 1
@@ -93,7 +95,7 @@ class Daemonic:
             self.in_pass(stage)
             progress(stage, done, total)
 
-        return sync_once(self.world.mirror, request, progress=told)
+        return sync_once(self.world.ctx, request, progress=told)
 
     def is_derived(self) -> bool:
         return self.up_to_date

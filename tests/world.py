@@ -42,18 +42,18 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
-    def __init__(self, policy: SyncPolicy | None = None, lens: NoteView = IDENTITY_VIEW) -> None:
+    def __init__(self, policy: SyncPolicy | None = None, view: NoteView = IDENTITY_VIEW) -> None:
         self.clock = FakeClock()
         self.vault = SimVault(now_ns=self._now_ns)
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
-        self.mirror = SyncContext(
+        self.ctx = SyncContext(
             self.vault,
             self.store,
             self.archive,
             self.clock,
             policy or SyncPolicy(),
-            lens=lens,
+            view=view,
         )
 
     def _now_ns(self) -> int:
@@ -126,15 +126,15 @@ class World:
     def agent_remembers(self, content: str = "", *, agent: str = "indy", **values: Value) -> Fact:
         self.clock.advance(1)
         said = {"scope": SCOPE, "content": content, **values}
-        return fact_work.remember(self.mirror, said, agent=agent)
+        return fact_work.remember(self.ctx, said, agent=agent)
 
     def agent_updates(self, fact_id: str, *, agent: str = "indy", **values: Value) -> Fact:
         self.clock.advance(1)
-        return fact_work.update(self.mirror, fact_id, values, agent=agent)
+        return fact_work.update(self.ctx, fact_id, values, agent=agent)
 
     def agent_forgets(self, fact_id: str, *, agent: str = "indy") -> None:
         self.clock.advance(1)
-        fact_work.forget(self.mirror, fact_id, agent=agent)
+        fact_work.forget(self.ctx, fact_id, agent=agent)
 
     def others_write_first(self, fact_id: str, *, times: int) -> None:
         """Let another agent be faster than each of the next writes to the store."""
@@ -156,13 +156,13 @@ class World:
     def lose_archive(self) -> None:
         """Begin with an archive that knows nothing, as after a reinstallation."""
         self.archive = MemoryArchive()
-        self.mirror = replace(self.mirror, archive=self.archive)
+        self.ctx = replace(self.ctx, archive=self.archive)
 
     # --- passes ----------------------------------------------------------------------
 
     def sync(self, request: SyncRequest | None = None) -> Report:
         self.clock.advance(1)
-        return sync_once(self.mirror, request or SyncRequest())
+        return sync_once(self.ctx, request or SyncRequest())
 
     def quiesce(self) -> list[Report]:
         """Passes until one has nothing to do and nothing waits but for a person."""
@@ -247,7 +247,7 @@ class World:
     # --- judging ---------------------------------------------------------------------
 
     def assert_equal_sides(self) -> None:
-        proof = verify_all(self.mirror)
+        proof = verify_all(self.ctx)
         assert proof.equal, [each.as_json() for each in proof.differences]
 
     def assert_second_pass_writes_nothing(self) -> None:

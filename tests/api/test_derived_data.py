@@ -43,15 +43,15 @@ def a_world() -> World:
 
 def test_everything_follows_the_store() -> None:
     world, held = a_world(), parts()
-    assert not is_derived_current(world.mirror)
+    assert not is_derived_current(world.ctx)
 
     steps: list[str] = []
-    done = update_derived(world.mirror, held, progress=lambda step, *_: steps.append(step))
+    done = update_derived(world.ctx, held, progress=lambda step, *_: steps.append(step))
 
     assert "model" in steps
     assert (done.notes, done.chunks, done.degraded) == (1, 1, ())
     assert done.embedded >= 1
-    assert is_derived_current(world.mirror)
+    assert is_derived_current(world.ctx)
     assert held.links.links_to(["Bob"])
     assert ".index/vault-index.md" in world.vault.names or world.vault.files
     assert done.as_json()["notes"] == 1
@@ -59,41 +59,41 @@ def test_everything_follows_the_store() -> None:
 
 def test_a_change_is_followed_and_nothing_is_done_twice() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
-    assert update_derived(world.mirror, held).embedded == 0
+    update_derived(world.ctx, held)
+    assert update_derived(world.ctx, held).embedded == 0
     world.mirrored("Another one.", title="Another")
-    assert not is_derived_current(world.mirror)
+    assert not is_derived_current(world.ctx)
 
-    done = update_derived(world.mirror, held)
+    done = update_derived(world.ctx, held)
 
     assert (done.notes, done.chunks) == (2, 2)
-    assert is_derived_current(world.mirror)
+    assert is_derived_current(world.ctx)
 
 
 def test_a_table_that_somebody_removed_is_still_to_be_derived() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
     world.vault.names.pop(VaultPath(".index/by-type.md"))
-    assert not is_derived_current(world.mirror)
+    assert not is_derived_current(world.ctx)
 
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
 
     assert ".index/by-type.md" in world.vault.names
-    assert is_derived_current(world.mirror)
+    assert is_derived_current(world.ctx)
 
 
 def test_tables_that_cannot_be_looked_at_are_still_to_be_derived() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
 
     with mock.patch.object(SimVault, "list_meta", side_effect=PermissionError):
-        assert not is_derived_current(world.mirror)
+        assert not is_derived_current(world.ctx)
 
 
 def test_a_folder_for_the_tables_that_is_new_is_still_to_be_derived() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
-    seen = replace(world.mirror, policy=SyncPolicy(index_folder=VaultPath("Index")))
+    update_derived(world.ctx, held)
+    seen = replace(world.ctx, policy=SyncPolicy(index_folder=VaultPath("Index")))
     assert not is_derived_current(seen)
 
     update_derived(seen, held)
@@ -105,33 +105,33 @@ def test_a_store_that_was_restored_and_written_to_since_is_followed() -> None:
     world, held = a_world(), parts()
     kept = world.store.snapshot()
     world.agent_remembers("Lost.", title="Lost")
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
 
     world.store.restore(kept)
     world.agent_remembers("New.", title="New")
 
-    assert not is_derived_current(world.mirror)
+    assert not is_derived_current(world.ctx)
 
 
 def test_a_rebuild_makes_the_indexes_anew() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
 
-    assert update_derived(world.mirror, held, rebuild=True).notes == 1
+    assert update_derived(world.ctx, held, rebuild=True).notes == 1
     assert held.links.links_to(["Bob"])
 
 
 def test_without_a_model_words_are_enough() -> None:
     world = a_world()
 
-    done = update_derived(world.mirror, replace(parts(), embedder=None))
+    done = update_derived(world.ctx, replace(parts(), embedder=None))
 
     assert (done.notes, done.chunks, done.degraded) == (1, 0, ())
 
 
 def test_another_model_is_asked_about_before_it_costs() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
     other = replace(held, embedder=HashEmbedder(dimension=32))
     costs: list[EmbeddingCost] = []
 
@@ -139,25 +139,25 @@ def test_another_model_is_asked_about_before_it_costs() -> None:
         costs.append(cost)
         return False
 
-    assert "another model" in update_derived(world.mirror, other).degraded[0]
-    assert "another model" in update_derived(world.mirror, other, told=no).degraded[0]
+    assert "another model" in update_derived(world.ctx, other).degraded[0]
+    assert "another model" in update_derived(world.ctx, other, told=no).degraded[0]
     assert costs[0].texts >= 1
-    assert not update_derived(world.mirror, other, told=lambda _: True).degraded
+    assert not update_derived(world.ctx, other, told=lambda _: True).degraded
     assert other.vectors is not None
     assert "/32/" in str(other.vectors.identity())
 
 
 def test_a_store_that_is_away_leaves_all_as_it_was() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
     world.mirrored("Another one.", title="Another")
-    away = replace(world.mirror, store=UnavailableStore("it is unplugged"))
+    away = replace(world.ctx, store=UnavailableStore("it is unplugged"))
 
     done = update_derived(away, held)
 
     assert all("unplugged" in why for why in done.degraded)
     assert is_derived_current(away)  # there is nothing that could be done
-    assert not is_derived_current(world.mirror)
+    assert not is_derived_current(world.ctx)
 
 
 class BrokenLinks(MemoryLinks):
@@ -182,11 +182,11 @@ class BrokenLinks(MemoryLinks):
 def test_links_that_cannot_be_written_stop_nothing(trouble: Exception) -> None:
     world = a_world()
 
-    done = update_derived(world.mirror, replace(parts(), links=BrokenLinks(trouble)))
+    done = update_derived(world.ctx, replace(parts(), links=BrokenLinks(trouble)))
 
     assert done.notes == done.chunks == 1
     assert len(done.degraded) == 1
-    assert not is_derived_current(world.mirror)
+    assert not is_derived_current(world.ctx)
 
 
 class Silent(HashEmbedder):
@@ -197,9 +197,9 @@ class Silent(HashEmbedder):
 
 def test_a_model_that_is_gone_is_told() -> None:
     world, held = a_world(), parts()
-    update_derived(world.mirror, held)
+    update_derived(world.ctx, held)
 
-    done = update_derived(world.mirror, replace(held, embedder=Silent()))
+    done = update_derived(world.ctx, replace(held, embedder=Silent()))
 
     assert done.degraded == ("the model is gone",)
 
@@ -213,7 +213,7 @@ def test_tables_that_cannot_be_written_stop_nothing(
     monkeypatch.setattr("vaultsync.api.derived_data.write_tables", full)
     world = a_world()
 
-    done = update_derived(world.mirror, parts())
+    done = update_derived(world.ctx, parts())
 
     assert done.notes == 1
     assert "the disk is full" in done.degraded[0]

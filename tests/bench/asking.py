@@ -163,7 +163,7 @@ def _give_vectors(memory: Memory) -> None:
     size = embedder.dimension
     vectors.reset(str(embedding_identity(embedder, lends=True)))
     dice = np.random.default_rng(1)
-    facts = list(memory._mirror.store.iter_facts())
+    facts = list(memory._ctx.store.iter_facts())
     for start in range(0, len(facts), 10_000):
         some = facts[start : start + 10_000]
         made = dice.standard_normal((len(some), size), dtype=np.float32)

@@ -60,7 +60,7 @@ def embedded(folder: Path, n: int, *, target: float) -> Row:
     world = with_facts(new_folder(folder), n)
     with world.open() as memory:
         memory.index()
-        facts = list(memory._mirror.store.iter_facts())
+        facts = list(memory._ctx.store.iter_facts())
     texts = [chunk.text for fact in facts for chunk in chunk_fact(fact)]
     with world.open(embedder="local") as memory:
         embedder = memory._derived.embedder

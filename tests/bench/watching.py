@@ -108,7 +108,7 @@ def _saved(world: World, memory: Memory, number: int) -> float:
 
 
 def _seq(memory: Memory) -> int:
-    return memory._mirror.store.state().seq
+    return memory._ctx.store.state().seq
 
 
 def _stored(world: World, memory: Memory, number: int) -> float:
@@ -117,9 +117,7 @@ def _stored(world: World, memory: Memory, number: int) -> float:
     home = world.vault / "public" / "decisions"
     before = len(list(home.iterdir())) if home.is_dir() else 0
     values = {"content": corpus.prose(number), "title": f"Stored {number}"}
-    fact_work.remember(
-        memory._mirror, {**values, "type": "decision", "scope": "public"}, agent="indy"
-    )
+    fact_work.remember(memory._ctx, {**values, "type": "decision", "scope": "public"}, agent="indy")
     return _seconds(lambda: home.is_dir() and len(list(home.iterdir())) > before)
 
 

@@ -42,7 +42,7 @@ def test_at_the_start_the_whole_vault_is_looked_at(it: Daemonic) -> None:
 def test_what_an_agent_stores_is_a_note_within_a_poll(it: Daemonic) -> None:
     it.rests()
     fact = it.world.agent_remembers("Said now.", title="Now")
-    it.runs(2 * it.rhythm.poll)
+    it.runs(2 * it.intervals.poll)
     assert "Said now." in it.world.note(fact.id)
     assert it.whole_passes() == 0
 
@@ -50,7 +50,7 @@ def test_what_an_agent_stores_is_a_note_within_a_poll(it: Daemonic) -> None:
 def test_a_saved_note_is_in_the_store_when_it_has_settled(it: Daemonic) -> None:
     fact = with_fact(it)
     it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.rhythm.settle - 0.1)
+    it.runs(it.intervals.settle - 0.1)
     assert it.world.fact(fact.id).content == LINES
     it.runs(0.2)
     assert NEW in it.world.fact(fact.id).content
@@ -203,7 +203,7 @@ def test_very_many_folders_mean_a_look_at_everything(it: Daemonic) -> None:
 def test_what_no_event_told_is_found_by_the_next_rescan(it: Daemonic) -> None:
     fact = with_fact(it)
     it.world.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.rhythm.rescan + 1)
+    it.runs(it.intervals.rescan + 1)
     assert NEW in it.world.fact(fact.id).content
 
 
@@ -265,7 +265,7 @@ def test_without_a_watcher_the_rescans_go_on(it: Daemonic) -> None:
     it.runs(8)
     assert it.daemon.state.watcher == ""
     it.world.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.rhythm.rescan + 1)
+    it.runs(it.intervals.rescan + 1)
     assert NEW in it.world.fact(fact.id).content
 
 
@@ -339,11 +339,11 @@ def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
 
     it.in_pass = fail
     it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.rhythm.settle + 0.2)
+    it.runs(it.intervals.settle + 0.2)
     assert it.daemon.error is not None
     assert it.whole_passes() == 0
     it.in_pass = lambda _: None
-    it.runs(it.rhythm.failure + 0.2)
+    it.runs(it.intervals.failure + 0.2)
     assert NEW in it.world.fact(fact.id).content
 
 
@@ -535,14 +535,14 @@ def test_what_waits_for_a_person_is_told_once_at_the_start(it: Daemonic) -> None
 
 
 def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
-    assert daemon_status(it.mirror, daemon={}).last_run is None
+    assert daemon_status(it.ctx, daemon={}).last_run is None
     it.world.mirrored()
     it.rests()
     daemon = it.daemon.state.as_json()
     with it.world.nobody_writes():
-        looked = read_status(it.mirror, engine="this process", daemon=daemon)
+        looked = read_status(it.ctx, engine="this process", daemon=daemon)
         requests = len(it.requests)
-        known = daemon_status(it.mirror, daemon=daemon)
+        known = daemon_status(it.ctx, daemon=daemon)
     assert known == looked
     assert len(it.requests) == requests
 

@@ -117,8 +117,8 @@ def test_the_first_probe_that_is_unheard_counts_not_the_last() -> None:
         made.append(FakeWatcher(polls=polls, answers=False))
         return made[-1]
 
-    rhythm = Intervals(probe=1.0, answer=4.0)
-    keeper = WatcherSupervisor(make, rhythm, jitter=lambda: 1.0)
+    intervals = Intervals(probe=1.0, answer=4.0)
+    keeper = WatcherSupervisor(make, intervals, jitter=lambda: 1.0)
     for second in range(7):
         keeper.check_health(second)
     assert made[0].probed > 2

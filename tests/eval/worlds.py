@@ -27,7 +27,7 @@ def conversation(folder: Path, one: Collection) -> Iterator[RecallSources]:
     vaultsync.init(vault, state_dir=state)
     with vaultsync.open(vault, state_dir=state) as memory:
         writes = [StoreWrite(fact.id, fact, None, "eval") for fact in one.facts]
-        memory._mirror.store.write(writes)
+        memory._ctx.store.write(writes)
         memory.index()
         yield _asked_at(memory, FakeClock(one.asked_at))
 
@@ -40,7 +40,7 @@ def sample_vault(folder: Path) -> Iterator[tuple[RecallSources, Sequence[Asked]]
     with vaultsync.open(vault, state_dir=state) as memory:
         memory.rebuild(source="vault")
         memory.index()
-        paths = memory._mirror.archive.paths()
+        paths = memory._ctx.archive.paths()
         questions, at = retrieval({str(path): key for path, key in paths.items()})
         yield _asked_at(memory, FakeClock(at)), questions
 
@@ -48,7 +48,7 @@ def sample_vault(folder: Path) -> Iterator[tuple[RecallSources, Sequence[Asked]]
 def _asked_at(memory: Memory, clock: FakeClock) -> RecallSources:
     derived = memory._derived
     return RecallSources(
-        replace(memory._mirror, clock=clock),
+        replace(memory._ctx, clock=clock),
         derived.words,
         vectors=lambda: derived.vectors,
         embedder=lambda: derived.embedder,

@@ -47,7 +47,7 @@ def test_what_an_agent_remembers_links_its_entities(world: World) -> None:
 
 
 def test_what_a_person_remembers_stays_as_it_is(world: World) -> None:
-    fact = fact_work.remember(world.mirror, {"content": "Ask Alice."}, agent=None)
+    fact = fact_work.remember(world.ctx, {"content": "Ask Alice."}, agent=None)
 
     assert fact.content == "Ask Alice."
 
@@ -84,7 +84,7 @@ def test_an_update_that_says_what_was_linked_already_changes_nothing(
 
 
 def test_an_update_of_other_fields_touches_no_text(world: World) -> None:
-    fact = fact_work.remember(world.mirror, {"content": "Ask Alice."}, agent=None)
+    fact = fact_work.remember(world.ctx, {"content": "Ask Alice."}, agent=None)
     world.agent_updates(fact.id, priority=0)
 
     assert world.fact(fact.id).content == "Ask Alice."
@@ -92,7 +92,7 @@ def test_an_update_of_other_fields_touches_no_text(world: World) -> None:
 
 def test_what_replaces_an_older_fact_is_linked(world: World) -> None:
     old = world.agent_remembers("x")
-    fresh = fact_work.supersede(world.mirror, old.id, "Ask Alice.", agent="indy")
+    fresh = fact_work.supersede(world.ctx, old.id, "Ask Alice.", agent="indy")
 
     assert world.fact(fresh.id).content == "Ask [[Alice]]."
 
@@ -174,7 +174,7 @@ def test_while_the_store_is_away_nothing_is_linked(world: World) -> None:
 
 
 def counted(world: World, names: EntityNames) -> tuple[World, list[str]]:
-    world.mirror = replace(world.mirror, names=names)
+    world.ctx = replace(world.ctx, names=names)
     asked: list[str] = []
     world.store.before = asked.append
     return world, asked
@@ -213,8 +213,8 @@ def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:
 
     world.clock.advance(1)
     asked.clear()
-    world.mirror.names.mentions(world.store, "Alice")
-    world.mirror.names.mentions(world.store, "Alice")
+    world.ctx.names.mentions(world.store, "Alice")
+    world.ctx.names.mentions(world.store, "Alice")
     assert asked.count("feed") == 1
 
 
@@ -245,5 +245,5 @@ def test_a_store_that_went_back_in_time_is_learned_anew(world: World) -> None:
     assert "[[" in said(world, "Ask Bobby Tables.")
 
     world.store.restore(backup)
-    assert world.mirror.names.mentions(world.store, "Bobby Tables") == []
-    assert world.mirror.names.mentions(world.store, "Alice") != []
+    assert world.ctx.names.mentions(world.store, "Bobby Tables") == []
+    assert world.ctx.names.mentions(world.store, "Alice") != []

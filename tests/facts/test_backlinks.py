@@ -13,7 +13,7 @@ class Joined(LinkedWorld):
     """A world whose facts are asked for by the names of notes."""
 
     def named(self, name: str, agent: str | None = "indy") -> str:
-        return find_fact(self.mirror, name, agent=agent).id
+        return find_fact(self.ctx, name, agent=agent).id
 
 
 @pytest.fixture
@@ -65,24 +65,24 @@ def test_links_lead_both_ways(world: Joined) -> None:
     world.note_of("Three", "See [[Mate]], which is no note.")
     related = world.note_of("Four", relatedFactIds=[one.id])
 
-    to_tea = linking_to(world.mirror, world.links, "Tea", agent="indy")
+    to_tea = linking_to(world.ctx, world.links, "Tea", agent="indy")
     assert to_tea == {one.id, two.id}
-    to_one = linking_to(world.mirror, world.links, one.id, agent="indy")
+    to_one = linking_to(world.ctx, world.links, one.id, agent="indy")
     assert to_one == {related.id}
     for source, goals in ((one, {tea.id}), (two, {tea.id}), (related, {one.id})):
-        found = linked_from(world.mirror, world.links, source.id, agent="indy")
+        found = linked_from(world.ctx, world.links, source.id, agent="indy")
         assert found == goals
-    assert linked_from(world.mirror, world.links, "Three", agent="indy") == set()
+    assert linked_from(world.ctx, world.links, "Three", agent="indy") == set()
 
 
 def test_what_links_to_itself_is_not_joined_to_itself(world: Joined) -> None:
     tea = world.note_of("Tea", "See [[Tea]].", type="entity")
-    assert linked_from(world.mirror, world.links, tea.id, agent=None) == set()
-    assert linking_to(world.mirror, world.links, tea.id, agent=None) == set()
+    assert linked_from(world.ctx, world.links, tea.id, agent=None) == set()
+    assert linking_to(world.ctx, world.links, tea.id, agent=None) == set()
 
 
 def test_a_fact_without_a_note_has_links_too(world: Joined) -> None:
     tea = world.note_of("Tea", type="entity")
     fresh = world.agent_remembers("See [[Tea]].", agent="indy", title="Fresh")
-    found = linked_from(world.mirror, world.links, fresh.id, agent="indy")
+    found = linked_from(world.ctx, world.links, fresh.id, agent="indy")
     assert found == {tea.id}

@@ -19,7 +19,7 @@ class Around(World):
         self.links = MemoryLinks()
 
     def of(self, fact: Fact, *, agent: str | None = None) -> Related:
-        return find_related(self.mirror, self.links, fact.id, agent=agent)
+        return find_related(self.ctx, self.links, fact.id, agent=agent)
 
 
 def _titles(facts: tuple[Fact, ...]) -> list[str]:
@@ -50,8 +50,8 @@ def test_a_fact_without_a_note_has_no_path() -> None:
 def test_the_chain_is_told_from_any_of_its_facts() -> None:
     world = Around()
     first = world.agent_remembers("One.", title="One")
-    second = fact_work.supersede(world.mirror, first.id, "Two.", agent="indy")
-    third = fact_work.supersede(world.mirror, second.id, "Three.", agent="indy")
+    second = fact_work.supersede(world.ctx, first.id, "Two.", agent="indy")
+    third = fact_work.supersede(world.ctx, second.id, "Three.", agent="indy")
     world.sync()
 
     for fact in (first, second, third):

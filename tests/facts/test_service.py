@@ -33,7 +33,7 @@ from vaultsync.storage.store import StoreWrite
 def test_what_is_remembered_can_be_got() -> None:
     world = World()
     fact = world.agent_remembers("Words. And more.", tags=["#a", "a", "b"], priority=1)
-    found = work.get(world.mirror, fact.id, agent="indy")
+    found = work.get(world.ctx, fact.id, agent="indy")
     assert found == fact
     assert found.title == "Words"
     assert found.tags == ("a", "b")
@@ -41,12 +41,12 @@ def test_what_is_remembered_can_be_got() -> None:
     assert found.created_at
     assert found.path is None
     world.quiesce()
-    assert work.get(world.mirror, fact.id, agent="indy").path == world.path(fact.id)
+    assert work.get(world.ctx, fact.id, agent="indy").path == world.path(fact.id)
 
 
 def test_an_agents_fact_is_private_unless_it_says_otherwise() -> None:
     world = World()
-    fact = work.remember(world.mirror, {"content": "Mine."}, agent="Indy")
+    fact = work.remember(world.ctx, {"content": "Mine."}, agent="Indy")
     assert fact.scope == "private-indy"
     world.quiesce()
     assert world.path(fact.id).startswith("private-indy/notes/")
@@ -54,7 +54,7 @@ def test_an_agents_fact_is_private_unless_it_says_otherwise() -> None:
 
 def test_a_persons_fact_is_in_the_default_scope_and_names_no_agent() -> None:
     world = World()
-    fact = work.remember(world.mirror, {"content": "Mine."}, agent=None)
+    fact = work.remember(world.ctx, {"content": "Mine."}, agent=None)
     assert (fact.scope, fact.agent_id) == ("public", None)
     world.quiesce()
     assert "Written by a person" in world.note(fact.id)
@@ -113,7 +113,7 @@ def test_bad_input_gets_a_clear_error_and_writes_nothing(
     if "id" in values or error is ScopeDeniedError or "content" in values:
         return
     with world.nobody_writes(), pytest.raises(UsageError):
-        work.update(world.mirror, fact.id, values, agent="indy")
+        work.update(world.ctx, fact.id, values, agent="indy")
     assert world.fact(fact.id) == fact
 
 
@@ -141,7 +141,7 @@ def test_an_update_changes_what_it_names_and_nothing_else() -> None:
     world = World()
     fact = world.mirrored(tags=["a", "b"], type="decision", decisionOutcome="open")
     now = work.update(
-        world.mirror,
+        world.ctx,
         fact.id,
         {"decisionOutcome": "done"},
         agent="ada",
@@ -160,7 +160,7 @@ def test_an_update_that_changes_nothing_writes_nothing() -> None:
     world = World()
     fact = world.mirrored(tags=["a"])
     with world.nobody_writes():
-        now = work.update(world.mirror, fact.id, {"content": LINES}, agent="indy", add_tags=["a"])
+        now = work.update(world.ctx, fact.id, {"content": LINES}, agent="indy", add_tags=["a"])
     assert now.revision == fact.revision
 
 
@@ -191,7 +191,7 @@ def test_an_update_with_an_old_revision_is_refused() -> None:
     world.agent_updates(fact.id, priority=0)
     with pytest.raises(RevisionMismatchError):
         work.update(
-            world.mirror,
+            world.ctx,
             fact.id,
             {"priority": 4},
             agent="indy",
@@ -199,7 +199,7 @@ def test_an_update_with_an_old_revision_is_refused() -> None:
         )
     assert world.fact(fact.id).priority == 0
     now = work.update(
-        world.mirror,
+        world.ctx,
         fact.id,
         {"priority": 4},
         agent="indy",
@@ -213,7 +213,7 @@ def test_an_update_with_an_old_revision_is_refused_even_when_nothing_changes() -
     fact = world.mirrored()
     world.agent_updates(fact.id, priority=0)
     with pytest.raises(RevisionMismatchError):
-        work.update(world.mirror, fact.id, {"priority": 0}, agent="indy", expect=fact.revision)
+        work.update(world.ctx, fact.id, {"priority": 0}, agent="indy", expect=fact.revision)
 
 
 def test_an_update_that_meets_another_one_is_repeated_on_top_of_it() -> None:
@@ -252,8 +252,8 @@ def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
     acts: dict[str, Callable[[], object]] = {
         "update": lambda: world.agent_updates(fact.id, priority=0),
         "forget": lambda: world.agent_forgets(fact.id),
-        "restore": lambda: work.restore(world.mirror, fact.id, agent="indy"),
-        "supersede": lambda: work.supersede(world.mirror, fact.id, "New.", agent="a"),
+        "restore": lambda: work.restore(world.ctx, fact.id, agent="indy"),
+        "supersede": lambda: work.supersede(world.ctx, fact.id, "New.", agent="a"),
     }
     with pytest.raises(RevisionMismatchError):
         acts[what]()
@@ -263,7 +263,7 @@ def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
 def test_a_fact_can_be_superseded() -> None:
     world = World()
     old = world.mirrored(type="decision", tags=["a"], entities=["Bob"], priority=1)
-    new = work.supersede(world.mirror, old.id, "We changed our minds.", agent="ada")
+    new = work.supersede(world.ctx, old.id, "We changed our minds.", agent="ada")
     assert new.supersedes_id == old.id
     assert world.fact(old.id).superseded_by_id == new.id
     assert (new.type, new.tags, new.entities, new.priority, new.scope) == (
@@ -283,13 +283,13 @@ def test_a_fact_can_be_superseded() -> None:
 def test_a_fact_is_superseded_once_and_then_its_heir_is() -> None:
     world = World()
     old = world.mirrored(type="decision")
-    new = work.supersede(world.mirror, old.id, "Second.", agent="ada")
-    newest = work.supersede(world.mirror, new.id, "Third.", agent="ada")
+    new = work.supersede(world.ctx, old.id, "Second.", agent="ada")
+    newest = work.supersede(world.ctx, new.id, "Third.", agent="ada")
     facts = len(world.facts())
 
     for each in (old, new):
         with pytest.raises(SupersededError) as refused:
-            work.supersede(world.mirror, each.id, "Again.", agent="indy")
+            work.supersede(world.ctx, each.id, "Again.", agent="indy")
         assert newest.id in refused.value.message
         assert newest.id in refused.value.hint
     assert len(world.facts()) == facts
@@ -307,11 +307,11 @@ def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(
     def other_is_faster(method: str) -> None:
         if method == "write":
             world.store.before = lambda _: None
-            heirs.append(work.supersede(world.mirror, old.id, "Mine.", agent="ada"))
+            heirs.append(work.supersede(world.ctx, old.id, "Mine.", agent="ada"))
 
     world.store.before = other_is_faster
     with pytest.raises(SupersededError) as refused:
-        work.supersede(world.mirror, old.id, "No, mine.", agent=slower)
+        work.supersede(world.ctx, old.id, "No, mine.", agent=slower)
 
     (heir,) = heirs
     assert heir.id in refused.value.message
@@ -326,7 +326,7 @@ def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now() -> None:
     old = world.mirrored()
     world.others_write_first(old.id, times=2)
 
-    new = work.supersede(world.mirror, old.id, "New words.", agent="indy")
+    new = work.supersede(world.ctx, old.id, "New words.", agent="indy")
 
     now = world.fact(old.id)
     assert (now.superseded_by_id, now.access_count) == (new.id, 2)
@@ -336,10 +336,10 @@ def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now() -> None:
 def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again() -> None:
     world = World()
     old = world.mirrored(type="decision")
-    new = work.supersede(world.mirror, old.id, "Second.", agent="indy")
+    new = work.supersede(world.ctx, old.id, "Second.", agent="indy")
     world.agent_forgets(new.id)
 
-    other = work.supersede(world.mirror, old.id, "Another.", agent="indy")
+    other = work.supersede(world.ctx, old.id, "Another.", agent="indy")
 
     assert world.fact(old.id).superseded_by_id == other.id
 
@@ -347,20 +347,20 @@ def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again() -> None:
 def test_an_heir_that_an_agent_may_not_see_is_not_named() -> None:
     world = World()
     old = world.mirrored(type="decision")
-    new = work.supersede(world.mirror, old.id, "Second.", agent=None)
-    work.update(world.mirror, new.id, {"scope": "private-ada"}, agent=None)
+    new = work.supersede(world.ctx, old.id, "Second.", agent=None)
+    work.update(world.ctx, new.id, {"scope": "private-ada"}, agent=None)
 
-    assert work.supersede(world.mirror, old.id, "Mine.", agent="indy").supersedes_id
+    assert work.supersede(world.ctx, old.id, "Mine.", agent="indy").supersedes_id
 
 
 def test_facts_that_replace_each_other_are_no_endless_chain() -> None:
     world = World()
     old = world.mirrored(type="decision")
-    new = work.supersede(world.mirror, old.id, "Second.", agent="indy")
+    new = work.supersede(world.ctx, old.id, "Second.", agent="indy")
     world.agent_updates(new.id, supersededById=old.id)
 
     with pytest.raises(SupersededError):
-        work.supersede(world.mirror, old.id, "Third.", agent="indy")
+        work.supersede(world.ctx, old.id, "Third.", agent="indy")
 
 
 @pytest.mark.parametrize("text", ["", "a\0b"])
@@ -368,7 +368,7 @@ def test_a_fact_superseded_by_nothing_stays_as_it_is(text: str) -> None:
     world = World()
     old = world.mirrored()
     with pytest.raises(UsageError):
-        work.supersede(world.mirror, old.id, text, agent="indy")
+        work.supersede(world.ctx, old.id, text, agent="indy")
     assert world.fact(old.id) == old
 
 
@@ -385,7 +385,7 @@ def test_a_store_that_goes_away_while_superseding_hides_nothing(number: int) -> 
 
     world.store.before = go_away
     with contextlib.suppress(StoreUnavailableError):
-        work.supersede(world.mirror, old.id, "New words.", agent="indy")
+        work.supersede(world.ctx, old.id, "New words.", agent="indy")
     world.store.before, world.store.away = (lambda _: None), False
     world.quiesce()
     heir = world.fact(old.id).superseded_by_id
@@ -395,14 +395,14 @@ def test_a_store_that_goes_away_while_superseding_hides_nothing(number: int) -> 
 def test_forget_and_restore_are_each_others_opposite() -> None:
     world = World()
     fact = world.mirrored()
-    assert work.forget(world.mirror, fact.id, agent="indy").status == "forgotten"
+    assert work.forget(world.ctx, fact.id, agent="indy").status == "forgotten"
     with pytest.raises(FactNotFoundError):
-        work.get(world.mirror, fact.id, agent="indy")
+        work.get(world.ctx, fact.id, agent="indy")
     with pytest.raises(FactNotFoundError):
-        work.forget(world.mirror, fact.id, agent="indy")
-    assert work.restore(world.mirror, fact.id, agent="indy").status == "active"
+        work.forget(world.ctx, fact.id, agent="indy")
+    assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
     assert world.fact(fact.id).content == LINES
-    assert work.restore(world.mirror, fact.id, agent="indy").status == "active"
+    assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
 
 
 def test_what_is_not_there_is_named() -> None:
@@ -410,9 +410,9 @@ def test_what_is_not_there_is_named() -> None:
     unknown = world.clock.new_id()
     for act in (work.get, work.forget, work.restore):
         with pytest.raises(FactNotFoundError):
-            act(world.mirror, unknown, agent="indy")
+            act(world.ctx, unknown, agent="indy")
         with pytest.raises(InvalidIdError):
-            act(world.mirror, "../x", agent="indy")
+            act(world.ctx, "../x", agent="indy")
 
 
 def test_listing_filters_and_pages() -> None:
@@ -424,32 +424,32 @@ def test_listing_filters_and_pages() -> None:
             status="archived" if number == 6 else "active",
             tags=["Odd"] if number % 2 else [],
         )
-    lessons = select_facts(world.mirror, agent="indy", type_name="Lesson")
+    lessons = select_facts(world.ctx, agent="indy", type_name="Lesson")
     assert [fact.content for fact in lessons.facts] == ["Fact 1.", "Fact 3.", "Fact 5."]
     assert lessons.next is None
-    tagged = select_facts(world.mirror, agent="indy", tag="#odd")
+    tagged = select_facts(world.ctx, agent="indy", tag="#odd")
     assert tagged.facts == lessons.facts
-    archived = select_facts(world.mirror, agent="indy", status="archived")
+    archived = select_facts(world.ctx, agent="indy", status="archived")
     assert len(archived.facts) == 1
-    assert select_facts(world.mirror, agent="indy", scope="public").facts == ()
+    assert select_facts(world.ctx, agent="indy", scope="public").facts == ()
     seen: list[str] = []
     after: str | None = None
     while True:
-        page = select_facts(world.mirror, agent="indy", limit=3, after=after)
+        page = select_facts(world.ctx, agent="indy", limit=3, after=after)
         seen += [fact.content for fact in page.facts]
         after = page.next
         if after is None:
             break
     assert seen == [f"Fact {number}." for number in range(7)]
     world.quiesce()
-    assert all(fact.path for fact in select_facts(world.mirror, agent="indy").facts)
+    assert all(fact.path for fact in select_facts(world.ctx, agent="indy").facts)
 
 
 def test_a_tag_lists_what_lies_below_it() -> None:
     world = World()
     for tag in ("Ops", "ops/sea", "opsy"):
         world.agent_remembers(tag, tags=[tag])
-    listed = select_facts(world.mirror, agent="indy", tag="#ops").facts
+    listed = select_facts(world.ctx, agent="indy", tag="#ops").facts
     assert [fact.content for fact in listed] == ["Ops", "ops/sea"]
 
 
@@ -467,7 +467,7 @@ def test_a_tag_lists_what_lies_below_it() -> None:
 def test_a_filter_that_makes_no_sense_is_refused(filters: dict[str, object]) -> None:
     world = World()
     with pytest.raises(UsageError):
-        select_facts(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
+        select_facts(world.ctx, agent="indy", **filters)  # type: ignore[arg-type]
 
 
 def _on(world: World, day: str) -> Fact:
@@ -490,7 +490,7 @@ def test_listing_is_of_days_and_months(span: dict[str, str], days: str) -> None:
     world = World()
     for day in ("2026-01-30", "2026-01-31", "2026-02-01", "2026-02-28", "2026-03-01"):
         _on(world, day)
-    found = select_facts(world.mirror, agent="indy", **span)  # type: ignore[arg-type]
+    found = select_facts(world.ctx, agent="indy", **span)  # type: ignore[arg-type]
     assert [fact.created_at[8:10] for fact in found.facts] == days.split()
 
 
@@ -507,7 +507,7 @@ def test_the_newest_may_come_first_page_by_page(gone: bool) -> None:
     after: str | None = None
     while True:
         page = select_facts(
-            world.mirror, agent="indy", status=status, newest=True, limit=2, after=after
+            world.ctx, agent="indy", status=status, newest=True, limit=2, after=after
         )
         seen += [fact.id for fact in page.facts]
         after = page.next
@@ -522,11 +522,11 @@ def test_listing_among_some_ids_lists_no_others() -> None:
     world.agent_forgets(made[4])
     world.agent_forgets(made[5])
     among = {made[1], made[3], made[4]}
-    listed = select_facts(world.mirror, agent="indy", among=among)
+    listed = select_facts(world.ctx, agent="indy", among=among)
     assert [fact.id for fact in listed.facts] == [made[1], made[3]]
-    rest = select_facts(world.mirror, agent="indy", among=among, after=made[1])
+    rest = select_facts(world.ctx, agent="indy", among=among, after=made[1])
     assert [fact.id for fact in rest.facts] == [made[3]]
-    buried = select_facts(world.mirror, agent="indy", among=among, status="forgotten")
+    buried = select_facts(world.ctx, agent="indy", among=among, status="forgotten")
     assert [fact.id for fact in buried.facts] == [made[4]]
 
 
@@ -542,31 +542,31 @@ def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
     world = World()
     gone = [world.agent_remembers(f"{n}.", title=f"Fact {n}") for n in range(3)]
     world.agent_remembers("Stays.", title="Stays")
-    hidden = work.remember(world.mirror, {"content": "Ada's."}, agent="ada")
+    hidden = work.remember(world.ctx, {"content": "Ada's."}, agent="ada")
     for fact in gone:
         world.agent_forgets(fact.id)
     world.agent_forgets(hidden.id, agent="ada")
     # A tombstone of what never was says nothing.
     world.store.write([StoreWrite(world.clock.new_id(), None, None, "ada")])
-    listed = select_facts(world.mirror, agent="indy", status="forgotten")
+    listed = select_facts(world.ctx, agent="indy", status="forgotten")
     assert [fact.id for fact in listed.facts] == sorted(fact.id for fact in gone)
     assert listed.facts[0].content == "0."
-    rest = select_facts(world.mirror, agent="indy", status="forgotten", after=listed.facts[0].id)
+    rest = select_facts(world.ctx, agent="indy", status="forgotten", after=listed.facts[0].id)
     assert rest.facts == listed.facts[1:]
 
 
 def test_forgetting_and_restoring_name_what_they_replace() -> None:
     world = World()
     fact = world.agent_remembers("Words.")
-    mirror = world.mirror
+    ctx = world.ctx
     with pytest.raises(RevisionMismatchError):
-        work.forget(mirror, fact.id, agent=None, expect="0-other")
+        work.forget(ctx, fact.id, agent=None, expect="0-other")
     assert world.is_alive(fact.id)
-    work.forget(mirror, fact.id, agent=None, expect=fact.revision)
+    work.forget(ctx, fact.id, agent=None, expect=fact.revision)
     with pytest.raises(RevisionMismatchError):
-        work.restore(mirror, fact.id, agent=None, expect=fact.revision)
+        work.restore(ctx, fact.id, agent=None, expect=fact.revision)
     assert not world.is_alive(fact.id)
     buried = world.store.tombstone(fact.id)
     assert buried
-    work.restore(mirror, fact.id, agent=None, expect=buried.revision)
+    work.restore(ctx, fact.id, agent=None, expect=buried.revision)
     assert world.is_alive(fact.id)

@@ -29,7 +29,7 @@ def world() -> World:
 
 
 def labels(world: World, agent: str | None = None, **only: str | int | None) -> set[str]:
-    graph = load_graph(world.mirror, agent=agent, **only)  # type: ignore[arg-type]
+    graph = load_graph(world.ctx, agent=agent, **only)  # type: ignore[arg-type]
     return {node.label for node in graph.nodes.values()}
 
 
@@ -44,7 +44,7 @@ def test_nodes_say_where_their_notes_lie_now(world: World) -> None:
     world.person_renames(world.path(alice.id), "people/A.md")
     world.quiesce()
 
-    graph = load_graph(world.mirror, agent=None)
+    graph = load_graph(world.ctx, agent=None)
 
     assert graph.nodes[alice.id].path == "people/A.md"
     (new,) = [node for node in graph.nodes.values() if node.label == "New"]
@@ -63,7 +63,7 @@ def test_a_graph_can_be_of_what_is_near_something(world: World) -> None:
 
 
 def test_what_is_near_is_told_with_all_that_joins_it(world: World) -> None:
-    hood = neighborhood(load_graph(world.mirror, agent="indy"), "al", 2)
+    hood = neighborhood(load_graph(world.ctx, agent="indy"), "al", 2)
 
     assert [(each.node.label, each.distance) for each in hood.near] == [
         ("New", 1),
@@ -91,7 +91,7 @@ def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
 
 
 def test_statistics_as_json_are_plain(world: World) -> None:
-    graph = load_graph(world.mirror, agent="indy")
+    graph = load_graph(world.ctx, agent="indy")
     said = json.loads(json.dumps(stats_json(load_graph_stats(graph, hubs=1))))
 
     assert said["nodes"] == 4

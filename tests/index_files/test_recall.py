@@ -55,7 +55,7 @@ class CloneWorld(World):
         return self.path(fact.id)
 
     def tables(self) -> None:
-        write_tables(self.mirror, making())
+        write_tables(self.ctx, making())
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(
     world: CloneWorld,
 ) -> None:
     world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
-    adopt_notes(world.mirror, [VaultPath("Journal/Moon.md")], type_name="lesson")
+    adopt_notes(world.ctx, [VaultPath("Journal/Moon.md")], type_name="lesson")
     world.tables()
 
     (hit,) = world.ask("kelp moon", types=["lesson"], since="2026-01-01")
@@ -145,7 +145,7 @@ def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     made.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
     made.quiesce()
     made.tables()
-    sources = RecallSources(made.mirror, MemoryIndex())
+    sources = RecallSources(made.ctx, MemoryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
         told = recall(sources, question, agent=None, mode="index", **more)

@@ -42,7 +42,7 @@ class Shelf(World):
 
     def tables(self, *, anew: bool = False) -> int:
         """Bring the tables up to date; returns how many files that changed."""
-        return write_tables(self.mirror, TableInputs(self.entries, self.count), anew=anew)
+        return write_tables(self.ctx, TableInputs(self.entries, self.count), anew=anew)
 
     def hidden(self) -> list[str]:
         return sorted(name for name in self.vault.names if name.startswith(".index/"))
@@ -194,9 +194,9 @@ def test_another_store_makes_other_tables(world: Shelf) -> None:
     world.keeps("Tea at four")
     other = Shelf()
     other.store = MemoryStore(other.clock, store_id="another")
-    other.mirror = replace(other.mirror, store=other.store)
+    other.ctx = replace(other.ctx, store=other.store)
     other.mirrored(title="Coffee at five")
-    world.mirror = replace(world.mirror, store=other.store, archive=other.archive)
+    world.ctx = replace(world.ctx, store=other.store, archive=other.archive)
 
     world.tables()
 
@@ -266,7 +266,7 @@ def test_the_tables_that_a_person_sees_are_never_taken_for_notes(shelf: Shelf) -
     shelf.quiesce()
 
     assert [each.title for each in shelf.facts()] == ["Tea at four"]
-    assert read_status(shelf.mirror).foreign == 1  # the copy
+    assert read_status(shelf.ctx).foreign == 1  # the copy
     assert shelf.tables() == 0
     assert shelf.table("Index/by-type.md") == shelf.table(BY_TYPE)
 
@@ -345,13 +345,13 @@ def test_another_folder_gets_the_tables_and_the_old_one_loses_them(
 ) -> None:
     shelf.keeps("Tea at four")
     shelf.person_writes("Index/mine.md", "# Mine\n")
-    shelf.mirror = replace(shelf.mirror, policy=SyncPolicy(index_folder=VaultPath("Contents")))
+    shelf.ctx = replace(shelf.ctx, policy=SyncPolicy(index_folder=VaultPath("Contents")))
 
     assert shelf.tables() == 8
     assert shelf.seen() == ["Index/mine.md"]
     assert "Contents/vault-index.md" in shelf.vault.files
 
-    shelf.mirror = replace(shelf.mirror, policy=SyncPolicy())
+    shelf.ctx = replace(shelf.ctx, policy=SyncPolicy())
     shelf.tables()
     assert not [name for name in shelf.vault.files if name.startswith("Contents/")]
 
@@ -360,16 +360,16 @@ def test_what_they_are_made_with_needs_nothing_else() -> None:
     world = World()
     world.mirrored(title="Tea at four")
 
-    assert write_tables(world.mirror, making()) == 4
+    assert write_tables(world.ctx, making()) == 4
 
 
 def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
     world = World()
     world.mirrored()
-    write_tables(world.mirror, making())
+    write_tables(world.ctx, making())
     world.vault.write_meta(VaultPath(".index/mine.md"), b"# Mine\n")
 
-    found = read_index_files(world.mirror)
+    found = read_index_files(world.ctx)
 
     assert "vault-index.md" in found
     assert "mine.md" not in found
@@ -379,7 +379,7 @@ def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
 def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
     world = World()
     world.mirrored()
-    write_tables(world.mirror, making())
+    write_tables(world.ctx, making())
 
     def clear() -> None:
         for name in [each for each in world.vault.names if each.startswith(".index/")]:
@@ -387,21 +387,21 @@ def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
 
     world.at("read_meta", clear)
 
-    assert read_index_files(world.mirror) == {}
+    assert read_index_files(world.ctx) == {}
 
 
 def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
     world: Shelf,
 ) -> None:
     made = TableInputs(world.entries, world.count)
-    assert tables_for(world.mirror, made, agent="indy") == {}
+    assert tables_for(world.ctx, made, agent="indy") == {}
     world.keeps("Open")
     name = MASTER.removeprefix(".index/")
     world.agent_remembers("-", agent="ada", title="Hidden", scope="private-ada")
     world.sync()
     world.tables()
     for agent, sees in (("indy", False), ("ada", True), (None, True)):
-        shown = tables_for(world.mirror, made, agent=agent)
+        shown = tables_for(world.ctx, made, agent=agent)
         assert "Open" in shown[name]
         assert ("Hidden" in shown[name]) == sees
     assert shown[name] == world.table()

@@ -70,7 +70,7 @@ def index() -> Watched:
 
 def rebuilt(world: World) -> dict[str, tuple[str, str]]:
     index = Watched()
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     return index.said()
 
 
@@ -85,36 +85,36 @@ def around(index: Watched, fact: Fact) -> str:
 def test_the_index_is_built_and_then_followed(world: World, index: Watched) -> None:
     one = world.agent_remembers("Green tea.")
 
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.put, report.rebuilt) == (1, 1, True)
 
     two = world.agent_remembers("Black tea.")
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.put, report.rebuilt) == (2, 1, False)
     hits = index.search("tea", FactFilters(), limit=5)
     assert [each.fact_id for each in hits] == [one.id, two.id]
 
 
 def test_an_empty_store_makes_an_empty_index(world: World, index: Watched) -> None:
-    assert catch_up_note_index(world.mirror, index).rebuilt
-    assert catch_up_note_index(world.mirror, index) == IndexReport(notes=0)
+    assert catch_up_note_index(world.ctx, index).rebuilt
+    assert catch_up_note_index(world.ctx, index) == IndexReport(notes=0)
 
 
 def test_what_is_up_to_date_is_left_alone(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     index.puts.clear()
 
-    assert catch_up_note_index(world.mirror, index) == IndexReport(notes=1)
+    assert catch_up_note_index(world.ctx, index) == IndexReport(notes=1)
     assert index.puts == []
 
 
 def test_a_change_is_taken_in(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.agent_updates(fact.id, content="Black tea.")
 
-    assert catch_up_note_index(world.mirror, index).put == 1
+    assert catch_up_note_index(world.ctx, index).put == 1
     assert index.said() == {fact.id: ("Black tea.", "")}
 
 
@@ -122,53 +122,53 @@ def test_what_was_forgotten_goes_and_what_was_restored_comes_back(
     world: World, index: Watched
 ) -> None:
     fact = world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.agent_forgets(fact.id)
 
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.dropped) == (0, 1)
 
     gone = world.store.last_write(fact.id)
     assert gone is not None
     world.store.write([StoreWrite(fact.id, fact, gone.revision, "indy")])
-    assert catch_up_note_index(world.mirror, index).notes == 1
+    assert catch_up_note_index(world.ctx, index).notes == 1
 
 
 def test_what_cannot_be_searched_for_changes_nothing(world: World, index: Watched) -> None:
     fact = session(world, "One.", "Two.")[0]
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     index.puts.clear()
     held = world.store.get(fact.id)
     read = held.evolve(access_count=5)
     world.store.write([StoreWrite(fact.id, read, held.revision, "indy")])
 
-    assert catch_up_note_index(world.mirror, index).put == 0
+    assert catch_up_note_index(world.ctx, index).put == 0
     assert index.puts == [[]]
-    assert catch_up_note_index(world.mirror, index).put == 0
+    assert catch_up_note_index(world.ctx, index).put == 0
     assert index.puts == [[]]
 
 
 def test_an_index_of_another_store_is_built_anew(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     other = World()
     other.store = MemoryStore(other.clock, "memory:2")
-    other.mirror = replace(other.mirror, store=other.store)
+    other.ctx = replace(other.ctx, store=other.store)
     fact = other.agent_remembers("Black tea.")
 
-    assert catch_up_note_index(other.mirror, index).rebuilt
+    assert catch_up_note_index(other.ctx, index).rebuilt
     assert index.said() == {fact.id: ("Black tea.", "")}
-    assert not catch_up_note_index(other.mirror, index).rebuilt
+    assert not catch_up_note_index(other.ctx, index).rebuilt
 
 
 def test_a_store_that_went_back_is_followed_from_the_start(world: World, index: Watched) -> None:
     one = world.agent_remembers("Green tea.")
     backup = world.store.snapshot()
     world.agent_remembers("Black tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.store.restore(backup)
 
-    assert catch_up_note_index(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.ctx, index).rebuilt
     assert list(index.said()) == [one.id]
 
 
@@ -177,11 +177,11 @@ def test_a_store_that_went_back_and_on_again_is_followed_from_the_start(
 ) -> None:
     backup = world.store.snapshot()
     world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.store.restore(backup)
     fact = world.agent_remembers("Black tea.")
 
-    assert catch_up_note_index(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.ctx, index).rebuilt
     assert list(index.said()) == [fact.id]
 
 
@@ -190,16 +190,16 @@ def test_a_version_that_makes_no_sense_is_none(world: World, index: Watched, ver
     fact = world.agent_remembers("Green tea.")
     index.update([], [], version=version)
 
-    assert catch_up_note_index(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.ctx, index).rebuilt
     assert list(index.said()) == [fact.id]
 
 
 def test_on_demand_all_is_built_anew(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     index.puts.clear()
 
-    assert catch_up_note_index(world.mirror, index, rebuild=True).rebuilt
+    assert catch_up_note_index(world.ctx, index, rebuild=True).rebuilt
     assert index.puts == [[fact.id]]
 
 
@@ -211,7 +211,7 @@ def test_much_is_taken_in_by_batches_and_told(
         world.agent_remembers(each)
     told: list[tuple[str, int, int]] = []
 
-    catch_up_note_index(world.mirror, index, progress=lambda *said: told.append(said))
+    catch_up_note_index(world.ctx, index, progress=lambda *said: told.append(said))
 
     assert [len(each) for each in index.puts] == [2, 2, 1]
     assert told == [("index", 2, 5), ("index", 4, 5), ("index", 5, 5)]
@@ -229,8 +229,8 @@ def test_it_goes_on_where_it_stopped(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        catch_up_note_index(world.mirror, index, progress=stop)
-    report = catch_up_note_index(world.mirror, index)
+        catch_up_note_index(world.ctx, index, progress=stop)
+    report = catch_up_note_index(world.ctx, index)
 
     assert [len(each) for each in index.puts] == [2, 2, 1]
     assert (report.rebuilt, report.notes) == (False, 5)
@@ -240,11 +240,11 @@ def test_a_busy_index_does_not_fail_the_pass(world: World, index: Watched) -> No
     world.agent_remembers("Green tea.")
     index.error = IndexBusyError("another process is writing the note index")
 
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
     assert report.busy
     assert report.degraded == "another process is writing the note index"
     index.error = None
-    assert catch_up_note_index(world.mirror, index).notes == 1
+    assert catch_up_note_index(world.ctx, index).notes == 1
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_broken_disk_does_not_fail_the_pass(world: World, index: Watched, erro
     world.agent_remembers("Green tea.")
     index.error = error
 
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
 
     assert not report.busy
     assert report.degraded in (
@@ -266,10 +266,10 @@ def test_a_broken_disk_does_not_fail_the_pass(world: World, index: Watched, erro
 
 def test_a_store_that_is_away_leaves_the_index_as_it_was(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.store.away = True
 
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
 
     assert report.notes == 1
     assert "does not answer" in report.degraded
@@ -281,7 +281,7 @@ def test_a_store_that_is_away_leaves_the_index_as_it_was(world: World, index: Wa
 def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert around(index, one) == "Two."
     assert around(index, two) == "One.\nThree."
@@ -292,10 +292,10 @@ def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watc
 def test_a_fact_that_comes_stirs_its_neighbours(world: World, index: Watched) -> None:
     session(world, "One.")
     (two,) = session(world, "Two.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     index.puts.clear()
     (three,) = session(world, "Three.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert index.puts == [[two.id, three.id]]
     assert around(index, two) == "One.\nThree."
@@ -303,10 +303,10 @@ def test_a_fact_that_comes_stirs_its_neighbours(world: World, index: Watched) ->
 
 def test_a_fact_that_changes_stirs_its_neighbours(world: World, index: Watched) -> None:
     facts = session(world, "One.", "Two.", "Three.", "Four.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     index.puts.clear()
     world.agent_updates(facts[0].id, content="Uno.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert index.puts == [[facts[0].id, facts[1].id]]
     assert around(index, facts[1]) == "Uno.\nThree."
@@ -314,9 +314,9 @@ def test_a_fact_that_changes_stirs_its_neighbours(world: World, index: Watched) 
 
 def test_a_fact_that_goes_stirs_its_neighbours(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.agent_forgets(two.id)
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert (around(index, one), around(index, three)) == ("Three.", "One.")
 
@@ -324,10 +324,10 @@ def test_a_fact_that_goes_stirs_its_neighbours(world: World, index: Watched) -> 
 def test_a_fact_that_moves_to_another_session_stirs_both(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     other = world.agent_remembers("Other.", title="T", sessionId="t")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     held = world.store.get(two.id)
     world.store.write([StoreWrite(two.id, held.evolve(session_id="t"), held.revision, "indy")])
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert [around(index, each) for each in (one, two, three, other)] == [
         "Three.",
@@ -340,20 +340,20 @@ def test_a_fact_that_moves_to_another_session_stirs_both(world: World, index: Wa
 def test_a_private_fact_lends_nothing_to_a_public_one(world: World, index: Watched) -> None:
     seen = world.agent_remembers("Seen.", sessionId="s", scope="public")
     hidden = world.agent_remembers("Hidden.", sessionId="s", scope="private-indy")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert (around(index, seen), around(index, hidden)) == ("", "")
 
 
 def test_a_fact_that_went_meanwhile_is_left_to_the_next_time(world: World, index: Watched) -> None:
     one, two = session(world, "One.", "Two.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     world.agent_updates(one.id, content="Uno.")
     _once_before(world.store, 2, lambda: world.agent_forgets(two.id))
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     assert index.said()[one.id] == ("Uno.", "")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     assert list(index.said()) == [one.id]
 
 
@@ -374,7 +374,7 @@ def _once_before(store: MemoryStore, number: int, act: Callable[[], None]) -> No
 def test_surroundings_are_told_of_facts_that_are_indexed(world: World, index: Watched) -> None:
     one, two, _ = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
 
     told = neighbour_texts(world.store, index, {f.id: f for f in (one, two, alone)})
 
@@ -406,12 +406,12 @@ def test_following_ends_where_building_ends(
         patch.setattr(neighbours, "TURNS_AFTER", after)
         for n, (what, which, name) in enumerate(steps):
             if what == "index":
-                catch_up_note_index(world.mirror, index)
+                catch_up_note_index(world.ctx, index)
             elif what == "new":
                 made.append(world.agent_remembers(f"{n}.", sessionId=name).id)
             elif made:
                 _change(world, made[which % len(made)], what, name, n)
-        catch_up_note_index(world.mirror, index)
+        catch_up_note_index(world.ctx, index)
         assert index.said() == rebuilt(world)
 
 

@@ -112,7 +112,7 @@ def vectors() -> Watched:
 
 def fresh(world: World) -> Said:
     vectors = Watched()
-    embed_pending(world.mirror, vectors, Model())
+    embed_pending(world.ctx, vectors, Model())
     return vectors.said()
 
 
@@ -123,7 +123,7 @@ def ids(fact: Fact) -> frozenset[str]:
 def test_all_facts_get_vectors(world: World, vectors: Watched, model: Model) -> None:
     facts = [world.agent_remembers(text) for text in ("one", "two", LONG)]
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert dict(vectors.chunks()) == {fact.id: ids(fact) for fact in facts}
     assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
@@ -134,18 +134,18 @@ def test_all_facts_get_vectors(world: World, vectors: Watched, model: Model) -> 
 
 def test_when_nothing_changed_nothing_is_done(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     puts = len(vectors.puts)
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.facts, report.put, report.embedded) == (1, 0, 0)
     assert (len(model.asked), len(vectors.puts), vectors.tidied) == (1, puts, 1)
 
 
 def test_an_empty_store_is_noted_once(world: World, vectors: Watched, model: Model) -> None:
-    embed_pending(world.mirror, vectors, model)
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
+    embed_pending(world.ctx, vectors, model)
 
     assert vectors.puts == [[]]
     assert vectors.record()
@@ -154,10 +154,10 @@ def test_an_empty_store_is_noted_once(world: World, vectors: Watched, model: Mod
 def test_only_what_changed_is_embedded(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
     fact = world.agent_remembers("two")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.agent_updates(fact.id, content="three")
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.put, report.embedded) == (1, 1)
     assert vectors.chunks()[fact.id] == ids(world.fact(fact.id))
@@ -168,13 +168,13 @@ def test_to_move_a_paragraph_embeds_nothing_but_the_lead(
     world: World, vectors: Watched, model: Model
 ) -> None:
     fact = world.agent_remembers(LONG)
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     parts = LONG.split("\n\n")
     moved = "\n\n".join([*parts[2:4], *parts[:2], *parts[4:]])
     world.agent_updates(fact.id, content=moved)
     model.asked.clear()
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert not [each for each in model.asked if "and more" in each]
     assert report.reused == 4
@@ -185,10 +185,10 @@ def test_a_field_that_filters_ask_is_renewed_without_embedding(
     world: World, vectors: Watched, model: Model
 ) -> None:
     fact = world.agent_remembers("one", priority=1)
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.agent_updates(fact.id, priority=3)
 
-    report = embed_pending(world.mirror, vectors, model, budget=0)
+    report = embed_pending(world.ctx, vectors, model, budget=0)
 
     assert (report.put, report.embedded, report.reused, report.left) == (1, 0, 1, 0)
     assert vectors.said() == fresh(world)
@@ -196,10 +196,10 @@ def test_a_field_that_filters_ask_is_renewed_without_embedding(
 
 def test_a_count_of_reads_puts_nothing(world: World, vectors: Watched, model: Model) -> None:
     fact = world.agent_remembers("one")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.agent_updates(fact.id, accessCount=7)
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.put, report.left) == (0, 0)
     assert vectors.puts[-1] == []
@@ -210,10 +210,10 @@ def test_a_fact_that_goes_takes_its_vectors_along(
     world: World, vectors: Watched, model: Model
 ) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.agent_forgets(one.id)
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.removed, report.put, report.facts) == (1, 0, 1)
     assert set(vectors.chunks()) == {two.id}
@@ -224,7 +224,7 @@ def test_a_fact_that_came_and_went_was_never_there(
 ) -> None:
     world.agent_forgets(world.agent_remembers("one").id)
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.removed, report.put, model.asked) == (0, 0, [])
 
@@ -235,7 +235,7 @@ def test_a_text_that_two_facts_have_is_embedded_once(
     for agent in ("indy", "ada"):
         world.agent_remembers("the same", agent=agent, scope=f"private-{agent}")
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.put, report.embedded, len(model.asked)) == (2, 1, 1)
     assert vectors.count() == 2
@@ -245,13 +245,13 @@ def test_orphans_are_removed_and_lost_rows_come_back(
     world: World, vectors: Watched, model: Model
 ) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     stray = [one.evolve(id=world.clock.new_id()) for _ in "ab"]
     unit = (1.0, *[0.0] * 15)
     vectors.put([VectorRow(each, "x", unit) for each in stray], replace=[one.id])
     world.agent_updates(two.id, content="three")
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert vectors.said() == fresh(world)
     assert (report.facts, report.removed, report.put) == (2, 2, 2)
@@ -262,28 +262,28 @@ def test_an_index_that_lost_its_record_keeps_its_vectors(
 ) -> None:
     for each in range(5):
         world.agent_remembers(f"{each}")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     asked = len(model.asked)
     vectors._record = None
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (len(model.asked), report.put) == (asked, 0)
-    assert embed_pending(world.mirror, vectors, model).put == 0
+    assert embed_pending(world.ctx, vectors, model).put == 0
 
 
 def test_another_store_is_followed_from_its_beginning(
     world: World, vectors: Watched, model: Model
 ) -> None:
     world.agent_remembers("one")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     other = World()
     other.store = MemoryStore(other.clock, "another")
-    other.mirror = type(other.mirror)(other.vault, other.store, other.archive, other.clock)
+    other.ctx = type(other.ctx)(other.vault, other.store, other.archive, other.clock)
     other.clock.advance(50)
     other.agent_remembers("two")
 
-    report = embed_pending(other.mirror, vectors, model)
+    report = embed_pending(other.ctx, vectors, model)
 
     assert (report.put, report.removed) == (1, 1)
     assert vectors.said() == fresh(other)
@@ -293,22 +293,22 @@ def test_a_store_that_went_back_is_followed(world: World, vectors: Watched, mode
     world.agent_remembers("one")
     kept = world.store.snapshot()
     world.agent_remembers("two")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.store.restore(kept)
     world.clock.advance(1)
     world.agent_remembers("three")
 
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
 
     assert vectors.said() == fresh(world)
 
 
 def test_another_model_makes_all_vectors_anew(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     other = Model("other")
 
-    report = embed_pending(world.mirror, vectors, other)
+    report = embed_pending(world.ctx, vectors, other)
 
     assert (report.embedded, report.put) == (1, 1)
     assert vectors.identity() == str(embedding_identity(other))
@@ -318,11 +318,11 @@ def test_vectors_are_kept_until_another_model_has_answered(
     world: World, vectors: Watched, model: Model
 ) -> None:
     world.agent_remembers("one")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     other = Model("other")
     other.away = True
 
-    report = embed_pending(world.mirror, vectors, other)
+    report = embed_pending(world.ctx, vectors, other)
 
     assert report.degraded == "the model is away"
     assert vectors.identity() == str(embedding_identity(model))
@@ -333,16 +333,16 @@ def test_a_model_that_is_away_is_asked_again_next_time(
     world: World, vectors: Watched, model: Model
 ) -> None:
     one = world.agent_remembers("one")
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.agent_remembers("two")
     world.agent_forgets(one.id)
     model.away = True
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.degraded, report.left) == ("the model is away", 2)
     model.away = False
-    assert embed_pending(world.mirror, vectors, model).degraded == ""
+    assert embed_pending(world.ctx, vectors, model).degraded == ""
     assert vectors.said() == fresh(world)
 
 
@@ -352,17 +352,17 @@ def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(
     facts = [world.agent_remembers(text) for text in ("good", "bad", "fine")]
     model.cannot = {"bad"}
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert report.waiting == {facts[1].id: "not 'bad'"}
     assert report.degraded == "of 1 facts a text could not be embedded"
     assert (report.embedded, report.facts, report.left) == (2, 2, 0)
-    again = embed_pending(world.mirror, vectors, model)
+    again = embed_pending(world.ctx, vectors, model)
     assert again.waiting == report.waiting
     world.agent_remembers("more")
-    assert embed_pending(world.mirror, vectors, model).waiting == report.waiting
+    assert embed_pending(world.ctx, vectors, model).waiting == report.waiting
     model.cannot = set()
-    last = embed_pending(world.mirror, vectors, model)
+    last = embed_pending(world.ctx, vectors, model)
     assert (last.embedded, dict(last.waiting), last.degraded) == (1, {}, "")
     assert vectors.said() == fresh(world)
 
@@ -373,7 +373,7 @@ def test_of_a_fact_that_waits_the_other_texts_are_found(
     fact = world.agent_remembers(LONG)
     model.cannot = {"wordb"}
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert list(report.waiting) == [fact.id]
     assert len(vectors.chunks()[fact.id]) == len(ids(fact)) - 1
@@ -384,10 +384,10 @@ def test_what_waits_is_forgotten_with_its_fact(
 ) -> None:
     fact = world.agent_remembers("bad")
     model.cannot = {"bad"}
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     world.agent_forgets(fact.id)
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (dict(report.waiting), report.degraded) == ({}, "")
 
@@ -400,10 +400,10 @@ def test_a_budget_is_kept_and_the_rest_is_done_next_time(
         world.agent_remembers(f"{each}")
     done = 0
     for left in range(7 - budget, 0, -budget):
-        report = embed_pending(world.mirror, vectors, model, budget=budget)
+        report = embed_pending(world.ctx, vectors, model, budget=budget)
         assert (report.embedded, report.left) == (budget, left)
         done += report.embedded
-    last = embed_pending(world.mirror, vectors, model, budget=budget)
+    last = embed_pending(world.ctx, vectors, model, budget=budget)
 
     assert (done + last.embedded, last.left) == (7, 0)
     assert len(model.asked) == 7
@@ -413,11 +413,11 @@ def test_a_budget_is_kept_and_the_rest_is_done_next_time(
 def test_a_budget_keeps_what_waits_waiting(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("bad")
     model.cannot = {"bad"}
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
     model.cannot = set()
 
-    assert embed_pending(world.mirror, vectors, model, budget=0).waiting
-    assert not embed_pending(world.mirror, vectors, model, budget=1).waiting
+    assert embed_pending(world.ctx, vectors, model, budget=0).waiting
+    assert not embed_pending(world.ctx, vectors, model, budget=1).waiting
 
 
 def test_texts_are_embedded_by_length_and_put_some_at_a_time(
@@ -430,7 +430,7 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
 
-    embed_pending(world.mirror, vectors, model, progress=lambda *told: seen.append(told))
+    embed_pending(world.ctx, vectors, model, progress=lambda *told: seen.append(told))
 
     assert [len(put) for put in vectors.puts] == [6, 4, 6, 4, 3]
     assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
@@ -451,12 +451,12 @@ def test_what_was_put_before_a_failure_is_not_embedded_again(
         model.away = len(model.asked) >= 4
 
     model.takes = die
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
     assert (report.embedded, report.left) == (4, 2)
     assert vectors.tidied == 0
     model.takes, model.away = lambda: None, False
 
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
 
     assert len(model.asked) == len(set(model.asked)) == 6
 
@@ -478,17 +478,17 @@ def test_an_index_that_cannot_be_written_is_told_and_tried_again(
     world.agent_remembers("one")
     vectors.error = error
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert (report.degraded, report.left, report.put) == (why, 1, 0)
     vectors.error = None
-    assert embed_pending(world.mirror, vectors, model).put == 1
+    assert embed_pending(world.ctx, vectors, model).put == 1
 
 
 def test_a_store_that_is_away_is_told(world: World, vectors: Watched, model: Model) -> None:
     world.store.away = True
 
-    assert "does not answer" in embed_pending(world.mirror, vectors, model).degraded
+    assert "does not answer" in embed_pending(world.ctx, vectors, model).degraded
 
 
 def test_a_report_can_be_told_as_json() -> None:
@@ -511,7 +511,7 @@ def test_the_time_is_told(world: World, vectors: Watched, model: Model) -> None:
     world.agent_remembers("one")
     model.takes = lambda: world.clock.advance(1.5)
 
-    report = embed_pending(world.mirror, vectors, model)
+    report = embed_pending(world.ctx, vectors, model)
 
     assert report.seconds == 3.0  # one answer more, to see whether it is there
 
@@ -530,12 +530,12 @@ class Session:
         return self.world.agent_remembers(text, title="T", sessionId=session)
 
     def follow(self) -> EmbedReport:
-        catch_up_note_index(self.world.mirror, self.index)
-        return embed_pending(self.world.mirror, self.vectors, self.model, index=self.index)
+        catch_up_note_index(self.world.ctx, self.index)
+        return embed_pending(self.world.ctx, self.vectors, self.model, index=self.index)
 
     def fresh(self) -> Said:
         vectors = Watched()
-        embed_pending(self.world.mirror, vectors, Model(), index=self.index)
+        embed_pending(self.world.ctx, vectors, Model(), index=self.index)
         return vectors.said()
 
 
@@ -599,12 +599,12 @@ def test_a_new_turn_is_lent_to_the_one_before() -> None:
 def test_what_the_note_index_has_not_taken_in_waits() -> None:
     session = Session()
     session.says("alpha")
-    early = embed_pending(session.world.mirror, session.vectors, session.model, index=session.index)
+    early = embed_pending(session.world.ctx, session.vectors, session.model, index=session.index)
     assert (early.left, early.put) == (1, 0)
     assert early.degraded.startswith("the note index is behind")
-    catch_up_note_index(session.world.mirror, session.index)
+    catch_up_note_index(session.world.ctx, session.index)
     session.says("beta")
-    late = embed_pending(session.world.mirror, session.vectors, session.model, index=session.index)
+    late = embed_pending(session.world.ctx, session.vectors, session.model, index=session.index)
     assert (late.left, late.put, late.degraded) == (1, 1, "")
 
     session.follow()
@@ -645,9 +645,9 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
         elif step == "fails":
             session.model.cannot = {text}
         elif step == "follows":
-            catch_up_note_index(world.mirror, session.index)
+            catch_up_note_index(world.ctx, session.index)
             embed_pending(
-                world.mirror,
+                world.ctx,
                 session.vectors,
                 session.model,
                 index=index,
@@ -655,11 +655,11 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
             )
             session.model.cannot = set()
     session.model.cannot = set()
-    catch_up_note_index(world.mirror, session.index)
-    report = embed_pending(world.mirror, session.vectors, session.model, index=index)
+    catch_up_note_index(world.ctx, session.index)
+    report = embed_pending(world.ctx, session.vectors, session.model, index=index)
 
     vectors = Watched()
-    embed_pending(world.mirror, vectors, Model(), index=index)
+    embed_pending(world.ctx, vectors, Model(), index=index)
     assert session.vectors.said() == vectors.said()
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
 
@@ -670,10 +670,10 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
 def test_nothing_is_to_be_paid_while_the_model_is_the_same(
     world: World, vectors: Watched, model: Model
 ) -> None:
-    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.ctx, vectors, model)
 
-    assert estimate_embedding_cost(world.mirror, vectors, model) is None
-    cost = estimate_embedding_cost(world.mirror, vectors, model, index=MemoryIndex())
+    assert estimate_embedding_cost(world.ctx, vectors, model) is None
+    cost = estimate_embedding_cost(world.ctx, vectors, model, index=MemoryIndex())
     assert cost is not None
     assert cost.after.endswith("+around-1")
 
@@ -686,19 +686,19 @@ def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> No
     model = Model()
     model.takes = lambda: world.clock.advance(0.5)
 
-    cost = estimate_embedding_cost(world.mirror, vectors, model)
+    cost = estimate_embedding_cost(world.ctx, vectors, model)
 
     assert cost is not None
     assert (cost.before, cost.after) == ("old/16/c", str(embedding_identity(model)))
     assert cost.facts == 300
-    real = embed_pending(world.mirror, vectors, model).embedded
+    real = embed_pending(world.ctx, vectors, model).embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
     assert cost.seconds == pytest.approx(cost.texts * 0.5 / 17, rel=0.2)
     assert cost.as_json()["texts"] == cost.texts
 
 
 def test_nothing_costs_nothing(world: World, vectors: Watched, model: Model) -> None:
-    cost = estimate_embedding_cost(world.mirror, vectors, model)
+    cost = estimate_embedding_cost(world.ctx, vectors, model)
 
     assert cost is not None
     assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

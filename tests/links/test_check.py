@@ -92,12 +92,12 @@ def test_a_link_that_leads_somewhere_says_by_which_rule(
 def test_a_link_is_ambiguous_when_several_files_are_called_so(
     survey: LinkSurvey, text: str, how: str, candidates: list[str]
 ) -> None:
-    verdict = judge(survey, text)
+    resolution = judge(survey, text)
 
-    assert (verdict.problem, verdict.how) == (AMBIGUOUS, how)
-    assert list(verdict.candidates) == candidates
-    assert f"it means {candidates[0]}" in verdict.why
-    assert verdict.turn is None
+    assert (resolution.problem, resolution.how) == (AMBIGUOUS, how)
+    assert list(resolution.candidates) == candidates
+    assert f"it means {candidates[0]}" in resolution.why
+    assert resolution.turn is None
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_a_link_is_ambiguous_when_several_files_are_called_so(
     ],
 )
 def test_a_place_that_is_not_there_breaks_a_link(survey: LinkSurvey, text: str, why: str) -> None:
-    verdict = judge(survey, text)
+    resolution = judge(survey, text)
 
-    assert (verdict.problem, verdict.why, verdict.turn) == (BROKEN, why, None)
-    assert verdict.to is not None
+    assert (resolution.problem, resolution.why, resolution.turn) == (BROKEN, why, None)
+    assert resolution.to is not None
 
 
 def test_places_in_a_note_that_could_not_be_read_are_not_judged(
@@ -136,29 +136,29 @@ def test_places_in_a_note_that_could_not_be_read_are_not_judged(
 def test_a_link_that_says_only_an_alias_is_mended(
     survey: LinkSurvey, text: str, after: str
 ) -> None:
-    verdict = judge(survey, text)
+    resolution = judge(survey, text)
 
-    assert (verdict.problem, verdict.to) == (ALIAS_ONLY, None)
-    assert "an alias of Note.md" in verdict.why
+    assert (resolution.problem, resolution.to) == (ALIAS_ONLY, None)
+    assert "an alias of Note.md" in resolution.why
     assert mended(survey, text) == after
 
 
 def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(
     survey: LinkSurvey,
 ) -> None:
-    verdict = judge(survey, "[[the plan]]")
+    resolution = judge(survey, "[[the plan]]")
 
-    assert verdict.problem == ALIAS_ONLY
-    assert "the title of a/2026-02-14-plan.md" in verdict.why
+    assert resolution.problem == ALIAS_ONLY
+    assert "the title of a/2026-02-14-plan.md" in resolution.why
     assert mended(survey, "[[the plan]]") == "[[2026-02-14-plan|the plan]]"
 
 
 def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: LinkSurvey) -> None:
-    verdict = judge(survey, "[[shared]]")
+    resolution = judge(survey, "[[shared]]")
 
-    assert verdict.problem == ALIAS_ONLY
-    assert list(verdict.candidates) == ["Note.md", "My plan.md"]
-    assert verdict.turn is None
+    assert resolution.problem == ALIAS_ONLY
+    assert list(resolution.candidates) == ["Note.md", "My plan.md"]
+    assert resolution.turn is None
 
 
 def test_what_no_wiki_link_can_say_is_not_mended(survey: LinkSurvey) -> None:
@@ -179,29 +179,29 @@ def test_what_no_wiki_link_can_say_is_not_mended(survey: LinkSurvey) -> None:
 def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
     survey: LinkSurvey, text: str, after: str
 ) -> None:
-    verdict = judge(survey, text)
+    resolution = judge(survey, text)
 
-    assert (verdict.problem, "spelled otherwise" in verdict.why) == (BROKEN, True)
+    assert (resolution.problem, "spelled otherwise" in resolution.why) == (BROKEN, True)
     assert mended(survey, text) == after
 
 
 def test_a_name_that_is_like_several_is_for_a_person_to_tell(
     survey: LinkSurvey,
 ) -> None:
-    verdict = judge(survey, "[[Same  name]]")
+    resolution = judge(survey, "[[Same  name]]")
 
-    assert list(verdict.candidates) == ["one/Same name.md", "two/same-name.md"]
-    assert verdict.turn is None
+    assert list(resolution.candidates) == ["one/Same name.md", "two/same-name.md"]
+    assert resolution.turn is None
 
 
 def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
     survey: LinkSurvey,
 ) -> None:
-    verdict = judge(survey, "[[old/Note]]")
+    resolution = judge(survey, "[[old/Note]]")
 
-    assert (verdict.problem, verdict.why) == (BROKEN, "there is Note.md")
-    assert verdict.candidates == ("Note.md",)
-    assert verdict.turn is None
+    assert (resolution.problem, resolution.why) == (BROKEN, "there is Note.md")
+    assert resolution.candidates == ("Note.md",)
+    assert resolution.turn is None
 
 
 @pytest.mark.parametrize(
@@ -224,9 +224,9 @@ def test_a_link_to_where_a_note_once_was_is_mended(survey: LinkSurvey, text: str
     moved = {VaultPath("past/Former.md"): VaultPath("a/Twin.md")}
     known = replace(survey, moved=moved, once=LinkResolver.of(moved))
 
-    verdict = judge(known, text)
+    resolution = judge(known, text)
 
-    assert (verdict.problem, verdict.why) == (BROKEN, "the note moved to a/Twin.md")
+    assert (resolution.problem, resolution.why) == (BROKEN, "the note moved to a/Twin.md")
     suffix = ".md" if ".md" in text else ""
     assert mended(known, text) == f"[[a/Twin{suffix}]]"
 

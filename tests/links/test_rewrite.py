@@ -173,11 +173,11 @@ def texts() -> st.SearchStrategy[str]:
 NAMES = st.sampled_from(["New", "New one", "b/c", "ü", "a(b", "x'y", "50%", "C#"])
 
 
-def _around(text: str, turner: RetargetLink) -> list[str]:
+def _around(text: str, retarget: RetargetLink) -> list[str]:
     """The text without the targets of those links that the turner turns."""
     pieces, at = [], 0
     for link in find_links(text):
-        turn = turner(link)
+        turn = retarget(link)
         if turn is None or link.start < at:
             continue
         pieces.append(text[at : link.start])

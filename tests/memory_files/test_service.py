@@ -168,7 +168,7 @@ def test_the_files_next_words_replace_an_edit_which_stays_in_the_history() -> No
     assert "vaultsync history" in done.actions[0].reason
     world.quiesce()
     assert world.by_title("Tests").content == TESTS[1] + " Nor a wait."
-    entries = fact_work.history(world.mirror, fact.id, agent=None)
+    entries = fact_work.history(world.ctx, fact.id, agent=None)
     assert any("no sleep at all" in str(each.before) for each in entries)
 
 
@@ -342,7 +342,7 @@ def test_a_single_file_that_nobody_knows_is_an_error_and_among_others_a_notice()
 
 def test_a_state_of_another_store_is_no_state() -> None:
     world, other = MemoryWorld(), MemoryWorld()
-    other.mirror = replace(other.mirror, store=MemoryStore(other.clock, "another"))
+    other.ctx = replace(other.ctx, store=MemoryStore(other.clock, "another"))
     world.takes(ALL)
     other.file.kept = world.file.kept
     assert other.takes(ALL).counts["created"] == 3

@@ -55,9 +55,9 @@ def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> 
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))
-def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, lens: NoteView) -> None:
-    data = render_note(lens.to_note(fact), links=_links(fact))
-    assert is_canonical(data, _at(fact), fact, lens)
+def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, view: NoteView) -> None:
+    data = render_note(view.to_note(fact), links=_links(fact))
+    assert is_canonical(data, _at(fact), fact, view)
 
 
 @given(planted(), st.data())

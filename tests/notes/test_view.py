@@ -66,21 +66,21 @@ def planted(draw: st.DrawFn) -> Fact:
     return made
 
 
-def note_of(fact: Fact, lens: NoteView = LENS) -> Note:
-    return read_note(render_note(lens.to_note(fact), links={}), PATH)
+def note_of(fact: Fact, view: NoteView = LENS) -> Note:
+    return read_note(render_note(view.to_note(fact), links={}), PATH)
 
 
-def meaning(lens: NoteView, note: Note, fact: Fact) -> Fact:
+def meaning(view: NoteView, note: Note, fact: Fact) -> Fact:
     """What a note means to somebody who has nothing but its fact's secrets."""
-    read = lens.from_note(note, fact)
+    read = view.from_note(note, fact)
     assert not [x for x in read.problems if isinstance(x, UnknownPlaceholder)]
     return apply_note_edits(fact, read, read)
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))
-def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, lens: NoteView) -> None:
-    note = note_of(fact, lens)
-    read = lens.from_note(note, fact)
+def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, view: NoteView) -> None:
+    note = note_of(fact, view)
+    read = view.from_note(note, fact)
     assert not stale_keys(read, fact, fact)
     for key, value in {**read.values, **read.properties}.items():
         assert differing_keys(fact.overlay({key: value}, {}), fact) == () or key in read.properties
@@ -89,7 +89,7 @@ def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, lens: NoteV
 @given(planted())
 def test_a_note_that_means_the_same_is_never_written(fact: Fact) -> None:
     agreed = LENS.from_base_note(note_of(fact), fact)
-    data = rewrite_note(agreed, fact, fact, links={}, lens=LENS)
+    data = rewrite_note(agreed, fact, fact, links={}, view=LENS)
     assert data == agreed.parts.text.encode()
 
 
@@ -122,7 +122,7 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
     merged = merged.replace({"content": f"{merged.content}\n{more}"})
     note = LENS.from_base_note(note_of(fact), fact)
     assume(_can_be_written(fact, merged))
-    made = rewrite_note(note, fact, merged, links={}, lens=LENS)
+    made = rewrite_note(note, fact, merged, links={}, view=LENS)
     again = LENS.from_note(read_note(made, PATH), merged)
     assert stale_keys(again, merged, merged) == ()
     words = re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(more)}(?![A-Za-z0-9_-])")
@@ -140,9 +140,9 @@ def test_what_a_person_typed_stays_as_it_is_and_is_meant(fact: Fact, typed: str)
     now = LENS.from_note(read_note(text.encode(), PATH), fact, before=before)
     vault = apply_note_edits(fact, before, now)
     assert vault.content.endswith(typed)
-    assert rewrite_note(now, vault, vault, links={}, lens=LENS).decode() == text
+    assert rewrite_note(now, vault, vault, links={}, view=LENS).decode() == text
     other = vault.replace({"content": f"Above.\n{vault.content}", "status": "archived"})
-    made = rewrite_note(now, vault, other, links={}, lens=LENS).decode()
+    made = rewrite_note(now, vault, other, links={}, view=LENS).decode()
     assert f"\n{typed}\n" in made
 
 
@@ -155,7 +155,7 @@ def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden
     note = read_note(render_note(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
     vault = _fact(f"a\n{typed}\n{PEM}")
     merged = _fact(f"b {TOKEN}\n{typed}\n{PEM}\nmore {TOKEN}")
-    made = rewrite_note(LENS.from_note(note, vault), vault, merged, links={}, lens=LENS).decode()
+    made = rewrite_note(LENS.from_note(note, vault), vault, merged, links={}, view=LENS).decode()
     assert typed in made
     assert PEM in made
     assert TOKEN not in made
@@ -165,10 +165,10 @@ def test_a_script_that_a_person_wrote_runs_until_somebody_else_changes_it() -> N
     mine = "```dataviewjs\nmine()\n```"
     vault = _fact(mine)
     note = read_note(render_note(vault, links={}), PATH)
-    beside = rewrite_note(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, lens=LENS)
+    beside = rewrite_note(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, view=LENS)
     assert mine in beside.decode()
     assert "<\\% theirs %>" in beside.decode()
-    within = rewrite_note(note, vault, _fact(mine.replace("mine", "theirs")), links={}, lens=LENS)
+    within = rewrite_note(note, vault, _fact(mine.replace("mine", "theirs")), links={}, view=LENS)
     assert "```\\dataviewjs\ntheirs()" in within.decode()
 
 
@@ -198,7 +198,7 @@ def test_a_placeholder_that_stands_for_nothing_makes_its_field_keep_its_value() 
     base = LENS.from_base_note(read_note(text.encode(), PATH), vault)
     assert [each.key for each in base.problems] == ["content"]
     later = vault.replace({"context": "later"})
-    made = rewrite_note(base, vault, later, links={}, lens=LENS).decode()
+    made = rewrite_note(base, vault, later, links={}, view=LENS).decode()
     assert f"first {NAME}" in made
     assert "later" in made
 
@@ -228,11 +228,11 @@ def test_entities_are_named_without_brackets_and_come_back() -> None:
     read = LENS.from_note(note, fact)
     assert read.body.entities == ("Alice", TOKEN)
     more = fact.replace({"entities": ["Alice", TOKEN, TOKENS[1]]})
-    made = rewrite_note(LENS.from_base_note(note, fact), fact, more, links={}, lens=LENS).decode()
+    made = rewrite_note(LENS.from_base_note(note, fact), fact, more, links={}, view=LENS).decode()
     assert made.count(NAME[1:-1]) == 2
     assert TOKENS[1] not in made
     less = fact.replace({"entities": ["Alice"]})
-    assert NAME[1:-1] not in rewrite_note(read, fact, less, links={}, lens=LENS).decode()
+    assert NAME[1:-1] not in rewrite_note(read, fact, less, links={}, view=LENS).decode()
 
 
 def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
@@ -241,7 +241,7 @@ def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     read = LENS.from_note(read_note(text.encode(), PATH), fact)
     assert read.body.entities == (TOKEN,)
     assert read.spelled == {"entities": (NAME[1:-1],)}
-    made = rewrite_note(read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, lens=LENS)
+    made = rewrite_note(read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, view=LENS)
     assert "y [REDACTED:" in made.decode()
 
 
@@ -272,13 +272,13 @@ def test_loose_values_are_hidden_by_their_names_and_by_what_the_fact_hides() -> 
 
 
 @pytest.mark.parametrize("lens", [IDENTITY_VIEW, OPEN])
-def test_what_is_off_shows_everything(lens: NoteView) -> None:
+def test_what_is_off_shows_everything(view: NoteView) -> None:
     fact = _fact(f"<% x %> {TOKEN}", context=TOKEN)
-    assert lens.to_note(fact).content == fact.content
-    assert lens.redact(fact) == fact
-    assert lens.redact_value("content", TOKEN) == TOKEN
-    assert lens.redact_text(TOKEN) == TOKEN
-    assert lens.escape("<% x") == "<% x"
+    assert view.to_note(fact).content == fact.content
+    assert view.redact(fact) == fact
+    assert view.redact_value("content", TOKEN) == TOKEN
+    assert view.redact_text(TOKEN) == TOKEN
+    assert view.escape("<% x") == "<% x"
 
 
 def test_placeholders_are_understood_when_nothing_is_hidden_any_more() -> None:
@@ -307,13 +307,13 @@ def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
 
 
 def test_only_so_many_texts_are_remembered() -> None:
-    lens = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
+    view = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
     for number in range(MAX_CACHED_HASHES + 2):
-        lens._seen[-number] = True
-    lens.redact(_fact("plain: a text to be looked at"))
-    assert len(lens._seen) == 1
-    assert lens.redact(_fact(f"not {TOKEN}")).content == f"not {NAME}"
-    assert len(lens._seen) == 1
+        view._seen[-number] = True
+    view.redact(_fact("plain: a text to be looked at"))
+    assert len(view._seen) == 1
+    assert view.redact(_fact(f"not {TOKEN}")).content == f"not {NAME}"
+    assert len(view._seen) == 1
 
 
 def test_properties_keep_their_shape() -> None:
@@ -321,6 +321,6 @@ def test_properties_keep_their_shape() -> None:
     note = LENS.from_base_note(note_of(fact), fact)
     assert note.properties["role"] == {"a": [TOKEN, 1, None], "b": {"c": "<% x"}}
     more = fact.replace({"role": {"a": [TOKEN, 2], "b": {"c": "<% x"}, "d": "<% y"}})
-    made = rewrite_note(note, fact, more, links={}, lens=LENS).decode()
+    made = rewrite_note(note, fact, more, links={}, view=LENS).decode()
     assert PLACEHOLDER.search(made)
     assert "<% " not in made

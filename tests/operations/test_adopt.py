@@ -32,7 +32,7 @@ def _adopt(world: World, *paths: str, **options: str) -> None:
     world.clock.advance(1)
     scope, type_name = options.get("scope"), options.get("type_name")
     listed = [VaultPath(path) for path in paths]
-    adopt_notes(world.mirror, listed, scope=scope, type_name=type_name)
+    adopt_notes(world.ctx, listed, scope=scope, type_name=type_name)
 
 
 def _without_id(world: World, path: str) -> str:
@@ -73,7 +73,7 @@ def test_one_note_is_adopted_alone() -> None:
     assert [fact.content for fact in world.facts()] == ["Loose."]
     assert world.text("Journal/today.md") == DIARY
     world.assert_at_rest()
-    assert read_status(world.mirror).foreign == 2
+    assert read_status(world.ctx).foreign == 2
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -95,7 +95,7 @@ def test_why_a_note_that_was_named_is_not_taken_is_told(
     world = _foreign()
     world.person_writes(path, text)
 
-    report = adopt_notes(world.mirror, [VaultPath(path)], dry_run=dry_run)
+    report = adopt_notes(world.ctx, [VaultPath(path)], dry_run=dry_run)
 
     told = notice(report, "not_taken")
     assert told.path == path
@@ -109,17 +109,17 @@ def test_what_is_a_fact_already_or_told_already_is_not_told() -> None:
     _adopt(world, "loose.md")
     world.person_writes("broken.md", "---\na: b: c\n---\n")
 
-    told = adopt_notes(world.mirror, [VaultPath("loose.md"), VaultPath("broken.md")])
+    told = adopt_notes(world.ctx, [VaultPath("loose.md"), VaultPath("broken.md")])
 
     assert [each.kind for each in told.attention] == ["unreadable"]
-    assert not adopt_notes(world.mirror, [VaultPath("Journal")], dry_run=True).attention
+    assert not adopt_notes(world.ctx, [VaultPath("Journal")], dry_run=True).attention
 
 
 def test_an_empty_note_is_not_counted_among_those_to_take() -> None:
     world = World()
     world.person_writes("Stub.md", "")
     _adopt(world)
-    assert read_status(world.mirror).foreign == 0
+    assert read_status(world.ctx).foreign == 0
 
 
 def test_what_appears_in_an_adopted_folder_is_adopted_by_the_next_pass() -> None:
@@ -157,7 +157,7 @@ def test_a_dry_run_shows_what_would_be_adopted() -> None:
     before = {path: world.text(path) for path in world.notes()}
     world.sync()
     with world.nobody_writes():
-        report = adopt_notes(world.mirror, [], dry_run=True)
+        report = adopt_notes(world.ctx, [], dry_run=True)
     assert report.counts["created_in_store"] == 3
     assert {each.path for each in report.actions} == set(before)
     assert {path: world.text(path) for path in world.notes()} == before
@@ -172,7 +172,7 @@ def test_adopting_again_does_nothing() -> None:
     _adopt(world)
     world.quiesce()
     with world.nobody_writes():
-        report = adopt_notes(world.mirror, [VaultPath("loose.md")])
+        report = adopt_notes(world.ctx, [VaultPath("loose.md")])
     assert report.quiet
 
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_read_is_not_adopted_and_named() -> None:
     bad = "---\ntags: [a\n---\nBad.\n"
     world.person_writes("Journal/bad.md", bad)
     world.clock.advance(60)
-    report = adopt_notes(world.mirror, [VaultPath("Journal")])
+    report = adopt_notes(world.ctx, [VaultPath("Journal")])
     assert kinds(report) == ["unreadable"]
     assert world.text("Journal/bad.md") == bad
     assert len(world.facts()) == 2
@@ -249,7 +249,7 @@ def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption() -> Non
     text = "---\npriority: high\ncreatedAt: long ago\nstatus: 7\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(1)
-    report = adopt_notes(world.mirror, [VaultPath("a.md")])
+    report = adopt_notes(world.ctx, [VaultPath("a.md")])
     (fact,) = world.facts()
     assert fact.priority == 2
     assert _without_id(world, "a.md") == text
@@ -306,9 +306,9 @@ def test_a_property_with_an_odd_name_does_no_harm(line: str) -> None:
 def test_a_note_that_was_given_back_can_be_adopted_again() -> None:
     world = World()
     world.person_writes("a.md", "Words.\n")
-    run = adopt_notes(world.mirror, [VaultPath("a.md")]).run
+    run = adopt_notes(world.ctx, [VaultPath("a.md")]).run
     world.quiesce()
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     world.quiesce()
     assert world.facts() == []
     _adopt(world, "a.md")
@@ -332,7 +332,7 @@ def test_a_strangers_note_is_left_alone_whatever_its_properties() -> None:
 
 def _adopt_id(world: World, fact_id: str) -> None:
     world.clock.advance(1)
-    adopt_notes(world.mirror, [find_note_with_id(world.mirror, fact_id)], type_name="lesson")
+    adopt_notes(world.ctx, [find_note_with_id(world.ctx, fact_id)], type_name="lesson")
 
 
 def test_the_note_that_bears_an_id_becomes_the_fact_of_that_id() -> None:
@@ -356,16 +356,16 @@ def test_of_two_notes_with_an_id_the_one_saved_last_is_meant() -> None:
     fresh = world.clock.new_id()
     world.person_writes("b.md", f"---\nid: {fresh}\n---\nFirst.\n")
     world.person_writes("a.md", f"---\nid: {fresh}\n---\nLast.\n")
-    assert find_note_with_id(world.mirror, fresh) == "a.md"
+    assert find_note_with_id(world.ctx, fresh) == "a.md"
     world.person_writes("b.md", f"---\nid: {fresh}\n---\nAfter all.\n")
-    assert find_note_with_id(world.mirror, fresh) == "b.md"
+    assert find_note_with_id(world.ctx, fresh) == "b.md"
 
 
 def test_a_known_note_that_was_moved_is_found_by_its_id() -> None:
     world = World()
     fact = world.mirrored()
     world.person_renames(world.path(fact.id), "elsewhere.md")
-    assert find_note_with_id(world.mirror, fact.id) == "elsewhere.md"
+    assert find_note_with_id(world.ctx, fact.id) == "elsewhere.md"
 
 
 def test_an_id_that_no_note_bears_is_told() -> None:
@@ -374,6 +374,6 @@ def test_an_id_that_no_note_bears_is_told() -> None:
     world.person_writes("bad.md", f"---\nid: {fresh}\nid: {fresh}\n---\n")
     world.person_writes("x.conflict.md", f"---\nid: {fresh}\n---\n")
     with pytest.raises(IdNotInVaultError, match=fresh):
-        find_note_with_id(world.mirror, fresh)
+        find_note_with_id(world.ctx, fresh)
     with pytest.raises(InvalidIdError):
-        find_note_with_id(world.mirror, "../x")
+        find_note_with_id(world.ctx, "../x")

@@ -26,12 +26,12 @@ def world() -> World:
 
 def check(world: World, *files: str) -> LinkReport:
     with world.nobody_writes():
-        return check_links(world.mirror, files=lambda: map(VaultPath, files))
+        return check_links(world.ctx, files=lambda: map(VaultPath, files))
 
 
 def fix(world: World) -> LinkReport:
     world.clock.advance(1)
-    return fix_links(world.mirror)
+    return fix_links(world.ctx)
 
 
 def links(report: LinkReport) -> dict[str, list[str]]:
@@ -141,7 +141,7 @@ def test_a_check_as_json_keeps_the_contract(world: World) -> None:
 
 def test_progress_is_told(world: World) -> None:
     told: list[tuple[str, int, int]] = []
-    check_links(world.mirror, progress=lambda *now: told.append(now))
+    check_links(world.ctx, progress=lambda *now: told.append(now))
 
     assert told == [("links", 1, 2), ("links", 2, 2)]
 
@@ -202,7 +202,7 @@ def test_mending_is_one_run_that_can_be_taken_back(world: World) -> None:
     assert {each.actor for each in world.archive.history(run=run)} == {LINKS_ACTOR}
 
     world.clock.advance(1)
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     world.quiesce()
 
     assert world.fact(fact.id).content == "With [[Al]]."
@@ -258,7 +258,7 @@ def test_many_mended_notes_are_not_stopped_by_the_guard(world: World) -> None:
     for number in range(120):
         world.person_writes(f"team-core/notes/n{number}.md", "[[Al]]")
     world.clock.advance(60)
-    adopt_notes(world.mirror, [])
+    adopt_notes(world.ctx, [])
     world.quiesce()
 
     report = fix(world)

@@ -14,7 +14,7 @@ from vaultsync.operations.export_import import export_facts, import_facts
 
 def _exported(world: World) -> list[str]:
     lines: list[str] = []
-    count = export_facts(world.mirror, lines.append)
+    count = export_facts(world.ctx, lines.append)
     assert count == len(lines)
     return lines
 
@@ -32,7 +32,7 @@ def test_export_and_import_are_lossless() -> None:
     world.mirrored("🙂\n\ttab", title="Two", relatedFactIds=[one.id], type="person")
     lines = _exported(world)
     other = World()
-    assert import_facts(other.mirror, lines) == 2
+    assert import_facts(other.ctx, lines) == 2
     assert _exported(other) == lines
     other.assert_at_rest()
     assert [fact_to_values(fact) for fact in other.facts()] == [
@@ -42,7 +42,7 @@ def test_export_and_import_are_lossless() -> None:
 
 def test_the_vector_that_another_program_keeps_with_a_fact_is_not_taken() -> None:
     world = World()
-    import_facts(world.mirror, ['{"content": "Tea.", "embedding": [0.25, -0.5]}'])
+    import_facts(world.ctx, ['{"content": "Tea.", "embedding": [0.25, -0.5]}'])
     world.quiesce()
     (fact,) = world.facts()
     assert "embedding" not in world.note(fact.id)
@@ -52,7 +52,7 @@ def test_importing_again_writes_nothing() -> None:
     world = World()
     world.mirrored()
     with world.nobody_writes():
-        import_facts(world.mirror, _exported(world))
+        import_facts(world.ctx, _exported(world))
 
 
 def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
@@ -62,7 +62,7 @@ def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
     lines = _exported(world)
     world.agent_updates(one.id, content="Changed.")
     world.agent_forgets(two.id)
-    import_facts(world.mirror, lines)
+    import_facts(world.ctx, lines)
     assert world.fact(one.id).content == "One."
     assert world.fact(two.id).content == "Two."
     world.assert_at_rest()
@@ -70,7 +70,7 @@ def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
 
 def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
     world = World()
-    assert import_facts(world.mirror, ['{"content": "Words."}', "", "  \n"]) == 1
+    assert import_facts(world.ctx, ['{"content": "Words."}', "", "  \n"]) == 1
     (fact,) = world.facts()
     assert fact.id
     assert (fact.scope, fact.status, fact.priority) == ("public", "active", 2)
@@ -98,7 +98,7 @@ def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(line: str, why: st
     world = World()
     good = json.dumps({"content": "Good."})
     with pytest.raises(ImportLineError) as wrong:
-        import_facts(world.mirror, [good, "", line])
+        import_facts(world.ctx, [good, "", line])
     assert wrong.value.line == 3
     assert "line 3" in wrong.value.message
     assert why in wrong.value.message
@@ -110,7 +110,7 @@ def test_an_id_twice_in_one_file_is_refused() -> None:
     fact_id = world.clock.new_id()
     line = json.dumps({"content": "Good.", "id": fact_id})
     with pytest.raises(ImportLineError, match="line 2"):
-        import_facts(world.mirror, [line, line])
+        import_facts(world.ctx, [line, line])
     assert world.facts() == []
 
 
@@ -118,10 +118,10 @@ def test_an_agent_imports_only_into_scopes_it_sees() -> None:
     world = World()
     line = json.dumps({"content": "x", "scope": "private-ada"})
     with pytest.raises(ImportLineError):
-        import_facts(world.mirror, [line], agent="indy")
-    assert import_facts(world.mirror, [line], agent="ada") == 1
+        import_facts(world.ctx, [line], agent="indy")
+    assert import_facts(world.ctx, [line], agent="ada") == 1
     lines: list[str] = []
-    assert export_facts(world.mirror, lines.append, agent="indy") == 0
+    assert export_facts(world.ctx, lines.append, agent="indy") == 0
 
 
 def test_an_import_that_meets_other_writers_is_repeated() -> None:
@@ -136,5 +136,5 @@ def test_an_import_that_meets_other_writers_is_repeated() -> None:
             world.agent_updates(fact.id, priority=0)
 
     world.store.before = other_is_faster
-    import_facts(world.mirror, lines)
+    import_facts(world.ctx, lines)
     assert world.fact(fact.id).content == LINES

@@ -34,7 +34,7 @@ def _titles(world: World) -> set[str]:
 
 def _maintain(world: World, **more: object) -> Report:
     world.clock.advance(5)
-    return run_maintenance(world.mirror, **more)  # type: ignore[arg-type]
+    return run_maintenance(world.ctx, **more)  # type: ignore[arg-type]
 
 
 def test_faded_facts_go_and_so_do_their_notes() -> None:
@@ -72,7 +72,7 @@ def test_what_a_store_lost_by_itself_is_given_back_to_it() -> None:
 
     assert world.fact(fact.id).content == fact.content
     world.assert_at_rest()
-    assert full_compare(world.mirror) == []
+    assert full_compare(world.ctx) == []
 
 
 def test_a_fact_that_nobody_was_told_of_gets_its_note() -> None:
@@ -122,7 +122,7 @@ def test_upkeep_is_taken_back_by_its_run() -> None:
     world.quiesce()
     world.clock.advance(5)
 
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     world.quiesce()
     world.assert_at_rest()
 
@@ -177,7 +177,7 @@ def test_what_somebody_writes_meanwhile_stays() -> None:
 
     def a_moment_earlier(writes: list[StoreWrite]) -> object:
         world.store.write = whole  # type: ignore[method-assign]
-        fresh = old.evolve(title="Old and new", updated_at=world.mirror.today())
+        fresh = old.evolve(title="Old and new", updated_at=world.ctx.today())
         current = world.fact(old.id)
         whole([StoreWrite(old.id, fresh, current.revision, "moss")])
         return whole(writes)
@@ -195,7 +195,7 @@ def test_a_long_chain_keeps_its_first_and_its_newest_version() -> None:
     newest = first.id
     for at in range(1, 7):
         world.clock.advance(60)
-        newest = fact_work.supersede(world.mirror, newest, f"Version {at}", agent="indy").id
+        newest = fact_work.supersede(world.ctx, newest, f"Version {at}", agent="indy").id
     world.quiesce()
 
     _maintain(world)
@@ -219,7 +219,7 @@ def test_both_ends_of_a_new_version_are_written_at_once() -> None:
         return whole(writes)
 
     world.store.write = watched  # type: ignore[method-assign,assignment]
-    fresh = fact_work.supersede(world.mirror, fact.id, "Newer.", agent=None)
+    fresh = fact_work.supersede(world.ctx, fact.id, "Newer.", agent=None)
 
     assert seen == [2]
     assert world.fact(fact.id).superseded_by_id == fresh.id

@@ -138,9 +138,9 @@ def test_writers_without_a_pause_end_a_copy() -> None:
 def test_the_vault_goes_on_with_the_new_store() -> None:
     world, target = two_stores()
     copy_store(world.store, target)
-    expect_store(world.mirror, target)
-    old = world.mirror.store
-    object.__setattr__(world.mirror, "store", target)
+    expect_store(world.ctx, target)
+    old = world.ctx.store
+    object.__setattr__(world.ctx, "store", target)
 
     world.sync(SyncRequest(dry_run=True))
     report = world.sync()
@@ -150,7 +150,7 @@ def test_the_vault_goes_on_with_the_new_store() -> None:
 
     assert report.quiet
     assert world.archive.setting("store_id") == "other"
-    object.__setattr__(world.mirror, "store", old)
+    object.__setattr__(world.ctx, "store", old)
     with pytest.raises(StoreMismatchError):
         world.sync()
 
@@ -162,17 +162,17 @@ def test_a_look_before_the_first_pass_knows_the_new_store() -> None:
         world.agent_updates(fact.id, tags=["a", "b"])
     world.quiesce()
     copy_store(world.store, target)
-    expect_store(world.mirror, target)
-    object.__setattr__(world.mirror, "store", target)
+    expect_store(world.ctx, target)
+    object.__setattr__(world.ctx, "store", target)
 
-    found = read_status(world.mirror)
+    found = read_status(world.ctx)
     *_, last = target.iter_facts()
     row = target.last_write(last.id)
     later = last.replace({"tags": ["c"]})
     target.write([StoreWrite(last.id, later, row.revision if row else None, "x")])
 
     assert (found.facts, found.notes, found.pending) == (3, 3, 0)
-    assert read_status(world.mirror).pending == 1
+    assert read_status(world.ctx).pending == 1
     assert world.archive.setting("store_id") != "other"
 
 

@@ -42,7 +42,7 @@ class Moving(World):
     def sync(self, request: SyncRequest | None = None) -> Report:
         self.clock.advance(1)
         files = self._others
-        return sync_and_relink(self.mirror, self.links, request, files=files)
+        return sync_and_relink(self.ctx, self.links, request, files=files)
 
     def _others(self) -> Iterable[VaultPath]:
         return self.others
@@ -252,7 +252,7 @@ def test_one_undo_takes_all_of_it_back_but_the_persons_rename(world: Moving) -> 
     assert world.fact(fact.id).content == "With [[Alice Smith]]."
 
     world.clock.advance(1)
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     world.quiesce()
 
     now = world.fact(fact.id)
@@ -376,7 +376,7 @@ def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
     fact = world.mirrored("With [[Alice]].")
     world.person_renames(world.path(alice.id), NEW)
 
-    def refused(text: str, path: str, turner: object) -> str:
+    def refused(text: str, path: str, retarget: object) -> str:
         raise UnsafeSpliceError(path, "no")
 
     monkeypatch.setattr(respelling, "rewrite_note_links", refused)
@@ -388,10 +388,10 @@ def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
 
 def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> None:
     fact = world.mirrored("With [[Alice]].")
-    sense = moved_files(world.mirror, "no run", tuple)
+    sense = moved_files(world.ctx, "no run", tuple)
     named = [fact.id, world.clock.new_id()]
 
-    done = rewrite_note_links_of(world.mirror, named, sense, reason="-", actor="x")
+    done = rewrite_note_links_of(world.ctx, named, sense, reason="-", actor="x")
 
     assert done is None
 
@@ -445,7 +445,7 @@ def test_a_run_that_moved_nothing_rewrites_nothing(world: Moving) -> None:
     world.mirrored("With [[Alice]].")
     report = world.sync()
 
-    assert rewrite_moved_links(world.mirror, world.links, report) == report
+    assert rewrite_moved_links(world.ctx, world.links, report) == report
 
 
 def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(
@@ -552,8 +552,8 @@ def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     new = VaultPath("team-core/notes/Beacon.md")
     moved = {VaultPath(world.path(fact.id)): new}
 
-    rewrite_conflict_note_links(world.mirror, moved, lambda _: lambda _: None)
-    rewrite_conflict_note_links(world.mirror, {}, lambda _: lambda _: None)
+    rewrite_conflict_note_links(world.ctx, moved, lambda _: lambda _: None)
+    rewrite_conflict_note_links(world.ctx, {}, lambda _: lambda _: None)
 
     (conflict,) = world.conflicts()
     assert (conflict.path, conflict.conflict_path) == (new, None)

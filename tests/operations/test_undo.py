@@ -34,7 +34,7 @@ ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 def _undo(world: World, run: str) -> Report:
     world.clock.advance(1)
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     world.quiesce()
     world.assert_at_rest()
     return report
@@ -97,7 +97,7 @@ def test_an_undone_undo_is_the_edit() -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
-    back = undo_run(world.mirror, run).run
+    back = undo_run(world.ctx, run).run
     world.quiesce()
     assert world.fact(fact.id).content == LINES
     _undo(world, back)
@@ -119,7 +119,7 @@ def test_a_note_that_became_a_fact_only_loses_its_id() -> None:
     world = World()
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
-    run = adopt_notes(world.mirror, [VaultPath(path)]).run
+    run = adopt_notes(world.ctx, [VaultPath(path)]).run
     world.quiesce()
     assert world.text(path) != text
     _undo(world, run)
@@ -131,7 +131,7 @@ def test_an_adopted_folder_that_is_given_back_is_not_taken_again() -> None:
     world = World()
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
-    run = adopt_notes(world.mirror, [VaultPath("Journal")]).run
+    run = adopt_notes(world.ctx, [VaultPath("Journal")]).run
     world.quiesce()
     _undo(world, run)
     assert world.text(path) == text
@@ -179,7 +179,7 @@ def test_a_merge_is_taken_back_on_both_sides() -> None:
 def test_an_unknown_run_is_refused() -> None:
     world = World()
     with pytest.raises(RunNotFoundError):
-        undo_run(world.mirror, "no-such-run")
+        undo_run(world.ctx, "no-such-run")
 
 
 def test_undo_without_the_store_does_nothing() -> None:
@@ -190,7 +190,7 @@ def test_undo_without_the_store_does_nothing() -> None:
     note = world.note(fact.id)
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
-        undo_run(world.mirror, run)
+        undo_run(world.ctx, run)
     assert world.note(fact.id) == note
     world.store.away = False
     world.assert_at_rest()
@@ -249,7 +249,7 @@ def test_a_fact_that_came_back_since_stays_as_it_is() -> None:
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
     run = world.sync().run
-    fact_work.restore(world.mirror, fact.id, agent="indy")
+    fact_work.restore(world.ctx, fact.id, agent="indy")
     world.agent_updates(fact.id, content=AGENTS)
     world.quiesce()
     _undo(world, run)
@@ -284,7 +284,7 @@ def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> Non
     path, fact_id, run = _adopted(world)
     broken = b"---\na: [\n---\nWords.\n"
     world.person_writes(path, broken)
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone", "unreadable"]
     said = notice(report, "not_undone")
     assert said.path == path
@@ -360,11 +360,11 @@ def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
         world.person_writes(path, "---\na: [\n---\nWords.\n")
         world.clock.advance(60)
     elif how == "adopted":
-        adopt_notes(world.mirror, [VaultPath(path)])
+        adopt_notes(world.ctx, [VaultPath(path)])
     else:
         world.person_renames(path, "elsewhere.md")
     world.clock.advance(1)
-    report = undo_run(world.mirror, back)
+    report = undo_run(world.ctx, back)
     assert "restore_fact" in taken(report, fact_id)
     world.quiesce()
     assert world.fact(fact_id).content == "Words."
@@ -376,7 +376,7 @@ def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undon
     world = World()
     _, fact_id, run = _adopted(world)
     back = _undo(world, run).run
-    fact_work.restore(world.mirror, fact_id, agent="indy")
+    fact_work.restore(world.ctx, fact_id, agent="indy")
     world.quiesce()
     report = _undo(world, back)
     assert action(report, fact_id).action == "keep"
@@ -407,7 +407,7 @@ def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption() -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="# A heading\n\nWords.")
     text = world.text(path)
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert "not_undone" in kinds(report)
     assert "an agent" in notice(report, "not_undone").message
     assert world.is_alive(fact_id)
@@ -418,7 +418,7 @@ def test_an_agent_that_is_faster_keeps_an_adoption() -> None:
     world = World()
     path, fact_id, run = _adopted(world)
     world.at("stage", lambda: _changes(world, fact_id))
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone"]
     world.assert_at_rest()
     assert world.fact(fact_id).priority == 0
@@ -434,7 +434,7 @@ def test_a_person_who_saves_in_that_moment_keeps_an_adoption() -> None:
     path, fact_id, run = _adopted(world)
     mine = world.text(path).replace("Words.", "My words.")
     world.at("exchange", lambda: world.person_writes(path, mine))
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone"]
     world.assert_at_rest()
     assert world.text(path) == mine
@@ -450,7 +450,7 @@ def test_a_note_that_may_not_be_written_keeps_its_adoption() -> None:
         raise PermissionError(13, "Permission denied")
 
     world.at("exchange", denied)
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone"]
     assert "Permission denied" in notice(report, "not_undone").message
     world.assert_at_rest()
@@ -462,7 +462,7 @@ def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more() -> None:
     world = World()
     path, fact_id, run = _adopted(world)
     world.at("exchange", lambda: world.person_deletes(path))
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone"]
     world.assert_at_rest()
     assert path not in world.notes()
@@ -473,7 +473,7 @@ def test_what_an_editor_saves_into_a_note_just_given_back_is_kept() -> None:
     world = World()
     path, _, run = _adopted(world)
     editor = world.vault.open_handle(path)
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     editor.write(b"What was not saved yet.\n")
     world.quiesce()
     texts = [world.text(each) for each in world.notes()]
@@ -490,7 +490,7 @@ def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(step: str) -> Non
 
     world.at(step, dies)
     with contextlib.suppress(KeyboardInterrupt):
-        undo_run(world.mirror, run)
+        undo_run(world.ctx, run)
     world.vault.before = lambda _: None
     world.vault.crash()
     world.quiesce()
@@ -508,7 +508,7 @@ def test_many_notes_that_are_given_back_linger_together() -> None:
         world.person_writes(f"team-core/notes/{number}.md", f"Words {number}.\n")
     run = world.sync().run
     world.quiesce()
-    report = undo_run(world.mirror, run)
+    report = undo_run(world.ctx, run)
     assert _done(report) == {"deleted_in_store": many, "updated_in_vault": many}
     assert world.facts() == []
     world.assert_at_rest()
@@ -519,7 +519,7 @@ def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both() -> None:
     fact_id = world.clock.new_id()
     text = f"---\nid: {fact_id}\n---\nFrom afar.\n"
     world.person_writes("afar.md", text)
-    run = adopt_notes(world.mirror, [VaultPath("afar.md")]).run
+    run = adopt_notes(world.ctx, [VaultPath("afar.md")]).run
     world.quiesce()
     report = _undo(world, run)
     assert action(report, fact_id).action == "keep"
@@ -536,8 +536,8 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(source: str) -> None:
     else:
         world.store = MemoryStore(world.clock, "fresh")
     world.lose_archive()
-    world.mirror = replace(world.mirror, store=world.store)
-    run = rebuild(world.mirror, source).run
+    world.ctx = replace(world.ctx, store=world.store)
+    run = rebuild(world.ctx, source).run
     report = _undo(world, run)
     assert action(report, fact.id).action == "keep"
     assert world.is_alive(fact.id)
@@ -562,7 +562,7 @@ def test_a_restored_fact_is_deleted_again_when_that_is_taken_back() -> None:
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
     world.quiesce()
-    fact_work.restore(world.mirror, fact.id, agent="indy")
+    fact_work.restore(world.ctx, fact.id, agent="indy")
     run = world.sync().run
     report = _undo(world, run)
     assert _done(report) == {"deleted_in_store": 1, "deleted_in_vault": 1}

@@ -27,7 +27,7 @@ def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
         world.store = MemoryStore(world.clock, "fresh")
     if archive:
         world.archive = MemoryArchive()
-    world.mirror = SyncContext(world.vault, world.store, world.archive, world.clock)
+    world.ctx = SyncContext(world.vault, world.store, world.archive, world.clock)
 
 
 def _populated() -> World:
@@ -50,7 +50,7 @@ def _populated() -> World:
 
 def test_verify_finds_equal_sides_equal() -> None:
     world = _populated()
-    proof = verify_all(world.mirror)
+    proof = verify_all(world.ctx)
     assert proof.equal
     assert proof.checked == 3
     assert proof.as_json()["equal"] is True
@@ -71,7 +71,7 @@ def test_verify_names_every_field_that_differs_in_the_vault(old: str, new: str, 
     world = _populated()
     (fact,) = [each for each in world.facts() if each.type == "decision"]
     world.person_edits(world.path(fact.id), old, new)
-    proof = verify_all(world.mirror)
+    proof = verify_all(world.ctx)
     assert not proof.equal
     (found,) = proof.differences
     assert (found.fact_id, found.path, found.field) == (
@@ -87,7 +87,7 @@ def test_verify_names_what_differs_in_the_store() -> None:
     world = _populated()
     (fact,) = [each for each in world.facts() if each.type == "decision"]
     world.agent_updates(fact.id, content="Changed.", confidence=1.0)
-    found = {each.field for each in verify_all(world.mirror).differences}
+    found = {each.field for each in verify_all(world.ctx).differences}
     assert found == {"content", "confidence"}
 
 
@@ -98,7 +98,7 @@ def test_verify_trusts_no_file_time() -> None:
     # Bytes change, nothing else does: only reading tells.
     inode.data = inode.data.replace(b"O", b"0")
     assert world.sync().quiet
-    assert not verify_all(world.mirror).equal
+    assert not verify_all(world.ctx).equal
 
 
 def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
@@ -108,7 +108,7 @@ def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
     world.person_deletes(gone)
     fact_id = world.archive.paths()[VaultPath(lost)]
     world.agent_forgets(fact_id)
-    found = {each.fact_id: each.field for each in verify_all(world.mirror).differences}
+    found = {each.fact_id: each.field for each in verify_all(world.ctx).differences}
     assert found[new.id] == "note"
     assert found[fact_id] == "fact"
     assert len(found) == 3
@@ -118,7 +118,7 @@ def test_verify_names_a_note_that_cannot_be_read() -> None:
     world = _populated()
     path = world.notes()[0]
     world.person_edits(path, "status: active", "status: [active")
-    (found,) = verify_all(world.mirror).differences
+    (found,) = verify_all(world.ctx).differences
     assert found.path == path
     assert path in found.why
 
@@ -128,7 +128,7 @@ def test_verify_names_a_value_that_its_field_does_not_take() -> None:
     path = world.notes()[0]
     world.person_edits(path, "priority: 2", "priority: 7")
     world.sync()
-    proof = verify_all(world.mirror)
+    proof = verify_all(world.ctx)
     (found,) = proof.held
     assert (found.path, found.field) == (path, "priority")
     assert (found.vault, found.store) == (7, 2)
@@ -139,7 +139,7 @@ def test_verify_names_a_value_that_its_field_does_not_take() -> None:
 def test_verify_says_how_far_it_is() -> None:
     world = _populated()
     seen: list[tuple[str, int, int]] = []
-    verify_all(world.mirror, progress=lambda *args: seen.append(args))
+    verify_all(world.ctx, progress=lambda *args: seen.append(args))
     assert seen[-1] == ("verify", 3, 3)
 
 
@@ -147,14 +147,14 @@ def test_verify_needs_the_vault() -> None:
     world = _populated()
     world.vault.vanish()
     with pytest.raises(VaultMissingError):
-        verify_all(world.mirror)
+        verify_all(world.ctx)
 
 
 def test_verify_writes_nothing() -> None:
     world = _populated()
     world.person_edits(world.notes()[0], "status: active", "status: archived")
     with world.nobody_writes():
-        verify_all(world.mirror)
+        verify_all(world.ctx)
 
 
 def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides() -> None:
@@ -175,7 +175,7 @@ def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(source: str) -
     notes = {path: world.data(path) for path in world.notes()}
     revisions = {fact.id: fact.revision for fact in world.facts()}
     _fresh(world)
-    rebuild(world.mirror, source)
+    rebuild(world.ctx, source)
     assert {path: world.data(path) for path in world.notes()} == notes
     assert {fact.id: fact.revision for fact in world.facts()} == revisions
     world.assert_at_rest()
@@ -187,7 +187,7 @@ def test_the_store_is_rebuilt_from_the_vault(archive: bool) -> None:
     before = {fact.id: fact for fact in world.facts()}
     notes = {path: world.data(path) for path in world.notes()}
     _fresh(world, store=True, archive=archive)
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     world.assert_at_rest()
     after = {fact.id: fact for fact in world.facts()}
     assert after.keys() == before.keys()
@@ -204,7 +204,7 @@ def test_the_vault_is_rebuilt_from_the_store() -> None:
     before = {path: world.text(path) for path in world.notes()}
     for path in world.notes():
         world.vault.delete(path)
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     world.assert_at_rest()
     assert {path: world.text(path) for path in world.notes()} == before
 
@@ -214,7 +214,7 @@ def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents() 
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert world.fact(fact.id).content == PERSONS
     assert PERSONS_ALPHA in world.note(fact.id)
     world.assert_at_rest()
@@ -226,7 +226,7 @@ def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons() 
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     assert world.fact(fact.id).content == AGENTS
     assert ALPHA in world.note(fact.id)
     assert "what the agent says" in world.note(fact.id)
@@ -238,7 +238,7 @@ def test_a_rebuild_from_the_vault_keeps_facts_without_notes() -> None:
     world = World()
     world.mirrored()
     new = world.agent_remembers("New.", title="New")
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert world.is_alive(new.id)
     world.quiesce()
     assert "New." in world.note(new.id)
@@ -248,7 +248,7 @@ def test_a_rebuild_from_the_store_keeps_notes_without_facts() -> None:
     world = World()
     world.mirrored()
     world.person_writes("team-core/notes/mine.md", "Mine.\n")
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     assert world.text("team-core/notes/mine.md").endswith("Mine.\n")
 
 
@@ -259,7 +259,7 @@ def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
     bad = world.note(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
     for source in ("vault", "store"):
-        rebuild(world.mirror, source)
+        rebuild(world.ctx, source)
         assert world.note(fact.id) == bad
         assert world.fact(fact.id).content == AGENTS
 
@@ -273,7 +273,7 @@ def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: [active")
     bad = world.note(fact.id)
     world.store.restore(backup)
-    report = rebuild(world.mirror, "vault")
+    report = rebuild(world.ctx, "vault")
     assert action(report, fact.id).reason == "as its note was read last"
     assert world.note(fact.id) == bad
     assert PERSONS_ALPHA in world.fact(fact.id).content
@@ -290,7 +290,7 @@ def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had() 
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), "status: active", "status: [active")
     world.store.restore(backup)
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert world.fact(fact.id).content == LINES
 
 
@@ -300,7 +300,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away() -> None:
     path = world.path(fact.id)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     assert path not in world.notes()
     world.assert_at_rest()
     assert LINES in world.everything_kept()
@@ -310,7 +310,7 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
     world = World()
     fact = world.mirrored()
     world.agent_forgets(fact.id)
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert world.fact(fact.id).content == LINES
     world.assert_at_rest()
 
@@ -321,7 +321,7 @@ def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_i
     world.agent_forgets(fact.id)
     world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
     world.lose_archive()
-    report = rebuild(world.mirror, "vault")
+    report = rebuild(world.ctx, "vault")
     assert world.fact(fact.id).scope == fact.scope
     assert "scope_move" in kinds(report)
     world.assert_at_rest()
@@ -343,7 +343,7 @@ def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
         return found
 
     monkeypatch.setattr(SimVault, "scan", once)
-    rebuild(world.mirror, source)
+    rebuild(world.ctx, source)
     world.assert_at_rest()
     assert world.path(fact.id) == "team-core/notes/new.md"
 
@@ -353,16 +353,16 @@ def test_a_rebuild_needs_the_store() -> None:
     world.mirrored()
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
-        rebuild(world.mirror, "vault")
+        rebuild(world.ctx, "vault")
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
 def test_a_rebuild_can_be_repeated(source: str) -> None:
     world = _populated()
-    rebuild(world.mirror, source)
+    rebuild(world.ctx, source)
     notes = {path: world.data(path) for path in world.notes()}
     revisions = {fact.id: fact.revision for fact in world.facts()}
-    rebuild(world.mirror, source)
+    rebuild(world.ctx, source)
     assert {path: world.data(path) for path in world.notes()} == notes
     assert {fact.id: fact.revision for fact in world.facts()} == revisions
     world.assert_at_rest()
@@ -377,17 +377,17 @@ def test_verify_says_how_far_it_is_with_many_facts(
     world.quiesce()
     monkeypatch.setattr(verify_module, "FACTS_PER_CHUNK", 2)
     told: list[tuple[str, int, int]] = []
-    proof = verify_all(world.mirror, progress=lambda *step: told.append(step))
+    proof = verify_all(world.ctx, progress=lambda *step: told.append(step))
     assert (proof.equal, proof.checked) == (True, 5)
     assert told == [("verify", 2, 5), ("verify", 4, 5), ("verify", 5, 5)]
-    assert verify_all(world.mirror) == proof
+    assert verify_all(world.ctx) == proof
 
 
 def test_verify_names_a_scope_that_differs() -> None:
     world = World()
     fact = world.mirrored()
     world.agent_updates(fact.id, scope="public")
-    (found,) = verify_all(world.mirror).differences
+    (found,) = verify_all(world.ctx).differences
     assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
 
 
@@ -396,7 +396,7 @@ def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone() -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes(world.path(fact.id))
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert world.is_alive(fact.id)
 
 
@@ -406,7 +406,7 @@ def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() 
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
     world.person_deletes(world.path(fact.id))
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     world.quiesce()
     assert world.archive.find_base(fact.id) is None
     assert len(world.notes()) == 1
@@ -420,7 +420,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
     world.lose_archive()
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     assert path not in world.notes()
     assert LINES in world.everything_kept()
     world.assert_at_rest()
@@ -440,14 +440,14 @@ def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
     text = world.text(path)
     if archive == "lost":
         world.lose_archive()
-    run = rebuild(world.mirror, "store").run
+    run = rebuild(world.ctx, "store").run
     assert path not in world.notes()
     entries = world.archive.history(run=run)
     (entry,) = [each for each in entries if each.field == "note"]
     assert isinstance(entry.before, dict)
     assert (entry.fact_id, entry.before["path"], entry.after) == (fact.id, path, None)
     assert world.archive.blob(str(entry.before["sha"])) == text.encode()
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     world.assert_at_rest()
     assert _timeless(world.note(fact.id)) == _timeless(text)
     assert world.fact(fact.id).content == PERSONS
@@ -467,11 +467,11 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
     world.person_edits(world.path(fact.id), "priority: 2", "priority: 1")
     if archive == "lost":
         world.lose_archive()
-    run = rebuild(world.mirror, "store").run
+    run = rebuild(world.ctx, "store").run
     assert world.fact(fact.id).content == LINES
     before = {each.field: each.before for each in world.archive.history(run=run)}
     assert before == {"content": PERSONS, "priority": 1}
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     world.assert_at_rest()
     assert PERSONS in world.note(fact.id)
     assert world.fact(fact.id).priority == 1
@@ -484,7 +484,7 @@ def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace()
     world.agent_forgets(fact.id)
     world.quiesce()
     world.lose_archive()
-    report = rebuild(world.mirror, "store")
+    report = rebuild(world.ctx, "store")
     assert taken(report, fact.id) == []
     assert world.archive.history(fact_id=fact.id) == []
 
@@ -496,7 +496,7 @@ def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
     path = world.path(fact.id)
     world.person_edits(path, f"id: {fact.id}\n", "")
     world.person_edits(path, ALPHA, text)
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert f"id: {fact.id}\n" in world.text(path)
     assert text in world.fact(fact.id).content
     world.assert_at_rest()
@@ -507,7 +507,7 @@ def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it() -> N
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     del world.store._rows[fact.id]
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     assert not world.is_alive(fact.id)
     assert LINES in world.note(fact.id)
     world.assert_at_rest()

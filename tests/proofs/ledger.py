@@ -219,7 +219,7 @@ def sides_are_equal(world: World, report: Report) -> None:
     listed = {notice.path for notice in report.attention}
     told = " ".join(notice.message for notice in report.attention)
     notes = world.notes_by_id()
-    for each in verify_all(world.mirror).differences:
+    for each in verify_all(world.ctx).differences:
         # A note that cannot be read is listed; by its bytes it is the note of its fact.
         paths = {each.path, *notes.get(each.fact_id, [])}
         known = paths & listed or each.fact_id in told

@@ -194,4 +194,4 @@ class People(Sides):
         everything = tuple(each.field for each in conflict.fields)
         self.ledger.story.append(f"person settles {conflict.id}: {take}")
         with suppress(StoreUnavailableError, VaultMissingError, OSError):
-            resolve_conflict(self.mirror, ConflictResolution(conflict, take, everything))
+            resolve_conflict(self.ctx, ConflictResolution(conflict, take, everything))

@@ -72,7 +72,7 @@ def _adopt() -> tuple[World, Work]:
     world.new_note("Inbox/B.md", front=True)
 
     def work(world: World) -> object:
-        return world.run(lambda: adopt_notes(world.mirror, [VaultPath("Inbox")]), world.at)
+        return world.run(lambda: adopt_notes(world.ctx, [VaultPath("Inbox")]), world.at)
 
     return world, work
 
@@ -134,7 +134,7 @@ def _undo() -> tuple[World, Work]:
     world.ledger.at_least_kept(list(world.ledger.owed))
 
     def work(world: World) -> object:
-        return world.run(lambda: undo_run(world.mirror, run), world.at)
+        return world.run(lambda: undo_run(world.ctx, run), world.at)
 
     return world, work
 
@@ -144,11 +144,11 @@ def _undo_of_an_adoption() -> tuple[World, Work]:
     world.turn()
     world.new_note("Inbox/A.md")
     world.new_note("Inbox/B.md", front=True)
-    run = adopt_notes(world.mirror, [VaultPath("Inbox")]).run
+    run = adopt_notes(world.ctx, [VaultPath("Inbox")]).run
     world.clock.advance(1)
 
     def work(world: World) -> object:
-        return world.run(lambda: undo_run(world.mirror, run), world.at)
+        return world.run(lambda: undo_run(world.ctx, run), world.at)
 
     return world, work
 

@@ -170,7 +170,7 @@ class Tape:
         dead = [each for each in self._dead if each not in alive]
         if dead:
             fact_id = self._rng.choice(dead)
-            fact_work.restore(self._world.mirror, fact_id, agent="indy")
+            fact_work.restore(self._world.ctx, fact_id, agent="indy")
 
     def _edit(self) -> None:
         if notes := self._world.notes():
@@ -207,7 +207,7 @@ def _play(make: Callable[..., object], folder: Path, length: int, seed: int) -> 
     world = RecallWorld()
     with make(folder, world.clock) as (store, vectors):  # type: ignore[attr-defined]
         world.store, world.vectors = store, vectors
-        world.mirror = replace(world.mirror, store=store)
+        world.ctx = replace(world.ctx, store=store)
         return Tape(world, seed).play(length)
 
 

@@ -115,10 +115,10 @@ def _agent(world: World, which: int, how: int) -> None:
 def _shuffled(world: World, seed: int) -> Report | None:
     """A pass that carries out its plan in some other order."""
 
-    def apply(mirror: object, actions: Sequence[PlannedAction], **rest: object) -> object:
+    def apply(ctx: object, actions: Sequence[PlannedAction], **rest: object) -> object:
         some = list(actions)
         random.Random(seed).shuffle(some)
-        return apply_plan(mirror, some, **rest)  # type: ignore[arg-type]  # passed on
+        return apply_plan(ctx, some, **rest)  # type: ignore[arg-type]  # passed on
 
     with patch.object(passes, "apply_plan", apply):
         return world.turn()

@@ -74,7 +74,7 @@ class Machine(World):
         self.vault = SimVault(now_ns=self._now_ns)
         self.archive = MemoryArchive()
         self.remote = store_in(wire, self.clock)
-        self.mirror = SyncContext(self.vault, self.remote, self.archive, self.clock, SyncPolicy())
+        self.ctx = SyncContext(self.vault, self.remote, self.archive, self.clock, SyncPolicy())
 
 
 def said(world: Machine) -> dict[str, str]:

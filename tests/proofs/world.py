@@ -51,7 +51,7 @@ class World(People):
         at: Mapping[int, Callable[[], None]] | None = None,
     ) -> Report:
         """One pass."""
-        return self.run(lambda: sync_once(self.mirror, request), at)
+        return self.run(lambda: sync_once(self.ctx, request), at)
 
     def turn(self, at: Mapping[int, Callable[[], None]] | None = None) -> Report | None:
         """One pass by somebody who knows what to do when it refuses."""
@@ -63,7 +63,7 @@ class World(People):
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
                 self.ledger.at_least_kept(unseen | self._overruled_later())
-                return self.run(lambda: rebuild(self.mirror, "vault"))
+                return self.run(lambda: rebuild(self.ctx, "vault"))
         except (StoreUnavailableError, VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
             return None
@@ -171,7 +171,7 @@ class World(People):
         self.clock.advance(0.002)
         given = {"scope": "public", **values}
         try:
-            fact = facts.remember(self.mirror, given, agent=AGENT)
+            fact = facts.remember(self.ctx, given, agent=AGENT)
         except StoreUnavailableError:
             return None
         text = wire.fact_to_json(fact)
@@ -189,13 +189,13 @@ class World(People):
         if self._must_wait():
             return
         try:
-            saw = facts.get(self.mirror, fact_id, agent=AGENT)
+            saw = facts.get(self.ctx, fact_id, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
             return
         values = change(saw)
         before, wanted = wire.fact_to_json(saw), wire.fact_to_json(saw.replace(values))
         try:
-            facts.update(self.mirror, fact_id, values, agent=AGENT)
+            facts.update(self.ctx, fact_id, values, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
             # It may have been written or not: the agent has no word of it.
             self.ledger.forgive(proofs.words(before) - proofs.words(wanted))
@@ -217,12 +217,12 @@ class World(People):
         if self._must_wait():
             return
         try:
-            saw = facts.get(self.mirror, fact_id, agent=AGENT)
+            saw = facts.get(self.ctx, fact_id, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
             return
         text = wire.fact_to_json(saw)
         try:
-            facts.forget(self.mirror, fact_id, agent=AGENT)
+            facts.forget(self.ctx, fact_id, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
             self.ledger.forgive(proofs.words(text))  # it may have been done or not
             return
@@ -231,7 +231,7 @@ class World(People):
     def unearth(self, fact_id: str) -> None:
         """An agent brings a fact back."""
         with suppress(StoreUnavailableError, FactNotFoundError):
-            facts.restore(self.mirror, fact_id, agent=AGENT)
+            facts.restore(self.ctx, fact_id, agent=AGENT)
             self.ledger.story.append(f"agent brings back {fact_id}")
 
     # --- accidents ---------------------------------------------------------------------

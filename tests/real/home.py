@@ -171,7 +171,7 @@ class Home:
 
     def remember(self, memory: Memory, values: dict[str, Value]) -> str:
         """An agent makes a fact; returns its id."""
-        fact = fact_work.remember(memory._mirror, {"scope": "public", **values}, agent=AGENT)
+        fact = fact_work.remember(memory._ctx, {"scope": "public", **values}, agent=AGENT)
         said = wire.fact_to_json(fact)
         self.ledger.wrote("agent", saw="", over="", after=said)
         return fact.id
@@ -179,9 +179,9 @@ class Home:
     def update(self, memory: Memory, fact_id: str, change: agents.Change) -> str:
         """An agent changes a fact; returns the word they wrote."""
         word = self.ledger.word()
-        old = fact_work.get(memory._mirror, fact_id, agent=AGENT)
+        old = fact_work.get(memory._ctx, fact_id, agent=AGENT)
         new = fact_work.update(
-            memory._mirror,
+            memory._ctx,
             fact_id,
             change(old, word),
             agent=AGENT,
@@ -193,8 +193,8 @@ class Home:
 
     def forget(self, memory: Memory, fact_id: str) -> None:
         """An agent deletes a fact; it stays in the store as a tombstone."""
-        gone = words(wire.fact_to_json(memory._mirror.store.get(fact_id)))
-        fact_work.forget(memory._mirror, fact_id, agent=AGENT)
+        gone = words(wire.fact_to_json(memory._ctx.store.get(fact_id)))
+        fact_work.forget(memory._ctx, fact_id, agent=AGENT)
         self.ledger.at_least_kept(gone)
         self.ledger.story.append(f"agent forgets {fact_id}: {sorted(gone)}")
 

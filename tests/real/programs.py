@@ -204,13 +204,13 @@ def updater(home: Home, number: str, *fact_ids: str) -> None:
     """An agent that changes its line of some facts, in the store alone."""
     line, chance = Line(int(number)), random.Random(int(number))
     with home.open() as memory:
-        mirror = memory._mirror
+        ctx = memory._ctx
         while not _told_to_stop(home):
-            fact = mirror.store.get(chance.choice(fact_ids))
+            fact = ctx.store.get(chance.choice(fact_ids))
             dropped = len(line.dropped)
             changed = fact.replace({"content": line.change(fact.content)})
             write = StoreWrite(fact.id, changed, fact.revision, "indy")
-            if isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            if isinstance(ctx.store.write([write])[0], RevisionMismatch):
                 line.wrote.pop()
                 del line.dropped[dropped:]
             time.sleep(chance.random() * 0.02)

@@ -174,7 +174,7 @@ class Soak:
         What it brought there is gone from the note then, as after any old buffer.
         """
         fact_id = texts.id_of(self.home.data(path))
-        fact = self.memory._mirror.store.find_many([fact_id or ""])
+        fact = self.memory._ctx.store.find_many([fact_id or ""])
         for each in fact.values():
             now = words(self.home.data(path))
             self.home.ledger.at_least_kept(words(wire.fact_to_json(each)) - now)
@@ -243,7 +243,7 @@ class Soak:
         # Whichever side is taken, the other's words are in the record and no more, and
         # what is taken goes over all that was written since.
         self.home.ledger.at_least_kept(words(data))
-        facts = self.memory._mirror.store.find_many([conflict.fact_id])
+        facts = self.memory._ctx.store.find_many([conflict.fact_id])
         self.home.ledger.at_least_kept(words("".join(map(wire.fact_to_json, facts.values()))))
         if self.chance.random() < 0.5:
             path.write_bytes(data.replace(b"- [ ]", b"- [x]"))

@@ -44,7 +44,7 @@ def daemon(home: Home) -> Daemon:
 
 def facts(home: Home) -> int:
     with home.open() as memory:
-        return memory._mirror.store.state().facts
+        return memory._ctx.store.state().facts
 
 
 def in_time(home: Home, count: int) -> None:

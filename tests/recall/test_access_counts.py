@@ -18,14 +18,14 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
     world = RecallWorld()
     one = world.agent_remembers("Berths")
     two = world.agent_remembers("Gates")
-    accesses = AccessCounter(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([one.id, two.id])
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
     assert accesses.flush() == 2
     assert accesses.flush() == 0
     found = world.store.get(one.id)
-    assert (found.access_count, found.last_accessed_at) == (2, world.mirror.today())
+    assert (found.access_count, found.last_accessed_at) == (2, world.ctx.today())
     assert found.updated_at == one.updated_at
     assert world.store.get(two.id).access_count == 1
 
@@ -33,7 +33,7 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
 def test_a_full_log_is_written_by_itself() -> None:
     world = RecallWorld()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    accesses = AccessCounter(world.mirror, MemoryRecallLog(), full=100)
+    accesses = AccessCounter(world.ctx, MemoryRecallLog(), full=100)
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
     accesses.add([two.id])
@@ -44,14 +44,14 @@ def test_a_full_log_is_written_by_itself() -> None:
 
 def test_an_answer_without_hits_is_not_noted() -> None:
     log = MemoryRecallLog()
-    AccessCounter(RecallWorld().mirror, log).add([])
+    AccessCounter(RecallWorld().ctx, log).add([])
     assert log.size() == 0
 
 
 def test_who_writes_at_the_same_moment_wins() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = AccessCounter(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([fact.id])
 
     def before(method: str) -> None:
@@ -68,8 +68,8 @@ def test_who_writes_at_the_same_moment_wins() -> None:
 
 def counting(world: RecallWorld, index: MemoryIndex) -> AccessCounter:
     """Of facts that the index holds."""
-    catch_up_note_index(world.mirror, index)
-    return AccessCounter(world.mirror, MemoryRecallLog(), index=lambda: index)
+    catch_up_note_index(world.ctx, index)
+    return AccessCounter(world.ctx, MemoryRecallLog(), index=lambda: index)
 
 
 def test_the_index_need_not_look_at_what_was_only_counted() -> None:
@@ -80,7 +80,7 @@ def test_the_index_need_not_look_at_what_was_only_counted() -> None:
     assert accesses.flush() == 1
     calls: list[str] = []
     world.store.before = calls.append
-    assert catch_up_note_index(world.mirror, index).put == 0
+    assert catch_up_note_index(world.ctx, index).put == 0
     assert "find_many" not in calls
     assert "feed" not in calls
 
@@ -102,7 +102,7 @@ def test_the_index_looks_at_what_somebody_else_wrote_meanwhile(moment: str) -> N
 
     world.store.before = before
     assert accesses.flush() == 1
-    catch_up_note_index(world.mirror, index)
+    catch_up_note_index(world.ctx, index)
     found = index.search("buoys", FactFilters(), limit=5)
     assert [each.fact_id for each in found] == [other.id]
 
@@ -127,7 +127,7 @@ def test_an_index_that_cannot_be_told_costs_nothing() -> None:
 def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = AccessCounter(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([fact.id])
     world.store.away = True
     assert accesses.flush() == 0
@@ -138,7 +138,7 @@ def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
 def test_a_fact_that_is_gone_is_not_counted() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = AccessCounter(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([fact.id])
     world.agent_forgets(fact.id)
     assert accesses.flush() == 0
@@ -150,7 +150,7 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
     path = world.path(fact.id)
     bytes_before = world.data(path)
     history = world.archive.history()
-    accesses = AccessCounter(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, MemoryRecallLog())
     for _ in range(3):
         accesses.add(hit.id for hit in world.ask("berths"))
     assert accesses.flush() == 1
@@ -159,15 +159,15 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
     assert world.data(path) == bytes_before
     assert world.archive.history() == history
     assert world.store.get(fact.id).access_count == 3
-    assert verify_all(world.mirror).equal
+    assert verify_all(world.ctx).equal
 
 
 def test_an_index_has_nothing_to_put_after_recalls() -> None:
     world = RecallWorld()
     world.mirrored("Berths are full")
-    accesses = AccessCounter(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add(hit.id for hit in world.ask("berths"))
     accesses.flush()
     index: MemoryIndex = world.index
-    report = catch_up_note_index(world.mirror, index)
+    report = catch_up_note_index(world.ctx, index)
     assert (report.put, report.dropped, report.rebuilt) == (0, 0, False)

@@ -207,7 +207,7 @@ def test_the_score_is_made_of_what_a_hit_tells() -> None:
     world.agent_remembers("Berths and gates", importance=0.9)
     world.agent_remembers("Berths in a sentence of some more words")
     weights = RankingWeights(0.6, 0.1, 0.3)
-    sources = RecallSources(world.mirror, world.index, weights=weights)
+    sources = RecallSources(world.ctx, world.index, weights=weights)
     for hit in recall(sources, "berths gates", agent=None):
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
@@ -444,7 +444,7 @@ def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
     gone = world.agent_remembers(told, title="A boat with a long name")
     world.embed()
     world.reranker = LengthReranker()
-    shown = world.sources.mirror.redacted_store
+    shown = world.sources.ctx.redacted_store
     find = shown.find_many
 
     def without(fact_ids: Iterable[str]) -> dict[str, Fact]:

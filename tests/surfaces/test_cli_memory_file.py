@@ -189,7 +189,7 @@ def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(held: Memory, tmp_
 
 
 def app_facts(held: Memory) -> list[Fact]:
-    return list(held._mirror.store.iter_facts())
+    return list(held._ctx.store.iter_facts())
 
 
 def test_a_text_that_waits_is_not_synced(

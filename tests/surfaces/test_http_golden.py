@@ -105,7 +105,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     with open_bridge(root) as client:
         made = Pages(client, root)
         _facts(made, root / "vault")
-        _mirror(made, root / "vault")
+        _ctx(made, root / "vault")
         _asking(made, root / "vault")
         _events(made)
         _errors(made)
@@ -161,7 +161,7 @@ def _facts(pages: Pages, vault: Path) -> None:
     pages.ask("fact-adopt", "POST", f"/v1/facts/{fresh}/adopt", adopt)
 
 
-def _mirror(pages: Pages, vault: Path) -> None:
+def _ctx(pages: Pages, vault: Path) -> None:
     pages.ask("sync", "POST", "/v1/sync", {})
     conflict = _conflict(pages, vault, "Berths")
     pages.ask("conflicts", "GET", "/v1/conflicts")

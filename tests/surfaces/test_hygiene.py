@@ -242,7 +242,7 @@ def _commands(group: click.Group, *before: str) -> Iterator[str]:
 def _name(planted: Planted, secret: str) -> str:
     """What stands for a secret."""
     with vaultsync.open(planted.vault) as memory:
-        return memory._mirror.lens.redact_text(secret)
+        return memory._ctx.view.redact_text(secret)
 
 
 def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
@@ -484,7 +484,7 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     memory.export(lines.append)
     assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
-    assert memory._mirror.store.get(fact.id).content == TEXT
+    assert memory._ctx.store.get(fact.id).content == TEXT
 
 
 def test_the_command_line_hides_and_understands_placeholders(folder: Path) -> None:
@@ -499,7 +499,7 @@ def test_the_command_line_hides_and_understands_placeholders(folder: Path) -> No
     assert leaks(content) == []
     run("update", said["id"], "--content", f"{content} More.")
     with vaultsync.open(str(folder / "vault")) as memory:
-        assert memory._mirror.store.get(said["id"]).content == f"{TEXT} More."
+        assert memory._ctx.store.get(said["id"]).content == f"{TEXT} More."
     wrong = run("update", said["id"], "--content", "[REDACTED:x:00000000]", "--json")
     assert json.loads(wrong)["error"]["kind"] == "UnknownPlaceholderError"
     refused = run("update", said["id"], "--set", f"priority={TOKEN}", "--json")

@@ -412,7 +412,7 @@ def test_the_note_that_a_daemon_writes_is_waited_for(
             steps.append(seconds)
             daemon.sync()
 
-        monkeypatch.setattr(memory._mirror.clock, "sleep", pass_by)
+        monkeypatch.setattr(memory._ctx.clock, "sleep", pass_by)
         made = call(memory, "memory_store_fact", text="The crane is green.")
         assert made["mirrored"]
         assert home.note(made["path"]).is_file()

@@ -114,7 +114,7 @@ def test_a_store_in_trouble_costs_no_word_and_answers_come_from_the_index(
         server.start()
         server.fault = lambda method, path: None
         if name == "slow":  # it is not asked for as long as somebody waited in vain
-            memory._mirror.clock.sleep(1.1)
+            memory._ctx.clock.sleep(1.1)
         memory.sync()
         memory.sync()
         assert memory.status().outbox == 0

@@ -135,10 +135,10 @@ def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:
         fact = memory.remember("Gone soon.")
         memory.forget(fact.id)
         memory.maintain(dry_run=True)
-        assert memory._mirror.store.tombstone(fact.id) is not None
-        memory._mirror.clock.sleep(1.1)  # tombstones are dated to the second
+        assert memory._ctx.store.tombstone(fact.id) is not None
+        memory._ctx.clock.sleep(1.1)  # tombstones are dated to the second
         memory.maintain()
-        assert memory._mirror.store.last_write(fact.id) is None
+        assert memory._ctx.store.last_write(fact.id) is None
         with pytest.raises(FactNotFoundError):
             memory.get(fact.id)
 

@@ -174,14 +174,14 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
         daily = DailyMaintenance(
             memory,
-            lambda: memory.mirror,
+            lambda: memory.ctx,
             lambda kind, _: told.append(kind),
             lambda error: told.append(type(error).__name__),
         )
         daily.tick(0.0)
         assert memory.get(fact.id), "the first day counts as done"
-        with memory.mirror.archive.transaction():
-            memory.mirror.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        with memory.ctx.archive.transaction():
+            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
         daily.tick(1.0)
         assert memory.get(fact.id), "it looks at the calendar now and then"
         daily.tick(CHECK_INTERVAL)
@@ -192,8 +192,8 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
 
         for number in range(40):
             memory.remember(f"Gone {number}.", fields={"expiresAt": past})
-        with memory.mirror.archive.transaction():
-            memory.mirror.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        with memory.ctx.archive.transaction():
+            memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
         daily.tick(3 * CHECK_INTERVAL)
         assert told == ["pass", "GuardError"]
         assert memory.status().facts == 40

@@ -71,7 +71,7 @@ def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form() 
     world.quiesce()
     assert PATH not in world.notes()
     content = "# A heading\n\nAgent's words."
-    fact_work.restore(world.mirror, fact_id, agent="indy")
+    fact_work.restore(world.ctx, fact_id, agent="indy")
     world.agent_updates(fact_id, content=content)
     world.quiesce()
     assert "# mine" in world.note(fact_id)

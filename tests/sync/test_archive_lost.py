@@ -23,7 +23,7 @@ def _adopted(text: str = "Words.\n", *, type_name: str | None = None) -> World:
     """A note that its author gave a shape of their own."""
     world = World()
     world.person_writes(JOURNAL, text)
-    adopt_notes(world.mirror, [VaultPath(JOURNAL)], type_name=type_name)
+    adopt_notes(world.ctx, [VaultPath(JOURNAL)], type_name=type_name)
     world.quiesce()
     return world
 
@@ -47,7 +47,7 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
     world = _adopted()
     (fact,) = world.facts()
     text = world.text(JOURNAL)
-    fact_work.update(world.mirror, fact.id, value, agent="indy")
+    fact_work.update(world.ctx, fact.id, value, agent="indy")
     world.lose_archive()
     report = world.sync()
     assert taken(report, fact.id) == ["update_vault"]
@@ -62,7 +62,7 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
 
 def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
     world.agent_updates(fact.id, tags=["a"], importance=0.8)
     world.assert_at_rest()
@@ -130,11 +130,11 @@ def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -
     said = data.draw(values(FieldOwner.SHARED, FieldOwner.MACHINE))
     said = {k: v for k, v in said.items() if k not in ("relatedFactIds", "content", "title")}
     made = {**said, "content": LINES, "title": "Made", "scope": SCOPE}
-    fact_work.remember(world.mirror, made, agent="indy")
+    fact_work.remember(world.ctx, made, agent="indy")
     world.person_writes(JOURNAL, "Words.\n")
-    adopt_notes(world.mirror, [VaultPath(JOURNAL)])
+    adopt_notes(world.ctx, [VaultPath(JOURNAL)])
     fact_id = world.archive.paths()[VaultPath(JOURNAL)]
-    fact_work.update(world.mirror, fact_id, said, agent="indy")
+    fact_work.update(world.ctx, fact_id, said, agent="indy")
     world.quiesce()
     notes = {path: world.data(path) for path in world.notes()}
     revisions = {fact.id: fact.revision for fact in world.facts()}

@@ -186,7 +186,7 @@ ACTS: list[Callable[[World, str], None]] = [
 
 def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> object:
     """All that can be seen after a loss of the archive and some acts before it."""
-    world = World(lens=LENS)
+    world = World(view=LENS)
     fact = world.mirrored(f"{LINES}\n\n<% tp.x %> and a\\b")
     other = world.mirrored(title="Another", relatedFactIds=[fact.id])
     path = world.path(fact.id)

@@ -219,5 +219,5 @@ def test_a_conflict_whose_note_was_never_written_can_be_closed() -> None:
     world.dies_at("stage")
     (conflict,) = world.conflicts()
     assert conflict.conflict_path is None
-    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("content",)))
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
     assert world.conflicts() == []

@@ -60,7 +60,7 @@ def _looked_at(world: World) -> Report:
     """What a dry run tells, and `status` counts; nothing is written."""
     with world.nobody_writes():
         told = world.sync(SyncRequest(dry_run=True))
-        pending = read_status(world.mirror).pending
+        pending = read_status(world.ctx).pending
     assert pending == len(told.actions)
     return told
 
@@ -132,11 +132,11 @@ def test_a_conflict_names_its_note_where_it_lies_now() -> None:
     world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
     world.quiesce()
 
-    (shown,) = visible_conflicts(world.mirror, agent=None)
+    (shown,) = visible_conflicts(world.ctx, agent=None)
 
     assert shown.path == world.path(conflict.fact_id) != conflict.path
     assert shown.conflict_path == conflict.conflict_path
-    assert find_conflict(world.mirror, conflict.id).path == shown.path
+    assert find_conflict(world.ctx, conflict.id).path == shown.path
 
 
 def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
@@ -146,7 +146,7 @@ def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
     world.agent_forgets(conflict.fact_id)
     world.quiesce()
 
-    (shown,) = visible_conflicts(world.mirror, agent=None)
+    (shown,) = visible_conflicts(world.ctx, agent=None)
 
     assert shown.path == conflict.path
 
@@ -226,7 +226,7 @@ def test_a_settled_conflict_does_not_come_back() -> None:
 def test_resolving_by_command_is_the_same_as_ticking() -> None:
     world = World()
     conflict = conflict_in(world)
-    resolve_conflict(world.mirror, ConflictResolution(conflict, "store", ("content",)))
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "store", ("content",)))
     world.sync(SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True))
     assert AGENTS in world.note(conflict.fact_id)
     assert world.conflict_notes() == []
@@ -237,7 +237,7 @@ def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
     world = World()
     conflict = conflict_in(world)
     note = world.note(conflict.fact_id)
-    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("content",)))
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
     world.quiesce()
     assert world.note(conflict.fact_id) == note
     assert world.conflict_notes() == []
@@ -247,10 +247,10 @@ def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
 def test_a_conflict_is_found_by_the_beginning_of_its_id() -> None:
     world = World()
     conflict = conflict_in(world)
-    assert find_conflict(world.mirror, conflict.id[:6]).id == conflict.id
+    assert find_conflict(world.ctx, conflict.id[:6]).id == conflict.id
     for wrong in ("", "zzzz"):
         with pytest.raises(ConflictNotFoundError):
-            find_conflict(world.mirror, wrong)
+            find_conflict(world.ctx, wrong)
 
 
 def test_the_agents_wish_to_delete_is_carried_out_when_a_person_ticks_it() -> None:
@@ -322,7 +322,7 @@ def test_resolving_for_the_vault_deletes_what_the_person_deleted() -> None:
     # The conflict note says: `--take vault` for what you wanted.
     world = World()
     conflict = _back_from_deletion(world)
-    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("note",)))
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("note",)))
     world.quiesce()
     assert not world.is_alive(conflict.fact_id)
     world.assert_at_rest()
@@ -412,7 +412,7 @@ def test_a_text_made_of_both_versions_stands_on_both_sides() -> None:
     (field,) = conflict.fields
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
     settled = resolve_conflict(
-        world.mirror, ConflictResolution(conflict, "vault", (field.field,), merged)
+        world.ctx, ConflictResolution(conflict, "vault", (field.field,), merged)
     )
     assert settled.outcome == "mixed"
     world.quiesce()
@@ -427,8 +427,8 @@ def test_a_list_made_of_both_versions_has_an_item_in_each_line() -> None:
     conflict = replace(
         conflict_in(world), fields=(FieldConflict("tags", [], ["mine"], ["theirs"]),)
     )
-    verdict = ConflictResolution(conflict, "vault", ("tags",), "mine\n\n theirs \n")
-    resolve_conflict(world.mirror, verdict)
+    resolution = ConflictResolution(conflict, "vault", ("tags",), "mine\n\n theirs \n")
+    resolve_conflict(world.ctx, resolution)
     world.quiesce()
     assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}
     world.assert_at_rest()

@@ -53,9 +53,9 @@ def test_status_and_a_dry_run_say_that_the_guard_would_stop_a_pass() -> None:
     _delete_notes(world, 11)
     for look in (
         read_status,
-        lambda mirror: sync_once(mirror, SyncRequest(dry_run=True)),
+        lambda ctx: sync_once(ctx, SyncRequest(dry_run=True)),
     ):
-        (said,) = look(world.mirror).attention
+        (said,) = look(world.ctx).attention
         assert said.kind == "guard"
         assert "11 of 30" in said.message
         assert "--confirm" in said.hint

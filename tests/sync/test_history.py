@@ -161,20 +161,20 @@ def test_the_status_says_what_the_next_pass_would_do() -> None:
     world = World()
     fact = world.mirrored()
     world.quiesce()
-    now = read_status(world.mirror)
+    now = read_status(world.ctx)
     assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
     assert now.as_json()["engine"] == "idle"
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_remembers("New.", title="New")
     world.person_writes("loose.md", "Loose.\n")
     with world.nobody_writes():
-        now = read_status(world.mirror, engine="watching")
+        now = read_status(world.ctx, engine="watching")
     assert (now.facts, now.notes, now.pending, now.foreign) == (2, 1, 2, 1)
     assert now.engine == "watching"
     assert now.last_run is not None
     world.store.away = True
     world.agent_updates(fact.id, priority=0)
-    now = read_status(world.mirror)
+    now = read_status(world.ctx)
     assert now.outbox == 1
     assert "store_away" in [each.kind for each in now.attention]
 
@@ -187,7 +187,7 @@ def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
     world.agent_updates(fact.id, status="dormant")
     world.person_edits(world.path(other.id), "status: active", "status: [")
     world.quiesce()
-    now = read_status(world.mirror)
+    now = read_status(world.ctx)
     assert now.conflicts == 1
     assert [each.kind for each in now.attention] == ["unreadable"]
     assert now.pending == 0
@@ -197,10 +197,10 @@ def test_what_was_recalled_waits_for_nothing() -> None:
     world = World()
     fact = world.mirrored()
     world.quiesce()
-    recalled = AccessCounter(world.mirror, MemoryRecallLog())
+    recalled = AccessCounter(world.ctx, MemoryRecallLog())
     recalled.add([fact.id])
     assert recalled.flush() == 1
-    assert read_status(world.mirror).pending == 0
+    assert read_status(world.ctx).pending == 0
 
 
 def test_progress_is_told_of_scan_and_apply() -> None:
@@ -209,7 +209,7 @@ def test_progress_is_told_of_scan_and_apply() -> None:
     world = World()
     world.agent_remembers("New.", title="New")
     told: list[tuple[str, int, int]] = []
-    sync_once(world.mirror, progress=lambda *args: told.append(args))
+    sync_once(world.ctx, progress=lambda *args: told.append(args))
     assert told[0][0] == "scan"
     assert told[-1] == ("apply", 1, 1)
 
@@ -218,7 +218,7 @@ def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
     world = World()
     fact = world.mirrored()
     world.agent_updates(fact.id, status="archived")
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert world.fact(fact.id).status == "active"
     (entry,) = _of(world, fact.id, "status")
     assert (entry.before, entry.after) == ("archived", "active")
@@ -230,7 +230,7 @@ def test_what_an_agent_wrote_is_named_where_a_rebuild_takes_a_persons_words() ->
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, agent="ada", status="dormant")
-    rebuild(world.mirror, "vault")
+    rebuild(world.ctx, "vault")
     assert _told(world, fact.id, "status") == [
         ("store", "ada", "active", "dormant"),
         ("vault", "person", "dormant", "archived"),

@@ -76,7 +76,7 @@ def test_a_note_outside_of_all_scopes_is_left_alone_and_counted() -> None:
     world.quiesce()
     assert world.facts() == []
     assert world.text("Journal/today.md") == "Dear diary.\n"
-    assert read_status(world.mirror).foreign == 1
+    assert read_status(world.ctx).foreign == 1
 
 
 def test_a_copy_becomes_a_fact_of_its_own() -> None:

@@ -569,15 +569,15 @@ def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> N
     world.person_edits(path, "# A plain fact\n", "")
     for look in (
         read_status,
-        lambda mirror: sync_once(mirror, SyncRequest(dry_run=True)),
+        lambda ctx: sync_once(ctx, SyncRequest(dry_run=True)),
     ):
         with world.nobody_writes():
-            (said,) = look(world.mirror).attention
+            (said,) = look(world.ctx).attention
         assert (said.kind, said.path) == ("unsafe_splice", path)
         assert "content" in said.message
     assert kinds(world.sync()) == ["unsafe_splice"]
-    assert [each.kind for each in read_status(world.mirror).attention] == ["unsafe_splice"]
-    assert read_status(world.mirror).pending == 1
+    assert [each.kind for each in read_status(world.ctx).attention] == ["unsafe_splice"]
+    assert read_status(world.ctx).pending == 1
 
 
 def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> None:
@@ -585,6 +585,6 @@ def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> No
     path = "team-core/notes/odd.md"
     world.person_writes(path, "---\n{a: 1}\n---\nWords.\n")
     with world.nobody_writes():
-        (said,) = read_status(world.mirror).attention
+        (said,) = read_status(world.ctx).attention
     assert (said.kind, said.path) == ("unsafe_splice", path)
     assert kinds(world.sync()) == ["unsafe_splice"]

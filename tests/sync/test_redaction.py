@@ -36,7 +36,7 @@ UNKNOWN = "[REDACTED:github:00000000]"
 
 @pytest.fixture
 def world() -> World:
-    return World(lens=LENS)
+    return World(view=LENS)
 
 
 def in_vault(world: World) -> str:
@@ -62,7 +62,7 @@ def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(
 
 def test_a_note_that_is_written_through_is_hidden_too(world: World) -> None:
     fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}")
-    through = NoteWriter(world.mirror)
+    through = NoteWriter(world.ctx)
     through.note(fact, actor="indy")
     through.flush()
     assert TOKEN not in in_vault(world)
@@ -152,7 +152,7 @@ def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(
     world.quiesce()
     assert world.text(path) == before
     assert TOKEN in world.fact(fact.id).content
-    assert TOKEN not in world.mirror.redacted_store.get(fact.id).content
+    assert TOKEN not in world.ctx.redacted_store.get(fact.id).content
     world.agent_updates(fact.id, status="archived")
     world.quiesce()
     assert TOKEN in world.text(path)
@@ -209,7 +209,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     assert world.sync().counts["conflicts"] == 1
     (conflict,) = world.conflicts()
     assert conflict.fields[0].store == theirs
-    shown = redact_conflict(world.mirror, conflict)
+    shown = redact_conflict(world.ctx, conflict)
     assert TOKEN not in str(shown)
     assert OTHER not in str(shown)
     assert TOKEN not in in_vault(world)
@@ -217,7 +217,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     (text,) = [world.text(each) for each in world.conflict_notes()]
     assert "<%" not in text
     assert OTHER_NAME in text
-    resolve_conflict(world.mirror, ConflictResolution(conflict, "store", ("content",)))
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "store", ("content",)))
     world.quiesce()
     assert world.fact(fact.id).content == theirs
     assert OTHER not in in_vault(world)
@@ -232,9 +232,9 @@ def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World) 
     (conflict,) = world.conflicts()
     wrong = ConflictResolution(conflict, "vault", ("content",), f"never {UNKNOWN}")
     with pytest.raises(UnknownPlaceholderError):
-        resolve_conflict(world.mirror, wrong)
+        resolve_conflict(world.ctx, wrong)
     by_hand = f"{NAME} and {OTHER_NAME}"
-    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("content",), by_hand))
+    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",), by_hand))
     world.quiesce()
     assert world.fact(fact.id).content == f"{TOKEN} and {OTHER}"
     assert OTHER not in in_vault(world)
@@ -247,8 +247,8 @@ def test_without_a_lens_conflicts_show_what_they_are() -> None:
     world.agent_updates(fact.id, content=TEXT.replace("Alpha", "An agent"))
     world.sync()
     (conflict,) = world.conflicts()
-    assert redact_conflict(world.mirror, conflict) is conflict
-    assert world.mirror.redacted_store is world.store
+    assert redact_conflict(world.ctx, conflict) is conflict
+    assert world.ctx.redacted_store is world.store
 
 
 def test_a_crash_before_the_note_is_written_loses_no_secret(world: World) -> None:
@@ -270,7 +270,7 @@ def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World) -> Non
     world.agent_forgets(fact.id)
     world.quiesce()
     assert world.notes() == []
-    fact_work.restore(world.mirror, fact.id, agent=None)
+    fact_work.restore(world.ctx, fact.id, agent=None)
     world.quiesce()
     assert TOKEN not in in_vault(world)
     assert "<% mine %>" in world.note(fact.id)
@@ -280,12 +280,12 @@ def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World) -> Non
 def test_a_rebuild_from_either_side_keeps_the_secrets(world: World) -> None:
     fact = world.mirrored(TEXT)
     for source in ("store", "vault"):
-        rebuild(world.mirror, source)
+        rebuild(world.ctx, source)
         world.quiesce()
         assert world.fact(fact.id).content == TEXT
         assert TOKEN not in in_vault(world)
     world.lose_archive()
-    rebuild(world.mirror, "store")
+    rebuild(world.ctx, "store")
     world.quiesce()
     assert world.fact(fact.id).content == TEXT
     world.assert_equal_sides()
@@ -295,7 +295,7 @@ def test_an_undo_takes_back_what_was_hidden(world: World) -> None:
     fact = world.mirrored(TEXT)
     world.person_edits(world.path(fact.id), f"The key is {NAME}.", "No key.")
     report = world.sync()
-    undo_run(world.mirror, report.run)
+    undo_run(world.ctx, report.run)
     assert world.fact(fact.id).content == TEXT
     assert NAME in world.note(fact.id)
     assert TOKEN not in in_vault(world)
@@ -306,7 +306,7 @@ def test_notes_of_another_key_are_understood_while_their_base_is_known(
 ) -> None:
     fact = world.mirrored(TEXT)
     other = NoteView.of(Redactor(b"o" * 32), hides=True, disarms=True)
-    world.mirror = replace(world.mirror, lens=other)
+    world.ctx = replace(world.ctx, view=other)
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.assert_at_rest()
     assert world.fact(fact.id).content == TEXT.replace("Alpha", "A person")
@@ -322,13 +322,13 @@ def test_links_to_a_fact_do_not_tell_its_title(world: World) -> None:
 
 def test_an_agent_may_write_back_what_it_was_shown(world: World) -> None:
     fact = world.mirrored(TEXT, tags=["a"])
-    shown = world.mirror.redacted_store.get(fact.id).content
+    shown = world.ctx.redacted_store.get(fact.id).content
     assert NAME in shown
     world.agent_updates(fact.id, content=f"{shown} And so on.")
     assert world.fact(fact.id).content == f"{TEXT} And so on."
-    fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=[NAME])
+    fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=[NAME])
     assert world.fact(fact.id).tags == ("a", TOKEN)
-    fact_work.update(world.mirror, fact.id, {}, agent="indy", remove_tags=[NAME])
+    fact_work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=[NAME])
     assert world.fact(fact.id).tags == ("a",)
 
 
@@ -357,7 +357,7 @@ def test_a_value_that_no_field_takes_is_told_as_it_was_said(world: World) -> Non
         assert TOKEN not in wrong.value.message
         assert "PRIVATE KEY" not in wrong.value.message
     with pytest.raises(InvalidFieldError, match="tags"):
-        fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=[name])
+        fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=[name])
 
 
 def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None:
@@ -365,19 +365,19 @@ def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", f"priority: {TOKEN}")
     world.agent_updates(fact.id, title="hunter2zebra", status="archived")
-    told = verify_all(world.mirror)
+    told = verify_all(world.ctx)
     assert told.differences
     assert "hunter2zebra" not in str(told)
     world.quiesce()
-    held = verify_all(world.mirror).held
+    held = verify_all(world.ctx).held
     assert held
     assert TOKEN not in str(held)
     world.agent_remembers(f"Alone {TOKEN}.")
-    assert TOKEN not in str(verify_all(world.mirror))
-    assert "hunter2" not in str(fact_work.history(world.mirror, fact.id, agent=None))
+    assert TOKEN not in str(verify_all(world.ctx))
+    assert "hunter2" not in str(fact_work.history(world.ctx, fact.id, agent=None))
     world.agent_forgets(fact.id)
     world.quiesce()
-    entries = fact_work.history(world.mirror, fact.id, agent=None)
+    entries = fact_work.history(world.ctx, fact.id, agent=None)
     assert entries[-1].before == path
 
 
@@ -388,14 +388,14 @@ def test_conflicts_are_told_while_the_store_is_away(world: World) -> None:
     world.sync()
     (conflict,) = world.conflicts()
     world.store.away = True
-    shown = str(redact_conflict(world.mirror, conflict))
+    shown = str(redact_conflict(world.ctx, conflict))
     assert TOKEN not in shown
     assert OTHER not in shown
 
 
 def test_what_supersedes_a_fact_has_its_secrets(world: World) -> None:
     fact = world.mirrored(TEXT)
-    fresh = fact_work.supersede(world.mirror, fact.id, f"now {NAME}", agent="indy")
+    fresh = fact_work.supersede(world.ctx, fact.id, f"now {NAME}", agent="indy")
     assert fresh.content == f"now {TOKEN}"
 
 
@@ -424,9 +424,9 @@ def test_notices_hide_what_they_repeat(world: World) -> None:
 
 def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
     fact = world.mirrored(TEXT)
-    (listed,) = select_facts(world.mirror, agent=None).facts
+    (listed,) = select_facts(world.ctx, agent=None).facts
     assert listed.content == TEXT.replace(TOKEN, NAME)
-    shown = world.mirror.redacted_store
+    shown = world.ctx.redacted_store
     assert isinstance(shown, RedactedStore)
     assert shown.find_many([fact.id])[fact.id].content == listed.content
     assert [each.content for each in shown.iter_facts()] == [listed.content]
@@ -464,7 +464,7 @@ CANARIES = (
 def test_planted_secrets_never_reach_the_vault(seed: int) -> None:
     """Whatever agents write, in whatever field, and whatever a person does with the note."""
     dice = random.Random(f"vaultsync canary {seed}")
-    world = World(lens=LENS)
+    world = World(view=LENS)
     planted = []
     for _ in range(4):
         said: dict[str, object] = {"content": "plain", "type": "decision"}

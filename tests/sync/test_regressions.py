@@ -271,7 +271,7 @@ def _crashes(world: World, effect: int) -> bool:
 
 def _rebuild(world: World) -> None:
     world.ledger.at_least_kept(list(world.ledger.owed))
-    world.run(lambda: rebuild(world.mirror, "vault"))
+    world.run(lambda: rebuild(world.ctx, "vault"))
 
 
 def _store(world: World, *, away: bool = False, lose_ack: bool = False) -> None:

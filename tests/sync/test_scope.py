@@ -124,50 +124,50 @@ def test_an_agent_that_changes_the_scope_moves_the_note() -> None:
 
 def test_a_private_note_never_becomes_public_by_a_copy_or_a_template() -> None:
     world = World()
-    fact = work.remember(world.mirror, {"content": "Secret.", "title": "Secret"}, agent="indy")
+    fact = work.remember(world.ctx, {"content": "Secret.", "title": "Secret"}, agent="indy")
     world.quiesce()
     world.person_renames(world.path(fact.id), "public/notes/open.md")
     world.quiesce()
     assert world.fact(fact.id).scope == "private-indy"
     with pytest.raises(FactNotFoundError):
-        work.get(world.mirror, fact.id, agent="ada")
+        work.get(world.ctx, fact.id, agent="ada")
 
 
 def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared() -> None:
     world = World()
-    mine = work.remember(world.mirror, {"content": "Mine."}, agent="indy")
+    mine = work.remember(world.ctx, {"content": "Mine."}, agent="indy")
     shared = world.agent_remembers("Shared.")
     for agent in ("indy", "INDY", None):
-        assert work.get(world.mirror, mine.id, agent=agent)
-    assert work.get(world.mirror, shared.id, agent="ada")
+        assert work.get(world.ctx, mine.id, agent=agent)
+    assert work.get(world.ctx, shared.id, agent="ada")
     for act in (work.get, work.forget):
         with pytest.raises(FactNotFoundError):
-            act(world.mirror, mine.id, agent="ada")
+            act(world.ctx, mine.id, agent="ada")
     with pytest.raises(FactNotFoundError):
-        work.update(world.mirror, mine.id, {"priority": 0}, agent="ada")
+        work.update(world.ctx, mine.id, {"priority": 0}, agent="ada")
     with pytest.raises(FactNotFoundError):
-        work.supersede(world.mirror, mine.id, "x", agent="ada")
+        work.supersede(world.ctx, mine.id, "x", agent="ada")
     with pytest.raises(ScopeDeniedError):
-        work.update(world.mirror, shared.id, {"scope": "private-ada"}, agent="indy")
-    assert [x.id for x in select_facts(world.mirror, agent="ada").facts] == [shared.id]
-    work.forget(world.mirror, mine.id, agent="indy")
+        work.update(world.ctx, shared.id, {"scope": "private-ada"}, agent="indy")
+    assert [x.id for x in select_facts(world.ctx, agent="ada").facts] == [shared.id]
+    work.forget(world.ctx, mine.id, agent="indy")
     with pytest.raises(FactNotFoundError):
-        work.restore(world.mirror, mine.id, agent="ada")
-    assert work.restore(world.mirror, mine.id, agent="indy").status == "active"
+        work.restore(world.ctx, mine.id, agent="ada")
+    assert work.restore(world.ctx, mine.id, agent="indy").status == "active"
 
 
 @pytest.mark.parametrize("away", [False, True])
 def test_another_agents_fact_is_not_even_named_during_an_outage(away: bool) -> None:
     world = World()
-    mine = work.remember(world.mirror, {"content": "Mine."}, agent="indy")
+    mine = work.remember(world.ctx, {"content": "Mine."}, agent="indy")
     world.quiesce()
     world.store.away = away
     with pytest.raises(FactNotFoundError):
-        work.get(world.mirror, mine.id, agent="ada")
+        work.get(world.ctx, mine.id, agent="ada")
     with pytest.raises(FactNotFoundError):
-        work.update(world.mirror, mine.id, {"priority": 0}, agent="ada")
+        work.update(world.ctx, mine.id, {"priority": 0}, agent="ada")
     with pytest.raises(FactNotFoundError):
-        work.forget(world.mirror, mine.id, agent="ada")
+        work.forget(world.ctx, mine.id, agent="ada")
     assert world.archive.outbox() == []
 
 
@@ -196,55 +196,55 @@ def test_a_move_into_the_scope_that_an_agent_chose_too_is_no_question() -> None:
 def test_another_agents_history_and_conflicts_are_not_shown() -> None:
     world = World()
     made = {"content": LINES, "title": "Mine"}
-    mine = work.remember(world.mirror, made, agent="indy")
+    mine = work.remember(world.ctx, made, agent="indy")
     world.quiesce()
     world.person_edits(world.path(mine.id), "Alpha says", "I say")
     world.agent_updates(mine.id, content=LINES.replace("Alpha says", "Indy says"))
     world.quiesce()
-    (conflict,) = visible_conflicts(world.mirror, agent=None)
-    assert visible_conflicts(world.mirror, agent="indy") == [conflict]
-    assert visible_conflicts(world.mirror, agent="ada") == []
-    assert find_conflict(world.mirror, conflict.id, agent="indy") == conflict
+    (conflict,) = visible_conflicts(world.ctx, agent=None)
+    assert visible_conflicts(world.ctx, agent="indy") == [conflict]
+    assert visible_conflicts(world.ctx, agent="ada") == []
+    assert find_conflict(world.ctx, conflict.id, agent="indy") == conflict
     with pytest.raises(ConflictNotFoundError):
-        find_conflict(world.mirror, conflict.id, agent="ada")
-    assert work.history(world.mirror, mine.id, agent="indy")
+        find_conflict(world.ctx, conflict.id, agent="ada")
+    assert work.history(world.ctx, mine.id, agent="indy")
     with pytest.raises(FactNotFoundError):
-        work.history(world.mirror, mine.id, agent="ada")
-    work.forget(world.mirror, mine.id, agent="indy")
+        work.history(world.ctx, mine.id, agent="ada")
+    work.forget(world.ctx, mine.id, agent="indy")
     world.quiesce()
-    assert work.history(world.mirror, mine.id, agent="indy")
-    assert work.history(world.mirror, mine.id, agent=None)
-    assert visible_conflicts(world.mirror, agent="indy") == [conflict]
-    assert visible_conflicts(world.mirror, agent="ada") == []
+    assert work.history(world.ctx, mine.id, agent="indy")
+    assert work.history(world.ctx, mine.id, agent=None)
+    assert visible_conflicts(world.ctx, agent="indy") == [conflict]
+    assert visible_conflicts(world.ctx, agent="ada") == []
     with pytest.raises(FactNotFoundError):
-        work.history(world.mirror, mine.id, agent="ada")
+        work.history(world.ctx, mine.id, agent="ada")
 
 
 def test_a_fact_that_never_was_has_no_history() -> None:
     world = World()
     with pytest.raises(FactNotFoundError):
-        work.history(world.mirror, world.clock.new_id(), agent=None)
+        work.history(world.ctx, world.clock.new_id(), agent=None)
     fact = world.agent_remembers("New.")
-    assert work.history(world.mirror, fact.id, agent="ada") == []
+    assert work.history(world.ctx, fact.id, agent="ada") == []
     world.agent_forgets(fact.id)
     with pytest.raises(FactForgottenError):
-        work.history(world.mirror, fact.id, agent=None)
+        work.history(world.ctx, fact.id, agent=None)
 
 
 def test_an_agent_relates_facts_to_those_that_it_sees_alone() -> None:
     world = World()
-    hidden = work.remember(world.mirror, {"content": "Ada's."}, agent="ada")
+    hidden = work.remember(world.ctx, {"content": "Ada's."}, agent="ada")
     shared = world.agent_remembers("Shared.", agent="ada")
     own = world.agent_remembers("Indy's.", agent="indy")
     both: dict[str, Value] = {"relatedFactIds": [shared.id, hidden.id]}
     with pytest.raises(FactNotFoundError):
-        work.remember(world.mirror, {"content": "-", **both}, agent="indy")
+        work.remember(world.ctx, {"content": "-", **both}, agent="indy")
     with pytest.raises(FactNotFoundError):
-        work.update(world.mirror, own.id, both, agent="indy")
+        work.update(world.ctx, own.id, both, agent="indy")
     one: dict[str, Value] = {"relatedFactIds": [shared.id]}
-    related = work.update(world.mirror, own.id, one, agent="indy")
+    related = work.update(world.ctx, own.id, one, agent="indy")
     assert related.related_fact_ids == (shared.id,)
     # What somebody else related stays, whoever changes the rest.
-    work.update(world.mirror, own.id, both, agent=None)
-    done = work.update(world.mirror, own.id, {"priority": 0}, agent="indy")
+    work.update(world.ctx, own.id, both, agent=None)
+    done = work.update(world.ctx, own.id, {"priority": 0}, agent="indy")
     assert done.related_fact_ids == (shared.id, hidden.id)

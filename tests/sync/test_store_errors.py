@@ -120,9 +120,7 @@ def test_an_agents_update_during_an_outage_is_merged_afterwards() -> None:
     world = World()
     fact = world.mirrored(tags=["a"])
     world.store.away = True
-    late = fact_work.update(
-        world.mirror, fact.id, {"content": AGENTS}, agent="indy", add_tags=["b"]
-    )
+    late = fact_work.update(world.ctx, fact.id, {"content": AGENTS}, agent="indy", add_tags=["b"])
     assert late.content == AGENTS
     assert late.tags == ("a", "b")
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -141,9 +139,9 @@ def test_two_updates_during_an_outage_are_both_there_afterwards() -> None:
     world = World()
     fact = world.mirrored(tags=["a"])
     world.store.away = True
-    fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=["b"])
-    fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=["c"])
-    fact_work.update(world.mirror, fact.id, {"priority": 0}, agent="indy")
+    fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["b"])
+    fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["c"])
+    fact_work.update(world.ctx, fact.id, {"priority": 0}, agent="indy")
     world.store.away = False
     world.quiesce()
     now = world.fact(fact.id)
@@ -156,7 +154,7 @@ def test_a_fact_made_and_updated_during_one_outage_is_there_afterwards() -> None
     world = World()
     world.store.away = True
     fact = world.agent_remembers("First.", title="Late")
-    late = fact_work.update(world.mirror, fact.id, {"content": "Second."}, agent="indy")
+    late = fact_work.update(world.ctx, fact.id, {"content": "Second."}, agent="indy")
     assert late.content == "Second."
     world.store.away = False
     world.quiesce()
@@ -182,11 +180,11 @@ def test_a_fact_that_replaces_another_during_an_outage_waits_as_well() -> None:
     world = World()
     first = world.mirrored()
     world.store.away = True
-    second = fact_work.supersede(world.mirror, first.id, "Second.", agent="indy")
-    third = fact_work.supersede(world.mirror, second.id, "Third.", agent="indy")
-    assert fact_work.get(world.mirror, third.id, agent="indy").content == "Third."
+    second = fact_work.supersede(world.ctx, first.id, "Second.", agent="indy")
+    third = fact_work.supersede(world.ctx, second.id, "Third.", agent="indy")
+    assert fact_work.get(world.ctx, third.id, agent="indy").content == "Third."
     with pytest.raises(StoreUnavailableError):
-        fact_work.supersede(world.mirror, world.clock.new_id(), "x", agent="indy")
+        fact_work.supersede(world.ctx, world.clock.new_id(), "x", agent="indy")
     world.sync()
     world.store.away = False
     world.quiesce()
@@ -200,7 +198,7 @@ def test_a_fact_that_replaced_another_though_nobody_heard_of_it_does_so_once() -
     world = World()
     first = world.mirrored()
     world.store.lose_ack = True
-    second = fact_work.supersede(world.mirror, first.id, "Second.", agent="indy")
+    second = fact_work.supersede(world.ctx, first.id, "Second.", agent="indy")
     world.store.lose_ack = False
     world.quiesce()
     assert world.fact(first.id).superseded_by_id == second.id
@@ -245,13 +243,13 @@ def test_a_fact_that_waits_can_be_read_and_changed_when_the_store_is_back() -> N
     world.store.away = True
     fact = world.agent_remembers("First.", title="Late", tags=["a"])
     world.store.away = False  # and no pass has brought it over yet
-    assert fact_work.get(world.mirror, fact.id, agent="indy").content == "First."
+    assert fact_work.get(world.ctx, fact.id, agent="indy").content == "First."
     late = world.agent_updates(fact.id, content="Second.")
     assert late.content == "Second."
-    fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=["b"])
-    newer = fact_work.supersede(world.mirror, fact.id, "Third.", agent="indy")
+    fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["b"])
+    newer = fact_work.supersede(world.ctx, fact.id, "Third.", agent="indy")
     with pytest.raises(FactNotFoundError):
-        fact_work.get(world.mirror, world.clock.new_id(), agent="indy")
+        fact_work.get(world.ctx, world.clock.new_id(), agent="indy")
     world.quiesce()
     now = world.fact(fact.id)
     assert (now.content, set(now.tags)) == ("Second.", {"a", "b"})
@@ -266,7 +264,7 @@ def test_a_fact_that_waits_can_be_forgotten_when_the_store_is_back() -> None:
     world.store.away = False
     world.agent_forgets(fact.id)
     with pytest.raises(FactNotFoundError):
-        fact_work.get(world.mirror, fact.id, agent="indy")
+        fact_work.get(world.ctx, fact.id, agent="indy")
     world.quiesce()
     assert not world.is_alive(fact.id)
     world.assert_at_rest()
@@ -288,9 +286,9 @@ def test_a_fact_can_be_read_from_its_base_during_an_outage() -> None:
     world = World()
     fact = world.mirrored()
     world.store.away = True
-    assert fact_work.get(world.mirror, fact.id, agent="indy").content == LINES
+    assert fact_work.get(world.ctx, fact.id, agent="indy").content == LINES
     with pytest.raises(StoreUnavailableError):
-        fact_work.get(world.mirror, world.clock.new_id(), agent="indy")
+        fact_work.get(world.ctx, world.clock.new_id(), agent="indy")
     with pytest.raises((FactNotFoundError, StoreUnavailableError)):
         world.agent_updates(world.clock.new_id(), content="x")
     with pytest.raises(StoreUnavailableError):
@@ -301,7 +299,7 @@ def test_an_outbox_row_that_was_written_already_is_harmless() -> None:
     world = World()
     fact = world.mirrored(tags=["a"])
     world.store.lose_ack = True
-    fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=["b"])
+    fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["b"])
     new = world.agent_remembers("Once.", title="Once")
     world.store.lose_ack = False
     world.quiesce()
@@ -504,9 +502,9 @@ def test_another_store_stops_the_pass() -> None:
     fact = world.mirrored()
     before = _files(world)
     other = MemoryStore(world.clock, "another")
-    mirror = SyncContext(world.vault, other, world.archive, world.clock)
+    ctx = SyncContext(world.vault, other, world.archive, world.clock)
     with pytest.raises(StoreMismatchError):
-        sync_once(mirror)
+        sync_once(ctx)
     assert _files(world) == before
     assert list(other.iter_facts()) == []
     assert world.archive.find_base(fact.id) is not None
@@ -531,4 +529,4 @@ def test_verify_needs_the_store() -> None:
     world.mirrored()
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
-        verify_all(world.mirror)
+        verify_all(world.ctx)

@@ -98,7 +98,7 @@ def test_in_an_outage_each_fact_is_known_with_its_own_edits_only() -> None:
     world.store.away = True
     world.agent_updates(one.id, status="archived")
     world.agent_updates(two.id, priority=0)
-    found = fact_work.get(world.mirror, two.id, agent="indy")
+    found = fact_work.get(world.ctx, two.id, agent="indy")
     assert (found.title, found.status, found.priority) == ("Two", "active", 0)
 
 
@@ -108,7 +108,7 @@ def test_what_an_agent_forgot_in_an_outage_is_gone_for_it() -> None:
     world.store.away = True
     world.agent_forgets(fact.id)
     with pytest.raises(FactNotFoundError):
-        fact_work.get(world.mirror, fact.id, agent="indy")
+        fact_work.get(world.ctx, fact.id, agent="indy")
 
 
 def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it() -> None:
@@ -129,7 +129,7 @@ def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it() -> 
         world.sync()
     assert len(world.archive.outbox()) == 1
     with pytest.raises(StoreUnavailableError):
-        fact_work.get(world.mirror, fact.id, agent="indy")
+        fact_work.get(world.ctx, fact.id, agent="indy")
     _quiet(world)
     world.store.away = False
     world.quiesce()
@@ -209,13 +209,13 @@ def test_an_import_that_is_never_fast_enough_says_so() -> None:
     line = json.dumps({"id": fact.id, "scope": "public", "content": "Other words."})
     world.others_write_first(fact.id, times=ALWAYS)
     with pytest.raises(RevisionMismatchError):
-        import_facts(world.mirror, [line])
+        import_facts(world.ctx, [line])
 
 
 def test_a_line_may_say_what_only_the_store_can_know() -> None:
     world = World()
     line = {"content": "Words.", "path": "a.md", "revision": "7", "mirrored": True}
-    assert import_facts(world.mirror, [json.dumps(line)]) == 1
+    assert import_facts(world.ctx, [json.dumps(line)]) == 1
     (fact,) = world.facts()
     assert fact.properties == {}
     assert fact.path is None
@@ -227,7 +227,7 @@ def test_an_undo_that_others_overtake_is_done_on_top_of_them() -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
     world.others_write_first(fact.id, times=2)
-    undo_run(world.mirror, run)
+    undo_run(world.ctx, run)
     _quiet(world)
     world.quiesce()
     now = world.fact(fact.id)
@@ -242,7 +242,7 @@ def test_an_undo_that_is_never_fast_enough_says_so() -> None:
     run = world.sync().run
     world.others_write_first(fact.id, times=ALWAYS)
     with pytest.raises(RevisionMismatchError):
-        undo_run(world.mirror, run)
+        undo_run(world.ctx, run)
 
 
 @pytest.mark.parametrize(("times", "settled"), [(2, True), (ALWAYS, False)])
@@ -256,12 +256,12 @@ def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
     world.sync()
     (conflict,) = world.conflicts()
     world.others_write_first(fact.id, times=times)
-    verdict = ConflictResolution(conflict, "store", ("content",))
+    resolution = ConflictResolution(conflict, "store", ("content",))
     if settled:
-        resolve_conflict(world.mirror, verdict)
+        resolve_conflict(world.ctx, resolution)
     else:
         with pytest.raises(RevisionMismatchError):
-            resolve_conflict(world.mirror, verdict)
+            resolve_conflict(world.ctx, resolution)
     _quiet(world)
     world.quiesce()
     assert (world.conflicts() == []) is settled

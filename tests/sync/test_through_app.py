@@ -53,7 +53,7 @@ class Opened(World):
         super().__init__()
         self.app = FakeApp(Files(self), kind, sha)
         through = VaultThroughApp(self.vault, self.app)
-        self.mirror = replace(self.mirror, vault=through)
+        self.ctx = replace(self.ctx, vault=through)
 
     def rewritten(self) -> str:
         """A fact that was mirrored, and changed by an agent since; its id."""

@@ -27,7 +27,7 @@ def _remembered(
 
 def test_a_new_fact_has_its_note_before_any_pass() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     assert notes.empty
     fact = _remembered(world, notes)
     assert not notes.empty
@@ -45,13 +45,13 @@ def test_a_new_fact_has_its_note_before_any_pass() -> None:
 def test_nothing_to_flush_writes_nothing() -> None:
     world = World()
     with world.nobody_writes():
-        NoteWriter(world.mirror).flush()
+        NoteWriter(world.ctx).flush()
 
 
 @pytest.mark.parametrize("flush", [True, False])
 def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     note = world.text(str(fact.path))
     world.sync()
@@ -67,7 +67,7 @@ def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
 @pytest.mark.parametrize("type_name", ["note", "person"])
 def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     one = _remembered(world, notes, type=type_name)
     two = _remembered(world, notes, type=type_name)
     assert one.path != two.path
@@ -78,7 +78,7 @@ def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
 
 def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
     notes.flush()
@@ -89,7 +89,7 @@ def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
 
 def test_an_edit_before_the_base_is_no_conflict() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.agent_updates(fact.id, content=AGENTS)
     world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
@@ -104,7 +104,7 @@ def test_an_edit_before_the_base_is_no_conflict() -> None:
 @pytest.mark.parametrize("left", [0, 9])
 def test_a_save_that_is_under_way_before_the_base_is_no_conflict(left: int) -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     path, whole = str(fact.path), world.text(str(fact.path))
     world.person_writes(path, whole[:left])  # as an editor that saves in place does
@@ -120,7 +120,7 @@ def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_edits(str(fact.path), "Alpha says this.", "Alpha says more.")
 
@@ -140,7 +140,7 @@ def test_what_took_the_place_of_a_note_before_its_base_is_another_note(
     text: str,
 ) -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_writes(str(fact.path), text)
     notes.flush()
@@ -152,7 +152,7 @@ def test_what_took_the_place_of_a_note_before_its_base_is_another_note(
 
 def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_deletes(str(fact.path))
     notes.flush()
@@ -163,7 +163,7 @@ def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None
 
 def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.agent_updates(fact.id, content="Changed.")
     notes.flush()
@@ -175,7 +175,7 @@ def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
 def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
     world = World()
     world.mirrored("Stays.", title="A bystander")
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.agent_forgets(fact.id)
     notes.flush()
@@ -186,7 +186,7 @@ def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
 
 def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     world.vault.make_odd("team-core/notes", "a link")
     fact = _remembered(world, notes)
     assert fact.path is None
@@ -203,7 +203,7 @@ def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
     world.mirrored("Stays.", title="A bystander")
     path = world.path(old.id)
     world.person_deletes(path)
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     new = _remembered(world, notes)
     assert new.path == path
     notes.flush()
@@ -215,7 +215,7 @@ def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
 
 def test_many_notes_share_one_wait() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     for number in range(MAX_PENDING_NOTES):
         assert not notes.full
         _remembered(world, notes, title=f"Number {number}")
@@ -226,7 +226,7 @@ def test_many_notes_share_one_wait() -> None:
 
 def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     one = _remembered(world, notes)
     folder = "team-core/notes"
     world.at("create", lambda: world.vault.make_odd(folder, "a link"), number=2)
@@ -243,7 +243,7 @@ def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_wh
     number: int,
 ) -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     made = [_remembered(world, notes) for _ in range(number - 1)]
 
     def denied(step: str) -> None:
@@ -270,7 +270,7 @@ def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_wh
 
 def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     world.mirrored()
     older = world.store.snapshot()
     fact = _remembered(world, notes)
@@ -285,7 +285,7 @@ def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
 
 def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass() -> None:
     world = World()
-    notes = NoteWriter(world.mirror)
+    notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.store.away = True
     notes.flush()

@@ -61,11 +61,11 @@ class DerivedReport:
         }
 
 
-def is_derived_current(mirror: SyncContext) -> bool:
+def is_derived_current(ctx: SyncContext) -> bool:
     """Whether nothing has changed since all was brought up to date, no table either."""
     try:
-        same = mirror.archive.setting(DERIVED_SETTING) == _state(mirror)
-        return same and tables_are_current(mirror)
+        same = ctx.archive.setting(DERIVED_SETTING) == _state(ctx)
+        return same and tables_are_current(ctx)
     except StoreUnavailableError:
         return True  # nothing can be derived now
     except OSError:
@@ -73,7 +73,7 @@ def is_derived_current(mirror: SyncContext) -> bool:
 
 
 def update_derived(
-    mirror: SyncContext,
+    ctx: SyncContext,
     parts: DerivedParts,
     *,
     rebuild: bool = False,
@@ -83,46 +83,46 @@ def update_derived(
     """Bring everything up to the store; what fails is told, and tried again next time.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         parts: what is derived.
         rebuild: make the indexes anew.
         told: asked before all vectors are made anew for another model, with what that
             costs; without it they stay as they are.
         progress: told how far each step is.
     """
-    began = mirror.clock.monotonic()
-    mirror = replace(mirror, read=FactCache())  # words, links and tables want the same facts
-    words = indexing.catch_up_note_index(mirror, parts.words, rebuild=rebuild, progress=progress)
+    began = ctx.clock.monotonic()
+    ctx = replace(ctx, read=FactCache())  # words, links and tables want the same facts
+    words = indexing.catch_up_note_index(ctx, parts.words, rebuild=rebuild, progress=progress)
     why = [
         words.degraded,
-        _links(mirror, parts.links, rebuild=rebuild),
-        _tables(mirror, parts.tables, rebuild=rebuild),
+        _links(ctx, parts.links, rebuild=rebuild),
+        _tables(ctx, parts.tables, rebuild=rebuild),
     ]
-    vectors = _embedded(mirror, parts, told, progress)
+    vectors = _embedded(ctx, parts, told, progress)
     why.append(vectors.degraded)
     degraded = tuple(each for each in why if each)
     if not degraded:
-        with mirror.archive.transaction():
-            mirror.archive.set_setting(DERIVED_SETTING, _state(mirror))
+        with ctx.archive.transaction():
+            ctx.archive.set_setting(DERIVED_SETTING, _state(ctx))
     return DerivedReport(
         notes=words.notes,
         chunks=vectors.facts,
         embedded=vectors.embedded,
-        seconds=mirror.clock.monotonic() - began,
+        seconds=ctx.clock.monotonic() - began,
         degraded=degraded,
     )
 
 
-def _state(mirror: SyncContext) -> str:
-    state = mirror.redacted_store.state()
-    return make_version(mirror.redacted_store, state.store_id, state.seq, "")
+def _state(ctx: SyncContext) -> str:
+    state = ctx.redacted_store.state()
+    return make_version(ctx.redacted_store, state.store_id, state.seq, "")
 
 
-def _links(mirror: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
+def _links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
     try:
         if rebuild:
             links.clear()
-        linking.catch_up_link_index(mirror, links)
+        linking.catch_up_link_index(ctx, links)
     except (DerivedError, StoreUnavailableError) as error:
         return error.message
     except OSError as error:
@@ -130,9 +130,9 @@ def _links(mirror: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
     return ""
 
 
-def _tables(mirror: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
+def _tables(ctx: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
     try:
-        write_tables(mirror, making, anew=rebuild)
+        write_tables(ctx, making, anew=rebuild)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:
@@ -141,7 +141,7 @@ def _tables(mirror: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
 
 
 def _embedded(
-    mirror: SyncContext,
+    ctx: SyncContext,
     parts: DerivedParts,
     told: Callable[[EmbeddingCost], bool] | None,
     progress: Progress | None,
@@ -154,11 +154,11 @@ def _embedded(
         another = held not in (None, str(embedding_identity(embedder, lends=True)))
         if another and told is None:
             return EmbedReport(degraded=_OTHER)
-        cost = another and estimate_embedding_cost(mirror, vectors, embedder, index=words)
+        cost = another and estimate_embedding_cost(ctx, vectors, embedder, index=words)
         if cost and told and not told(cost):
             return EmbedReport(degraded=_OTHER)
     except (DerivedError, StoreUnavailableError) as error:
         return EmbedReport(degraded=error.message)
     if progress is not None:
         progress("model", 0, 1)  # the first time, it is made ready for half a minute
-    return embed_pending(mirror, vectors, embedder, index=words, progress=progress)
+    return embed_pending(ctx, vectors, embedder, index=words, progress=progress)

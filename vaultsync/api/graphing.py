@@ -64,7 +64,7 @@ class GraphMethods(EngineSession):
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         self._flush()
-        graph = load_graph(self._mirror, agent=self.agent, scope=scope, around=around, depth=depth)
+        graph = load_graph(self._ctx, agent=self.agent, scope=scope, around=around, depth=depth)
         whole = len(graph.nodes)
         if limit is not None and whole > limit:
             graph = graph.only(most_connected(graph, limit))
@@ -77,7 +77,7 @@ class GraphMethods(EngineSession):
         from vaultsync.graph.service import load_graph, load_graph_stats
 
         self._flush()
-        graph = load_graph(self._mirror, agent=self.agent, scope=scope)
+        graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         return load_graph_stats(graph, hubs=hubs)
 
     def graph_neighbors(
@@ -91,7 +91,7 @@ class GraphMethods(EngineSession):
         from vaultsync.graph.service import load_graph, neighborhood
 
         self._flush()
-        graph = load_graph(self._mirror, agent=self.agent, scope=scope)
+        graph = load_graph(self._ctx, agent=self.agent, scope=scope)
         return neighborhood(graph, name, depth)
 
     def related(self, id: str) -> Related:  # noqa: A002 - the contract's word
@@ -104,7 +104,7 @@ class GraphMethods(EngineSession):
 
         self._flush()
         self._accesses.flush()
-        return find_related(self._mirror, self._derived.links, id, agent=self.agent)
+        return find_related(self._ctx, self._derived.links, id, agent=self.agent)
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; the rest stays.
@@ -145,10 +145,10 @@ class GraphMethods(EngineSession):
 
         if not fix:
             self._flush()
-            return check_links(self._mirror, files=self._files, progress=progress)
+            return check_links(self._ctx, files=self._files, progress=progress)
         try:
-            with self._engine() as mirror:
-                return fix_links(mirror, files=self._files, progress=progress)
+            with self._engine() as ctx:
+                return fix_links(ctx, files=self._files, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
             return link_report_from_json(

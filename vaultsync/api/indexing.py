@@ -41,9 +41,9 @@ class IndexMethods(EngineSession):
         """
         from vaultsync.api.derived_data import update_derived
 
-        with self._engine(watched=_KEPT) as mirror:
+        with self._engine(watched=_KEPT) as ctx:
             return update_derived(
-                mirror,
+                ctx,
                 self._parts(),
                 rebuild=rebuild,
                 told=told or (lambda _: True),
@@ -54,10 +54,10 @@ class IndexMethods(EngineSession):
         """The texts of `.index/`, by the names of the files."""
         from vaultsync.index_files.service import read_index_files
 
-        return read_index_files(self._mirror)
+        return read_index_files(self._ctx)
 
     def _derived_from(
-        self, mirror: SyncContext, report: Report, progress: Progress | None = None
+        self, ctx: SyncContext, report: Report, progress: Progress | None = None
     ) -> Report:
         """The report of a pass, after which all that is derived follows it: it took both.
 
@@ -67,9 +67,9 @@ class IndexMethods(EngineSession):
 
         if not self.settings.derive:
             return report
-        if report.dry_run or (report.quiet and is_derived_current(mirror)):
+        if report.dry_run or (report.quiet and is_derived_current(ctx)):
             return report
-        done = update_derived(mirror, self._parts(), progress=progress)
+        done = update_derived(ctx, self._parts(), progress=progress)
         return replace(report, seconds=report.seconds + done.seconds)
 
     def _parts(self) -> DerivedParts:

@@ -46,15 +46,13 @@ class MaintenanceMethods(SyncMethods):
             "confirm": confirm,
         }
         try:
-            with self._engine() as mirror:
+            with self._engine() as ctx:
                 person = self._person()
                 floor = self.settings.decay_floor
-                report = run_maintenance(
-                    mirror, **said, floor=floor, actor=person, progress=progress
-                )
+                report = run_maintenance(ctx, **said, floor=floor, actor=person, progress=progress)
                 if not dry_run:
-                    self._stores.purge(mirror.store)
-                return self._derived_from(mirror, report, progress)
+                    self._stores.purge(ctx.store)
+                return self._derived_from(ctx, report, progress)
         except EngineBusyError as busy:
             return self._report_of_daemon("/v1/maintain", said, busy)
 
@@ -82,22 +80,22 @@ class MaintenanceMethods(SyncMethods):
         from vaultsync.sync.run import sync_once
 
         settings = structs.replace(self.settings, store=to)
-        began = self._mirror.clock.monotonic()
-        with self._engine(watched=_AND_AGAIN) as mirror, ExitStack() as closing:
-            stores = StoreFactory(settings, mirror.clock, lambda: self._derived.embedder)
+        began = self._ctx.clock.monotonic()
+        with self._engine(watched=_AND_AGAIN) as ctx, ExitStack() as closing:
+            stores = StoreFactory(settings, ctx.clock, lambda: self._derived.embedder)
             if stores.where == self.store_path:
                 raise ConfigError(f"the facts are in {to} already", hint="name another store")
             target = stores.open(create=True)
             closing.callback(target.close)
-            sync_once(mirror, SyncRequest(actor=self._person()))
-            copied = work.copy_store(mirror.store, target, progress=progress)
-            facts, tombstones = work.check_copied(mirror.store, target, progress=progress)
-            derived = DerivedData(settings, mirror.clock, closing, stores)
+            sync_once(ctx, SyncRequest(actor=self._person()))
+            copied = work.copy_store(ctx.store, target, progress=progress)
+            facts, tombstones = work.check_copied(ctx.store, target, progress=progress)
+            derived = DerivedData(settings, ctx.clock, closing, stores)
             ours, theirs = self._derived.vectors, derived.vectors
             carried = 0
             if ours is not None and theirs is not None and self._elsewhere(stores):
                 carried = work.copy_vectors(ours, theirs, target, progress=progress)
-            work.expect_store(mirror, target)
+            work.expect_store(ctx, target)
             set_store(self.settings.root, to)
         return work.MigrationReport(
             store=stores.where,
@@ -105,7 +103,7 @@ class MaintenanceMethods(SyncMethods):
             tombstones=tombstones,
             copied=copied,
             vectors=carried,
-            seconds=self._mirror.clock.monotonic() - began,
+            seconds=self._ctx.clock.monotonic() - began,
         )
 
     def _elsewhere(self, stores: StoreFactory) -> bool:

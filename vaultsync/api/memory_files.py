@@ -60,7 +60,7 @@ class MemoryFileMethods(SyncMethods):
         )
         self._flush()
         report = sync_files(
-            self._mirror,
+            self._ctx,
             files,
             asked,
             reader=FrontmatterReader(),
@@ -96,12 +96,12 @@ class MemoryFileMethods(SyncMethods):
         file = self._memory_file(Path(os.path.realpath(Path(path).expanduser())))
         who = agent or self.agent
         added = queue_text(
-            self._mirror.clock,
+            self._ctx.clock,
             file,
             self._write_queue(),
             # The file is no place for secrets, and neither are queue and log.
-            section=self._mirror.lens.redact_text(section),
-            text=self._mirror.lens.redact_text(text),
+            section=self._ctx.view.redact_text(section),
+            text=self._ctx.view.redact_text(text),
             replace_all=replace_all,
             agent=who,
         )
@@ -191,12 +191,10 @@ class MemoryFileMethods(SyncMethods):
             exempt_from_guard=frozenset(fact_ids),
         )
         try:
-            with self._engine() as mirror:
+            with self._engine() as ctx:
                 links = self._derived.links
-                report = sync_and_relink(
-                    mirror, links, request, files=self._files, progress=progress
-                )
-                self._derived_from(mirror, report, progress)
+                report = sync_and_relink(ctx, links, request, files=self._files, progress=progress)
+                self._derived_from(ctx, report, progress)
         except (EngineBusyError, OSError):
             return  # the engine that has the vault follows the store
         except VaultsyncError:
@@ -224,7 +222,7 @@ class MemoryFileMethods(SyncMethods):
         vectors, words = self._derived.vectors, self._derived.words
         if vectors is None:
             return ()
-        return facts_without_vectors(self._mirror.redacted_store, words, vectors, fact_ids)
+        return facts_without_vectors(self._ctx.redacted_store, words, vectors, fact_ids)
 
 
 def _name(path: Path, root: Path) -> str:

@@ -61,12 +61,10 @@ class SyncMethods(IndexMethods):
         }
         request = SyncRequest(**said, actor=self._person())
         try:
-            with self._engine() as mirror:
+            with self._engine() as ctx:
                 links = self._derived.links
-                report = sync_and_relink(
-                    mirror, links, request, files=self._files, progress=progress
-                )
-                return self._derived_from(mirror, report, progress)
+                report = sync_and_relink(ctx, links, request, files=self._files, progress=progress)
+                return self._derived_from(ctx, report, progress)
         except EngineBusyError as busy:
             if request == SyncRequest(actor=request.actor):
                 raise busy.watched(_BY_ITSELF) from None
@@ -94,9 +92,9 @@ class SyncMethods(IndexMethods):
 
         wanted = [self._vault_path(each) for each in paths]
         try:
-            with self._engine(watched=_NO_PATHS) as mirror:
+            with self._engine(watched=_NO_PATHS) as ctx:
                 report = adopt_notes(
-                    mirror,
+                    ctx,
                     wanted,
                     scope=scope,
                     type_name=type,
@@ -104,7 +102,7 @@ class SyncMethods(IndexMethods):
                     actor=self._person(),
                     progress=progress,
                 )
-                return self._derived_from(mirror, report, progress)
+                return self._derived_from(ctx, report, progress)
         except EngineBusyError as busy:
             if any(wanted):
                 raise
@@ -126,15 +124,15 @@ class SyncMethods(IndexMethods):
         """
         from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 
-        with self._engine() as mirror:
+        with self._engine() as ctx:
             report = adopt_notes(
-                mirror,
-                [find_note_with_id(mirror, id)],
+                ctx,
+                [find_note_with_id(ctx, id)],
                 scope=scope,
                 type_name=type,
                 actor=self._person(),
             )
-            return self._derived_from(mirror, report)
+            return self._derived_from(ctx, report)
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
@@ -145,15 +143,15 @@ class SyncMethods(IndexMethods):
         holder = self._lock.holder()
         told = DaemonFile(self.settings.state_dir)
         daemon = None if holder == "idle" else told.read()
-        return read_status(self._mirror, engine=holder, daemon=daemon)
+        return read_status(self._ctx, engine=holder, daemon=daemon)
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
         from vaultsync.facts.conflicts import visible_conflicts
         from vaultsync.sync.conflict_notes import redact_conflict
 
-        found = visible_conflicts(self._mirror, agent=self.agent)
-        return tuple(redact_conflict(self._mirror, each) for each in found)
+        found = visible_conflicts(self._ctx, agent=self.agent)
+        return tuple(redact_conflict(self._ctx, each) for each in found)
 
     def resolve(
         self,
@@ -238,25 +236,25 @@ class SyncMethods(IndexMethods):
         from vaultsync.sync.pass_types import SyncRequest
         from vaultsync.sync.run import sync_once
 
-        with self._engine() as mirror:
-            conflict = find_conflict(mirror, conflict_id, agent=agent)
+        with self._engine() as ctx:
+            conflict = find_conflict(ctx, conflict_id, agent=agent)
             fields = tuple(
                 each.field for each in conflict.fields if text is None or not is_deletion(each)
             )
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-            verdict = ConflictResolution(conflict, take, (field,) if field else fields, text)
-            settled = resolve_conflict(mirror, verdict, actor=agent or "person")
+            resolution = ConflictResolution(conflict, take, (field,) if field else fields, text)
+            settled = resolve_conflict(ctx, resolution, actor=agent or "person")
             request = SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True)
-            sync_once(mirror, request)
-            return redact_conflict(mirror, settled)
+            sync_once(ctx, request)
+            return redact_conflict(ctx, settled)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
         """Who changed which field when, from which side; oldest first."""
         from vaultsync.facts import service as fact_work
 
         self._flush()
-        return fact_work.history(self._mirror, id, agent=self.agent)
+        return fact_work.history(self._ctx, id, agent=self.agent)
 
     def undo(self, run: str, *, progress: Progress | None = None) -> Report:
         """Take a run back on both sides; while a daemon has the vault, it is asked to.
@@ -268,9 +266,9 @@ class SyncMethods(IndexMethods):
         from vaultsync.operations.undo import undo_run
 
         try:
-            with self._engine() as mirror:
-                report = undo_run(mirror, run, actor=self._person(), progress=progress)
-                return self._derived_from(mirror, report, progress)
+            with self._engine() as ctx:
+                report = undo_run(ctx, run, actor=self._person(), progress=progress)
+                return self._derived_from(ctx, report, progress)
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
             return self._report_of_daemon(path, {}, busy)
@@ -287,8 +285,8 @@ class SyncMethods(IndexMethods):
         from vaultsync.sync.report import verification_from_json
 
         try:
-            with self._engine() as mirror:
-                return verify_all(mirror, progress=progress)
+            with self._engine() as ctx:
+                return verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
             return verification_from_json(
@@ -308,10 +306,10 @@ class SyncMethods(IndexMethods):
         with self._lock:
             if source == "vault":
                 self._make_store()
-            with self._engine() as mirror:
+            with self._engine() as ctx:
                 person = self._person()
-                report = rebuild(mirror, source, actor=person, progress=progress)
-                return self._derived_from(mirror, report, progress)
+                report = rebuild(ctx, source, actor=person, progress=progress)
+                return self._derived_from(ctx, report, progress)
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
@@ -328,9 +326,9 @@ class SyncMethods(IndexMethods):
         ]
         checks = [DoctorCheck(*each) for each in found]
         for name, ask in (
-            ("vault", self._mirror.vault.vault_id),
-            ("store", self._mirror.store.state),
-            ("archive", self._mirror.archive.count_bases),
+            ("vault", self._ctx.vault.vault_id),
+            ("store", self._ctx.store.state),
+            ("archive", self._ctx.archive.count_bases),
         ):
             try:
                 ask()

@@ -63,8 +63,8 @@ def recall_from_index_files(
     settings = config.load_settings(config.find_root(path), agent=agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
-        lens, index = keyless_note_view(settings), MemoryIndex(settings.language)
-        clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, lens)
+        view, index = keyless_note_view(settings), MemoryIndex(settings.language)
+        clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
         return recall_vault_only(
             clone,
             query,

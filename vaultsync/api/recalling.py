@@ -67,7 +67,7 @@ class RecallMethods(Services):
     def is_empty(self) -> bool:
         """Whether no fact is remembered yet, in any scope; unknown while the store is away."""
         try:
-            return not self._mirror.store.state().facts
+            return not self._ctx.store.state().facts
         except StoreUnavailableError:
             return False
 
@@ -77,7 +77,7 @@ class RecallMethods(Services):
 
         derived = self._derived
         return RecallSources(
-            self._mirror,
+            self._ctx,
             derived.words,
             vectors=lambda: derived.vectors,
             embedder=lambda: derived.embedder,

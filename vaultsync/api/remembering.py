@@ -43,7 +43,7 @@ class FactMethods(EngineSession):
             UsageError: a value that its field does not take, or two for one field.
             RevisionMismatchError: the id is taken.
         """
-        kind = type or self._mirror.policy.default_type
+        kind = type or self._ctx.policy.default_type
         own = {fact_work.field_key(key, kind): value for key, value in (fields or {}).items()}
         named: dict[str, Value] = {
             "content": text,
@@ -61,12 +61,12 @@ class FactMethods(EngineSession):
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         who = agent or self.agent
-        fact = fact_work.remember(self._mirror, named | own, agent=who)
+        fact = fact_work.remember(self._ctx, named | own, agent=who)
         return self._answer(self._note(fact, who))
 
     def new_id(self) -> str:
         """A fresh id, for a note that is to become a fact."""
-        return self._mirror.clock.new_id()
+        return self._ctx.clock.new_id()
 
     def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
         """One fact.
@@ -76,11 +76,11 @@ class FactMethods(EngineSession):
         """
         self._flush()
         self._accesses.flush()
-        return self._answer(fact_work.get(self._mirror, id, agent=self.agent))
+        return self._answer(fact_work.get(self._ctx, id, agent=self.agent))
 
     def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
         """Whether something that was done to a fact waits for a store that is away."""
-        return bool(queued_changes(self._mirror, id))
+        return bool(queued_changes(self._ctx, id))
 
     def list(
         self,
@@ -109,7 +109,7 @@ class FactMethods(EngineSession):
         self._flush()
         self._accesses.flush()
         return select_facts(
-            self._mirror,
+            self._ctx,
             agent=self.agent,
             type_name=type,
             scope=scope,
@@ -132,9 +132,9 @@ class FactMethods(EngineSession):
         links = self._derived.links
         found = []
         if to is not None:
-            found.append(linking_to(self._mirror, links, to, agent=self.agent))
+            found.append(linking_to(self._ctx, links, to, agent=self.agent))
         if source is not None:
-            found.append(linked_from(self._mirror, links, source, agent=self.agent))
+            found.append(linked_from(self._ctx, links, source, agent=self.agent))
         return found[0].intersection(*found[1:])
 
     def update(
@@ -157,12 +157,12 @@ class FactMethods(EngineSession):
         self._flush()
         kind = ""
         if set:
-            kind = fact_work.get(self._mirror, id, agent=agent or self.agent).type
+            kind = fact_work.get(self._ctx, id, agent=agent or self.agent).type
         values = {fact_work.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
         fact = fact_work.update(
-            self._mirror,
+            self._ctx,
             id,
             values,
             agent=agent or self.agent,
@@ -173,7 +173,7 @@ class FactMethods(EngineSession):
         self._follow(fact.id)
         with suppress(VaultsyncError):
             # As it stands now: a person may have edited it at the same moment.
-            fact = fact_work.get(self._mirror, fact.id, agent=None)
+            fact = fact_work.get(self._ctx, fact.id, agent=None)
             return self._answer(fact)
         return self._answer(self._with_path(fact))
 
@@ -186,7 +186,7 @@ class FactMethods(EngineSession):
     ) -> Fact:
         """A new fact that replaces an older one, both linked."""
         self._flush()
-        fresh = fact_work.supersede(self._mirror, id, text, agent=agent or self.agent)
+        fresh = fact_work.supersede(self._ctx, id, text, agent=agent or self.agent)
         self._follow(fresh.id, fresh.supersedes_id or "")
         return self._answer(self._with_path(fresh))
 
@@ -207,10 +207,10 @@ class FactMethods(EngineSession):
         """
         self._flush()
         who = agent or self.agent
-        done = fact_work.forget(self._mirror, id, agent=who, expect=expect)
+        done = fact_work.forget(self._ctx, id, agent=who, expect=expect)
         self._follow(done.id)
         with suppress(VaultsyncError):
-            if self._mirror.store.find_many([done.id]):
+            if self._ctx.store.find_many([done.id]):
                 return fact_work.ForgetResult(done.id, fact_work.STATUS_ACTIVE)
         return done
 
@@ -227,7 +227,7 @@ class FactMethods(EngineSession):
             RevisionMismatchError: what was deleted is not at `expect`.
         """
         self._flush()
-        done = fact_work.restore(self._mirror, id, agent=self.agent, expect=expect)
+        done = fact_work.restore(self._ctx, id, agent=self.agent, expect=expect)
         self._follow(done.id)
         return done
 
@@ -236,7 +236,7 @@ class FactMethods(EngineSession):
 
         It is a backup: secrets are in it.
         """
-        return export_facts(self._mirror, write, agent=self.agent)
+        return export_facts(self._ctx, write, agent=self.agent)
 
     def import_(self, lines: Iterable[str]) -> int:
         """Take facts from lines of JSON; all or, when one is bad, none.
@@ -244,4 +244,4 @@ class FactMethods(EngineSession):
         Raises:
             ImportLineError: names the bad line.
         """
-        return import_facts(self._mirror, lines, agent=self.agent)
+        return import_facts(self._ctx, lines, agent=self.agent)

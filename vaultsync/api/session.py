@@ -39,16 +39,16 @@ class EngineSession(Services):
     def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
         super().__init__(settings, app=app)
         self._lock = EngineLock(settings.state_dir, str(settings.root))
-        self._through = NoteWriter(self._mirror)
+        self._through = NoteWriter(self._ctx)
 
     def _make_store(self) -> None:
         """A new store in the place of one that is gone, for a rebuild to fill."""
         try:
-            self._mirror.store.state()
+            self._ctx.store.state()
         except StoreUnavailableError:
             store = self._open_store(create=True)
-            self._mirror = replace(self._mirror, store=store)
-            self._through = NoteWriter(self._mirror)
+            self._ctx = replace(self._ctx, store=store)
+            self._through = NoteWriter(self._ctx)
 
     def close(self) -> None:
         """Finish the bookkeeping and let go of everything; harmless when repeated."""
@@ -67,8 +67,8 @@ class EngineSession(Services):
         Raises:
             VaultError, StoreError.
         """
-        self._mirror.vault.vault_id()
-        self._mirror.store.state()
+        self._ctx.vault.vault_id()
+        self._ctx.store.state()
 
     @contextmanager
     def _engine(self, *, watched: str = "") -> Iterator[SyncContext]:
@@ -86,7 +86,7 @@ class EngineSession(Services):
             held.enter_context(_gc_paused())
             self._through.flush()
             self._accesses.flush()
-            yield replace(self._mirror, vault=unwrap(self._mirror.vault))
+            yield replace(self._ctx, vault=unwrap(self._ctx.vault))
 
     def _person(self) -> str:
         return self.agent or "person"
@@ -97,7 +97,7 @@ class EngineSession(Services):
             return fact
         try:
             if self._through.empty:
-                self._mirror.vault.vault_id()
+                self._ctx.vault.vault_id()
             noted = self._through.note(fact, actor=agent or "person")
             if self._through.full:
                 self._through.flush()
@@ -118,7 +118,7 @@ class EngineSession(Services):
             self._through.flush()
             request = SyncRequest(kind="follow", named=fact_ids, facts_only=True)
             with suppress(VaultsyncError, OSError):
-                sync_and_relink(self._mirror, self._derived.links, request, files=self._files)
+                sync_and_relink(self._ctx, self._derived.links, request, files=self._files)
         finally:
             self._lock.unlock()
 
@@ -137,10 +137,10 @@ class EngineSession(Services):
 
     def _answer(self, fact: Fact) -> Fact:
         """A fact as answers show it: with placeholders for its secrets."""
-        return self._mirror.lens.redact(fact)
+        return self._ctx.view.redact(fact)
 
     def _with_path(self, fact: Fact) -> Fact:
-        base = self._mirror.archive.find_base(fact.id)
+        base = self._ctx.archive.find_base(fact.id)
         return replace(fact, path=base.path if base else None)
 
     def _vault_path(self, text: str) -> VaultPath:

@@ -84,8 +84,8 @@ class Services:
         # A process that begins takes the names of entities from the link index.
         links = cast("LinkIndex", LazyProxy(lambda: self._derived.links))
         names = EntityNames(links)
-        lens = note_view_for(settings)
-        self._mirror = SyncContext(vault, store, archive, clock, policy, names, lens)
+        view = note_view_for(settings)
+        self._ctx = SyncContext(vault, store, archive, clock, policy, names, view)
 
     def _open_vault(self) -> Vault:
         from vaultsync.backends.filesystem.vault import VaultFs
@@ -134,4 +134,4 @@ class Services:
         from vaultsync.recall.access_counts import AccessCounter
 
         log = FileRecallLog(self.settings.state_dir)
-        return AccessCounter(self._mirror, log, index=lambda: self._derived.words)
+        return AccessCounter(self._ctx, log, index=lambda: self._derived.words)

@@ -120,7 +120,7 @@ def _entities(
     if not names:
         return []
     found = _named(sources, names, agent, user)
-    paths = sources.mirror.archive.note_paths(found)
+    paths = sources.ctx.archive.note_paths(found)
     made = []
     for fact_id, entity in found.items():
         called = {fold_case(each) for each in (entity.title, *entity.aliases)}
@@ -142,7 +142,7 @@ def _named(
         names_only=True,
     )
     try:
-        facts = sources.mirror.redacted_store.find_many([each.fact_id for each in matches])
+        facts = sources.ctx.redacted_store.find_many([each.fact_id for each in matches])
     except StoreUnavailableError:
         return {}
     wanted = set(names)

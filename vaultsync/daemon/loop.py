@@ -40,7 +40,7 @@ class DaemonTasks(Protocol):
     """What the daemon has done for it, under the engine's lock."""
 
     @property
-    def mirror(self) -> SyncContext:
+    def ctx(self) -> SyncContext:
         """The two sides; the store may be another object after it was away."""
         ...
 
@@ -76,26 +76,26 @@ class DaemonLoop:
         self,
         work: DaemonTasks,
         make: MakeWatcher,
-        rhythm: Intervals,
+        intervals: Intervals,
         *,
         tell: EventSink,
         jitter: Callable[[], float],
     ) -> None:
         self._work = work
-        self._rhythm = rhythm
+        self._intervals = intervals
         self._tell = tell
-        self._keeper = WatcherSupervisor(make, rhythm, jitter=jitter)
-        self._notes = Debouncer(quiet=rhythm.settle, longest=rhythm.settle_longest)
-        self._others = Debouncer(quiet=rhythm.settle, longest=rhythm.settle_longest)
+        self._keeper = WatcherSupervisor(make, intervals, jitter=jitter)
+        self._notes = Debouncer(quiet=intervals.settle, longest=intervals.settle_longest)
+        self._others = Debouncer(quiet=intervals.settle, longest=intervals.settle_longest)
         self._failures = BackOff(
-            first=rhythm.failure, longest=rhythm.longest_failure, jitter=jitter
+            first=intervals.failure, longest=intervals.longest_failure, jitter=jitter
         )
-        self._absences = BackOff(first=max(rhythm.poll, 0.25), longest=30, jitter=jitter)
-        self._clock = work.mirror.clock
+        self._absences = BackOff(first=max(intervals.poll, 0.25), longest=30, jitter=jitter)
+        self._clock = work.ctx.clock
         now = self._clock.monotonic()
         self._at = (now, self._wall())
-        self._wanted = DueTimes(now, rhythm)
-        self.state = DaemonState(since=work.mirror.now())
+        self._wanted = DueTimes(now, intervals)
+        self.state = DaemonState(since=work.ctx.now())
         self.error: Exception | None = None
         """What the last pass failed with."""
 
@@ -133,7 +133,7 @@ class DaemonLoop:
 
     def record_error(self, error: Exception) -> None:
         """Something beside the passes failed: it is told as what failed last."""
-        self._tell("error", self.state.note(error, self._work.mirror.now()))
+        self._tell("error", self.state.note(error, self._work.ctx.now()))
         self._tell_state()
 
     @property
@@ -148,7 +148,7 @@ class DaemonLoop:
         """After a sleep of the machine, or when it was stopped, events may be missing."""
         expected, wall = self._at
         gap = max(now - expected, abs(self._wall() - wall))
-        if gap > self._rhythm.gap:
+        if gap > self._intervals.gap:
             self._keeper.after_sleep()
             self._want_all(f"nothing was heard for {gap:.0f} s")
 
@@ -175,7 +175,7 @@ class DaemonLoop:
         if self.state.away:
             self._work.reopen()
         try:
-            found = self._work.mirror.store.state()
+            found = self._work.ctx.store.state()
         except VaultsyncError as error:
             self._wanted.ask_at = now + self._absences.next()
             if not self.state.away:
@@ -184,7 +184,7 @@ class DaemonLoop:
                 self._want_all("the store is away")
                 self._tell_state()
             return
-        self._wanted.ask_at = now + self._rhythm.poll
+        self._wanted.ask_at = now + self._intervals.poll
         if self.state.away:
             self.state.away = ""
             self._absences.reset()
@@ -212,7 +212,7 @@ class DaemonLoop:
             return  # the whole vault is looked at when it is back
         elif folders or wanted.behind_since is not None:
             self._pass(now, folders)
-        elif wanted.take_folders_to_hash(now, self._work.mirror.archive):
+        elif wanted.take_folders_to_hash(now, self._work.ctx.archive):
             some = [wanted.to_hash.pop() for _ in wanted.to_hash[:FOLDERS_HASHED_PER_TICK]]
             self._pass(now, frozenset(some), hashed=True)
         elif now >= wanted.derive_at:
@@ -223,10 +223,10 @@ class DaemonLoop:
         others = self._others.pop_due(now)
         if not others:
             return False
-        mirror = self._work.mirror
-        known = mirror.archive.folders()
+        ctx = self._work.ctx
+        known = ctx.archive.folders()
         for path in others:
-            folder = mirror.vault.folder(path)
+            folder = ctx.vault.folder(path)
             below = any(each.startswith(path + "/") for each in known)
             if folder is None:
                 if below or path in known:
@@ -243,7 +243,7 @@ class DaemonLoop:
         whole, wanted = folders is None, self._wanted
         # What the guard stopped, whoever asked for it, is tried under that same run: the
         # one that a person was told to confirm.
-        stopped = self._work.mirror.archive.setting("stopped_run")
+        stopped = self._work.ctx.archive.setting("stopped_run")
         request = SyncRequest(
             kind="watch",
             folders=folders,
@@ -265,7 +265,7 @@ class DaemonLoop:
             wanted.all = ""
         self._after_pass(whole=whole)
         if not report.quiet:
-            wanted.derive_at = self._clock.monotonic() + self._rhythm.derive
+            wanted.derive_at = self._clock.monotonic() + self._intervals.derive
         first = self.state.passes == 1
         if not report.quiet or (first and report.attention):
             self._tell("pass", report.as_json())
@@ -274,7 +274,7 @@ class DaemonLoop:
             self._tell_state()
 
     def _after_pass(self, *, whole: bool) -> None:
-        archive = self._work.mirror.archive
+        archive = self._work.ctx.archive
         self._wanted.run_done(
             self._clock.monotonic(),
             cursor=int(archive.setting("cursor") or 0),
@@ -287,7 +287,7 @@ class DaemonLoop:
         wait = self._failures.next()
         self._wanted.not_before = now + wait
         self._want_all("the last pass failed")
-        told = self.state.fail(error, self._work.mirror.now())
+        told = self.state.fail(error, self._work.ctx.now())
         self._tell("error", {**told, "again_in": round(wait, 1)})
         self._tell_state()
 
@@ -298,11 +298,11 @@ class DaemonLoop:
                 return
             behind = self._work.derive(self._look_up)
         except _ChangesPendingError:
-            self._wanted.derive_at = self._clock.monotonic() + self._rhythm.derive
+            self._wanted.derive_at = self._clock.monotonic() + self._intervals.derive
         except DaemonStoppedError:
             raise
         except (VaultsyncError, OSError) as error:
-            told = self.state.fail(error, self._work.mirror.now())
+            told = self.state.fail(error, self._work.ctx.now())
             self._tell("error", told)
         else:
             self._tell("derived", {"behind": list(behind)})
@@ -332,7 +332,7 @@ class DaemonLoop:
     # ---------------------------------------------------------------- what is told
 
     def _tell_state(self) -> None:
-        archive = self._work.mirror.archive
+        archive = self._work.ctx.archive
         self.state.lag = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())

@@ -20,8 +20,8 @@ class DueTimes:
 
     NEVER = float("inf")
 
-    def __init__(self, now: float, rhythm: Intervals) -> None:
-        self._rhythm = rhythm
+    def __init__(self, now: float, intervals: Intervals) -> None:
+        self._intervals = intervals
         self.all = "it begins"
         """Why the whole vault is to be looked at; empty when it is not."""
         self.behind_since: float | None = None
@@ -34,7 +34,7 @@ class DueTimes:
         self.derive_at = now
         self.rescan_at = now
         self.retry_at = self.NEVER
-        self.hash_at = now + rhythm.hashes
+        self.hash_at = now + intervals.hashes
         self.to_hash: list[VaultPath] = []
         self._waiting = ""
         self._tries = 0
@@ -56,12 +56,12 @@ class DueTimes:
         self.cursor = cursor
         self.behind_since = None
         if whole:
-            self.rescan_at = now + self._rhythm.rescan
+            self.rescan_at = now + self._intervals.rescan
         if waiting != self._waiting:
             self._waiting, self._tries = waiting, 0
         elif whole:
             self._tries += 1
-        retries = self._rhythm.retries
+        retries = self._intervals.retries
         if not waiting or self._tries >= len(retries):
             self.retry_at = self.NEVER
         elif whole or self.retry_at == self.NEVER:
@@ -70,7 +70,7 @@ class DueTimes:
     def take_folders_to_hash(self, now: float, archive: Archive) -> bool:
         """Whether folders are to be read whatever their stamps say; a few at a time."""
         if now >= self.hash_at:
-            self.hash_at = now + self._rhythm.hashes
+            self.hash_at = now + self._intervals.hashes
             self.to_hash = list(archive.folders())
         return bool(self.to_hash)
 
@@ -82,7 +82,7 @@ class DueTimes:
             due.append(now)
         soonest = max(min(due), self.not_before)
         asks = max(self.ask_at - now, 0.0)
-        return min(max(soonest - now, 0.0), asks, self._rhythm.check)
+        return min(max(soonest - now, 0.0), asks, self._intervals.check)
 
 
 def error_summary(error: Exception) -> dict[str, Value]:

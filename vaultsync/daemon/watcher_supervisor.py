@@ -21,11 +21,11 @@ class WatcherSupervisor:
     """A watcher that is started again whenever it failed."""
 
     def __init__(
-        self, make: MakeWatcher, rhythm: Intervals, *, jitter: Callable[[], float]
+        self, make: MakeWatcher, intervals: Intervals, *, jitter: Callable[[], float]
     ) -> None:
         self._make = make
-        self._rhythm = rhythm
-        self._wait = BackOff(first=rhythm.check, longest=30.0, jitter=jitter)
+        self._intervals = intervals
+        self._wait = BackOff(first=intervals.check, longest=30.0, jitter=jitter)
         self._watcher: Watcher | None = None
         self._failures: list[float] = []
         self._check_at = 0.0
@@ -55,7 +55,7 @@ class WatcherSupervisor:
         """
         if now < self._check_at:
             return ""
-        self._check_at = now + self._rhythm.check
+        self._check_at = now + self._intervals.check
         if self._watcher is not None:
             why = self._watcher.trouble() or self._unheard(now)
             if not why:
@@ -87,7 +87,7 @@ class WatcherSupervisor:
         self._wait.reset()
         self._watcher = watcher
         self._probed_at = None
-        self._probe_at = now + self._rhythm.probe
+        self._probe_at = now + self._intervals.probe
         return f"{watcher.name} began to listen"
 
     def _fail(self, why: str, now: float) -> None:
@@ -95,7 +95,7 @@ class WatcherSupervisor:
         self._failures = [*self._failures[-MAX_FAILURES:], now]
 
     def _unheard(self, now: float) -> str:
-        if self._probed_at is None or now - self._probed_at < self._rhythm.answer:
+        if self._probed_at is None or now - self._probed_at < self._intervals.answer:
             return ""
         return "it does not hear what happens"
 
@@ -103,7 +103,7 @@ class WatcherSupervisor:
         watcher = self._watcher
         if watcher is None or watcher.polls or now < self._probe_at:
             return
-        self._probe_at = now + self._rhythm.probe
+        self._probe_at = now + self._intervals.probe
         try:
             watcher.probe()
         except OSError:

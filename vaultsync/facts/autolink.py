@@ -18,35 +18,35 @@ from vaultsync.sync.context import SyncContext
 
 
 def link_entities(
-    mirror: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None
+    ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None
 ) -> Fact:
     """The fact as an agent wrote it, with the entities that its content mentions linked.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         fact: what is to be written.
         agent: who writes; of a person (None) nothing is changed.
         before: the content that it replaces, whose lines stay as they are.
     """
-    if agent is None or not mirror.policy.auto_link or fact.content == before:
+    if agent is None or not ctx.policy.auto_link or fact.content == before:
         return fact
     try:
-        mentions = mirror.names.mentions(mirror.redacted_store, fact.content)
+        mentions = ctx.names.mentions(ctx.redacted_store, fact.content)
     except StoreUnavailableError:
         return fact
     keys = {key for each in mentions for key in each.keys}
-    targets = _targets(mirror, fact, keys - {fact.id})
+    targets = _targets(ctx, fact, keys - {fact.id})
     if not targets:
         return fact
     within = None if before is None else _changed_lines(before, fact.content)
     made = fact.evolve(content=link_mentions(fact.content, mentions, targets, within=within))
-    return made if _leaves_secrets_intact(mirror, fact, made) else fact
+    return made if _leaves_secrets_intact(ctx, fact, made) else fact
 
 
-def _leaves_secrets_intact(mirror: SyncContext, fact: Fact, made: Fact) -> bool:
+def _leaves_secrets_intact(ctx: SyncContext, fact: Fact, made: Fact) -> bool:
     """Whether no link is inside a secret, nor in the word that tells one: it would show it."""
-    before = mirror.lens.known_secrets(fact)
-    return mirror.lens.known_secrets(made) == before and all(
+    before = ctx.view.known_secrets(fact)
+    return ctx.view.known_secrets(made) == before and all(
         made.content.count(secret) == fact.content.count(secret) for secret in before.known.values()
     )
 
@@ -64,14 +64,14 @@ def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _targets(mirror: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str, LinkTarget]:
+def _targets(ctx: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str, LinkTarget]:
     """The entities that everybody knows who may read the fact, and what links to them say.
 
     Of several that are called the same, those in the scope of the fact.
     """
     entities = [
         each
-        for each in mirror.names.find(keys).values()
+        for each in ctx.names.find(keys).values()
         if each.scope == fact.scope or not each.scope.startswith("private-")
     ]
     if not entities:
@@ -82,8 +82,8 @@ def _targets(mirror: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str, 
         for each in entities
         if each.scope == fact.scope or near.isdisjoint(map(fold_case, each.names))
     ]
-    twins = {each.fact_id: mirror.names.same_named(each.names[0]) for each in entities}
-    bases = mirror.archive.find_bases({key for many in twins.values() for key in many})
+    twins = {each.fact_id: ctx.names.same_named(each.names[0]) for each in entities}
+    bases = ctx.archive.find_bases({key for many in twins.values() for key in many})
     there = {key: base.path for key, base in bases.items() if base.missing_since is None}
     found = {}
     for each in entities:

@@ -28,16 +28,16 @@ class Backlink(NamedTuple):
     links: tuple[LinkReference, ...]
 
 
-def catch_up_link_index(mirror: SyncContext, links: LinkIndex) -> bool:
+def catch_up_link_index(ctx: SyncContext, links: LinkIndex) -> bool:
     """Bring the index up to the store's feed; says whether there was anything to do.
 
     Raises: as `follow()`.
     """
-    return update_link_index(mirror.redacted_store, links)
+    return update_link_index(ctx.redacted_store, links)
 
 
 def find_backlinks(
-    mirror: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None = None
+    ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None = None
 ) -> list[Backlink]:
     """The facts that an agent sees whose notes link to the note of a fact, by path.
 
@@ -47,16 +47,16 @@ def find_backlinks(
         StoreUnavailableError: the store does not answer.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
-    catch_up_link_index(mirror, links)
-    base = mirror.archive.find_base(fact_id)
+    catch_up_link_index(ctx, links)
+    base = ctx.archive.find_base(fact_id)
     wanted = [fact_id] + ([base.path] if base else [])
     by_fact = {
         key: tuple(many)
         for key, many in groupby(links.links_to(wanted), key=lambda link: link.fact_id)
     }
-    facts = mirror.redacted_store.find_many(by_fact)
-    bases = mirror.archive.find_bases(by_fact)
-    names = _names_like(mirror, wanted) if by_fact else LinkResolver.of(())
+    facts = ctx.redacted_store.find_many(by_fact)
+    bases = ctx.archive.find_bases(by_fact)
+    names = _names_like(ctx, wanted) if by_fact else LinkResolver.of(())
     found = []
     for key, many in by_fact.items():
         fact = facts.get(key)
@@ -76,17 +76,17 @@ def find_backlinks(
     return sorted(found, key=lambda each: (each.fact.path or "", each.fact.id))
 
 
-def _names_like(mirror: SyncContext, wanted: Sequence[str]) -> LinkResolver:
+def _names_like(ctx: SyncContext, wanted: Sequence[str]) -> LinkResolver:
     """The paths that links which end in some names can mean; no others matter to them."""
     keys = {name_key(each) for each in wanted}
-    return LinkResolver.of(p for p in mirror.archive.paths() if name_key(p) in keys)
+    return LinkResolver.of(p for p in ctx.archive.paths() if name_key(p) in keys)
 
 
 MAX_CANDIDATES_SHOWN = 5
 """Names that a hint lists."""
 
 
-def find_fact(mirror: SyncContext, name: str, *, agent: str | None) -> Fact:
+def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
     """The fact of an id, a path, a file name, a title or an alias, with its path.
 
     What a note is called counts for more than what it is also called, as in the graph.
@@ -94,10 +94,10 @@ def find_fact(mirror: SyncContext, name: str, *, agent: str | None) -> Fact:
     Raises:
         NotFoundError: no fact that the agent sees is called so, or more than one.
     """
-    paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
+    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     key = fold_case(name.strip())
     matches: list[list[Fact]] = [[], [], []]
-    for fact in _candidates(mirror, name):
+    for fact in _candidates(ctx, name):
         if not can_see(agent, fact.scope):
             continue
         path = paths.get(fact.id)
@@ -119,34 +119,34 @@ def find_fact(mirror: SyncContext, name: str, *, agent: str | None) -> Fact:
     return found[0]
 
 
-def _candidates(mirror: SyncContext, name: str) -> Iterable[Fact]:
+def _candidates(ctx: SyncContext, name: str) -> Iterable[Fact]:
     """The one fact of an id; else all of them."""
     try:
-        return mirror.redacted_store.find_many([check_id(name)]).values()
+        return ctx.redacted_store.find_many([check_id(name)]).values()
     except InvalidIdError:
-        return mirror.redacted_store.iter_facts()
+        return ctx.redacted_store.iter_facts()
 
 
-def linking_to(mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
     """The ids of the facts whose notes link to a note.
 
     Raises:
         NotFoundError: as `fact_named()`.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
-    to = find_fact(mirror, name, agent=agent)
-    found = find_backlinks(mirror, links, to.id, agent=agent)
+    to = find_fact(ctx, name, agent=agent)
+    found = find_backlinks(ctx, links, to.id, agent=agent)
     return {each.fact.id for each in found}
 
 
-def linked_from(mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+def linked_from(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
     """The ids of the facts that a note links to, as Obsidian would follow its links.
 
     Raises: as `linking_to()`.
     """
-    source = find_fact(mirror, name, agent=agent)
-    catch_up_link_index(mirror, links)
-    paths = mirror.archive.paths()
+    source = find_fact(ctx, name, agent=agent)
+    catch_up_link_index(ctx, links)
+    paths = ctx.archive.paths()
     names = LinkResolver.of(paths)
     at = source.path or VaultPath("")
     found = set()

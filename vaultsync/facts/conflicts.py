@@ -10,24 +10,24 @@ from vaultsync.notes.conflict_note import Conflict
 from vaultsync.sync.context import SyncContext
 
 
-def visible_conflicts(mirror: SyncContext, *, agent: str | None) -> list[Conflict]:
+def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[Conflict]:
     """The open conflicts about facts that the agent may see; notes where they lie now."""
-    found = mirror.archive.conflicts()
-    bases = mirror.archive.find_bases([each.fact_id for each in found])
+    found = ctx.archive.conflicts()
+    bases = ctx.archive.find_bases([each.fact_id for each in found])
     return [
         replace(x, path=bases[x.fact_id].path if x.fact_id in bases else x.path)
         for x in found
-        if is_visible(mirror, x.fact_id, agent=agent)
+        if is_visible(ctx, x.fact_id, agent=agent)
     ]
 
 
-def find_conflict(mirror: SyncContext, conflict_id: str, *, agent: str | None = None) -> Conflict:
+def find_conflict(ctx: SyncContext, conflict_id: str, *, agent: str | None = None) -> Conflict:
     """The open conflict of that id, or of the one id that begins so.
 
     Raises:
         ConflictNotFoundError: there is none, or more than one, that the agent may see.
     """
-    seen = visible_conflicts(mirror, agent=agent)
+    seen = visible_conflicts(ctx, agent=agent)
     found = [each for each in seen if each.id.startswith(conflict_id)]
     if len(found) != 1 or not conflict_id:
         raise ConflictNotFoundError(conflict_id)

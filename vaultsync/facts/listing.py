@@ -33,7 +33,7 @@ class FactPage:
 
 
 def select_facts(
-    mirror: SyncContext,
+    ctx: SyncContext,
     *,
     agent: str | None,
     type_name: str | None = None,
@@ -50,7 +50,7 @@ def select_facts(
     """Facts by id, those that match; superseded ones too.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         agent: who looks; a person (None) sees all.
         type_name: only those of a type.
         scope: only those of a scope.
@@ -83,14 +83,14 @@ def select_facts(
     )
     found: list[Fact] = []
     more = False
-    for fact in _visible(mirror, agent, after, gone=gone, among=among, newest=newest):
+    for fact in _visible(ctx, agent, after, gone=gone, among=among, newest=newest):
         if not filters.admits(fact):
             continue
         if len(found) == limit:
             more = True
             break
         found.append(fact)
-    bases = mirror.archive.find_bases([fact.id for fact in found])
+    bases = ctx.archive.find_bases([fact.id for fact in found])
     facts = tuple(
         fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in found
     )
@@ -98,7 +98,7 @@ def select_facts(
 
 
 def _visible(
-    mirror: SyncContext,
+    ctx: SyncContext,
     agent: str | None,
     after: str | None,
     *,
@@ -110,24 +110,22 @@ def _visible(
     start = check_id(after) if after else ""
     begin = "" if newest else start
     if gone:
-        facts = _tombstones_of(mirror, begin, among)
+        facts = _tombstones_of(ctx, begin, among)
     elif among is not None:
-        known = mirror.redacted_store.find_many(each for each in among if each > begin)
+        known = ctx.redacted_store.find_many(each for each in among if each > begin)
         facts = (known[each] for each in sorted(known))
     else:
-        facts = mirror.redacted_store.iter_facts(begin)
+        facts = ctx.redacted_store.iter_facts(begin)
     if newest:
         some = [fact for fact in facts if not start or fact.id < start]
         facts = iter(sorted(some, key=lambda fact: fact.id, reverse=True))
     return (fact for fact in facts if can_see(agent, fact.scope))
 
 
-def _tombstones_of(
-    mirror: SyncContext, start: str, among: Collection[str] | None
-) -> Iterator[Fact]:
+def _tombstones_of(ctx: SyncContext, start: str, among: Collection[str] | None) -> Iterator[Fact]:
     """What tombstones last said, by id."""
-    rows = (row.fact_id for row in mirror.redacted_store.feed() if row.deleted)
+    rows = (row.fact_id for row in ctx.redacted_store.feed() if row.deleted)
     for fact_id in sorted(each for each in rows if each > start):
-        fact = mirror.redacted_store.tombstone(fact_id)
+        fact = ctx.redacted_store.tombstone(fact_id)
         if fact is not None and (among is None or fact_id in among):
             yield fact

@@ -17,32 +17,32 @@ from vaultsync.storage.archive import OutboxEntry
 from vaultsync.sync.context import SyncContext
 
 
-def queue_changes(mirror: SyncContext, *rows: OutboxEntry) -> None:
+def queue_changes(ctx: SyncContext, *rows: OutboxEntry) -> None:
     """Keep changes for the store until it is back."""
-    with mirror.archive.transaction():
-        mirror.archive.put_outbox(rows)
+    with ctx.archive.transaction():
+        ctx.archive.put_outbox(rows)
 
 
-def queued_create(mirror: SyncContext, fact: Fact, *, agent: str | None) -> OutboxEntry:
+def queued_create(ctx: SyncContext, fact: Fact, *, agent: str | None) -> OutboxEntry:
     """A new fact."""
-    return _row(mirror, fact.id, "create", after=fact_to_values(fact), agent=agent)
+    return _row(ctx, fact.id, "create", after=fact_to_values(fact), agent=agent)
 
 
 def queued_update(
-    mirror: SyncContext, old: Fact, new: Fact, keys: Iterable[str], *, agent: str | None
+    ctx: SyncContext, old: Fact, new: Fact, keys: Iterable[str], *, agent: str | None
 ) -> OutboxEntry:
     """Some fields of a fact."""
     before, after = ({key: plain_value(fact.value(key)) for key in keys} for fact in (old, new))
-    return _row(mirror, old.id, "update", before=before, after=after, agent=agent)
+    return _row(ctx, old.id, "update", before=before, after=after, agent=agent)
 
 
-def queued_delete(mirror: SyncContext, fact: Fact, *, agent: str | None) -> OutboxEntry:
+def queued_delete(ctx: SyncContext, fact: Fact, *, agent: str | None) -> OutboxEntry:
     """A fact that goes."""
-    return _row(mirror, fact.id, "delete", before=fact_to_values(fact), agent=agent)
+    return _row(ctx, fact.id, "delete", before=fact_to_values(fact), agent=agent)
 
 
 def _row(
-    mirror: SyncContext,
+    ctx: SyncContext,
     fact_id: str,
     kind: str,
     *,
@@ -50,22 +50,22 @@ def _row(
     after: Mapping[str, Value] | None = None,
     agent: str | None,
 ) -> OutboxEntry:
-    op, at, who = mirror.clock.new_id(), mirror.now(), agent or "person"
+    op, at, who = ctx.clock.new_id(), ctx.now(), agent or "person"
     return OutboxEntry(op, fact_id, kind, before or {}, after or {}, who, at)
 
 
-def queued_changes(mirror: SyncContext, fact_id: str) -> list[OutboxEntry]:
+def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:
     """What of a fact waits for the store, oldest first."""
-    return [each for each in mirror.archive.outbox() if each.fact_id == fact_id]
+    return [each for each in ctx.archive.outbox() if each.fact_id == fact_id]
 
 
 def offline_fact(
-    mirror: SyncContext, fact_id: str, waits: Sequence[OutboxEntry] | None = None
+    ctx: SyncContext, fact_id: str, waits: Sequence[OutboxEntry] | None = None
 ) -> Fact | None:
     """What can be known of a fact while the store is away: the base, and what waits."""
-    base = mirror.archive.find_base(fact_id)
+    base = ctx.archive.find_base(fact_id)
     fact = base.fact if base else None
-    for row in queued_changes(mirror, fact_id) if waits is None else waits:
+    for row in queued_changes(ctx, fact_id) if waits is None else waits:
         if row.kind == "delete":
             fact = None
         elif row.kind == "create":
@@ -76,7 +76,7 @@ def offline_fact(
 
 
 def update_later(
-    mirror: SyncContext,
+    ctx: SyncContext,
     known: Fact | None,
     values: Mapping[str, Value],
     tags: tuple[Sequence[str], Sequence[str]],
@@ -87,7 +87,7 @@ def update_later(
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)
-    fact = apply_restored_changes(mirror, known, values, *tags)
+    fact = apply_restored_changes(ctx, known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
-    queue_changes(mirror, queued_update(mirror, known, fact, keys, agent=agent))
+    queue_changes(ctx, queued_update(ctx, known, fact, keys, agent=agent))
     return fact

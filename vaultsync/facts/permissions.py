@@ -17,12 +17,12 @@ from vaultsync.sync.context import SyncContext
 
 
 def check_access(
-    mirror: SyncContext, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
+    ctx: SyncContext, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
 ) -> None:
     """See that an agent may write a fact, and sees what it relates it to.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         fact: as it would be written.
         agent: who writes; a person (None) may write everything.
         before: to which facts it was related; somebody may have done that who sees more.
@@ -37,12 +37,12 @@ def check_access(
     if agent is None or not fresh:
         return
     with suppress(StoreUnavailableError):  # nobody can tell now
-        for each in mirror.store.find_many(fresh).values():
+        for each in ctx.store.find_many(fresh).values():
             if not can_see(agent, each.scope):
                 raise FactNotFoundError(each.id)
 
 
-def check_not_superseded(mirror: SyncContext, fact: Fact, *, agent: str | None) -> None:
+def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:
     """See that nothing replaces a fact yet, or else two would say what holds now.
 
     What replaced it may have been deleted since; then it is the last word again.
@@ -52,7 +52,7 @@ def check_not_superseded(mirror: SyncContext, fact: Fact, *, agent: str | None) 
     """
     head, seen = fact, {fact.id}
     while (heir := head.superseded_by_id) is not None and heir not in seen:
-        found = mirror.store.find_many([heir]).get(heir)
+        found = ctx.store.find_many([heir]).get(heir)
         if found is None or not can_see(agent, found.scope):
             break
         seen.add(heir)

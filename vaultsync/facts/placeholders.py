@@ -14,7 +14,7 @@ _ADD, _REMOVE = "+tags", "-tags"
 
 
 def apply_restored_changes(
-    mirror: SyncContext,
+    ctx: SyncContext,
     fact: Fact,
     values: Mapping[str, Value],
     add_tags: Sequence[str] = (),
@@ -27,7 +27,7 @@ def apply_restored_changes(
         InvalidFieldError: a value that its field does not take, as it was said.
     """
     named = {**values, _ADD: list(add_tags), _REMOVE: list(remove_tags)}
-    meant, unknown = mirror.lens.restore_values(named, fact)
+    meant, unknown = ctx.view.restore_values(named, fact)
     if unknown:
         raise UnknownPlaceholderError(fact.id, unknown)
     add = cast("Sequence[str]", meant.pop(_ADD))

@@ -51,50 +51,48 @@ def _named(fact: Fact) -> dict[str, Value]:
     return {"id": fact.id, "title": fact.title, "path": fact.path}
 
 
-def find_related(
-    mirror: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None
-) -> Related:
+def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None) -> Related:
     """What stands around a fact, of what the agent sees.
 
     Raises:
         FactNotFoundError, InvalidIdError.
         StoreUnavailableError, IndexBusyError, OSError: as `backlinks()`.
     """
-    fact = mirror.lens.redact(fact_work.get(mirror, fact_id, agent=agent))
-    linking = find_backlinks(mirror, links, fact.id, agent=agent)
+    fact = ctx.view.redact(fact_work.get(ctx, fact_id, agent=agent))
+    linking = find_backlinks(ctx, links, fact.id, agent=agent)
     return Related(
         fact,
         tuple(each.fact for each in linking),
-        _found(mirror, fact.related_fact_ids, agent),
-        _chain(mirror, fact, agent),
+        _found(ctx, fact.related_fact_ids, agent),
+        _chain(ctx, fact, agent),
     )
 
 
-def _found(mirror: SyncContext, fact_ids: Sequence[str], agent: str | None) -> tuple[Fact, ...]:
+def _found(ctx: SyncContext, fact_ids: Sequence[str], agent: str | None) -> tuple[Fact, ...]:
     """The facts of these ids that are there and visible, in their order."""
-    facts = mirror.redacted_store.find_many(fact_ids)
+    facts = ctx.redacted_store.find_many(fact_ids)
     seen = [facts[key] for key in fact_ids if key in facts and can_see(agent, facts[key].scope)]
-    return _with_paths(mirror, seen)
+    return _with_paths(ctx, seen)
 
 
-def _with_paths(mirror: SyncContext, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+def _with_paths(ctx: SyncContext, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     held = list(facts)
-    bases = mirror.archive.find_bases([fact.id for fact in held])
+    bases = ctx.archive.find_bases([fact.id for fact in held])
     return tuple(
         fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in held
     )
 
 
-def _chain(mirror: SyncContext, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
+def _chain(ctx: SyncContext, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
     """The facts that replaced each other, as far as they are there and visible."""
     met = {fact.id}
-    before = _followed(mirror, fact, "supersedes_id", met, agent)
-    after = _followed(mirror, fact, "superseded_by_id", met, agent)
-    return _with_paths(mirror, [*reversed(before), fact, *after])
+    before = _followed(ctx, fact, "supersedes_id", met, agent)
+    after = _followed(ctx, fact, "superseded_by_id", met, agent)
+    return _with_paths(ctx, [*reversed(before), fact, *after])
 
 
 def _followed(
-    mirror: SyncContext, fact: Fact, attr: str, met: set[str], agent: str | None
+    ctx: SyncContext, fact: Fact, attr: str, met: set[str], agent: str | None
 ) -> list[Fact]:
     found: list[Fact] = []
     for _ in range(MAX_CHAIN_FACTS):
@@ -102,7 +100,7 @@ def _followed(
         if not key or key in met:
             break
         met.add(key)
-        there = mirror.redacted_store.find_many([key]).get(key)
+        there = ctx.redacted_store.find_many([key]).get(key)
         if there is None or not can_see(agent, there.scope):
             break
         found.append(there)

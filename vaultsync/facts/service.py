@@ -60,7 +60,7 @@ class ForgetResult:
         return {"id": self.id, "status": self.status}
 
 
-def remember(mirror: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
+def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
     """Write a new fact to the store.
 
     Raises:
@@ -70,13 +70,13 @@ def remember(mirror: SyncContext, values: Mapping[str, Value], *, agent: str | N
         IdTakenError: there is, or was, a fact of that id.
     """
     _check_settable(values)
-    at = mirror.today()
-    scope = values.get("scope") or (private_scope(agent) if agent else mirror.policy.default_scope)
+    at = ctx.today()
+    scope = values.get("scope") or (private_scope(agent) if agent else ctx.policy.default_scope)
     filled: dict[str, Value] = {
         "createdAt": at,
-        "type": mirror.policy.default_type,
+        "type": ctx.policy.default_type,
         **{key: value for key, value in values.items() if value is not None},
-        "id": values.get("id") or mirror.clock.new_id(),
+        "id": values.get("id") or ctx.clock.new_id(),
         "scope": scope,
         "updatedAt": at,
     }
@@ -85,20 +85,20 @@ def remember(mirror: SyncContext, values: Mapping[str, Value], *, agent: str | N
     fact = make_fact(filled)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
-    check_access(mirror, fact, agent=agent)
-    fact = link_entities(mirror, fact, agent=agent)
+    check_access(ctx, fact, agent=agent)
+    fact = link_entities(ctx, fact, agent=agent)
     write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
-        result = mirror.store.write([write])[0]
+        result = ctx.store.write([write])[0]
     except StoreUnavailableError:
-        queue_changes(mirror, queued_create(mirror, fact, agent=agent))
+        queue_changes(ctx, queued_create(ctx, fact, agent=agent))
         return fact
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
     return fact.evolve(revision=result)
 
 
-def get(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
+def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
     """One fact with the path of its note; from the base while the store is away.
 
     A fact that waits for the store in the outbox is there too; it has no revision yet.
@@ -108,25 +108,25 @@ def get(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         FactForgottenError: it was deleted.
     """
     fact_id = check_id(fact_id)
-    base = mirror.archive.find_base(fact_id)
+    base = ctx.archive.find_base(fact_id)
     try:
-        fact = mirror.store.get(fact_id)
+        fact = ctx.store.get(fact_id)
     except StoreUnavailableError:
-        waits = queued_changes(mirror, fact_id)
-        offline = offline_fact(mirror, fact_id, waits)
+        waits = queued_changes(ctx, fact_id)
+        offline = offline_fact(ctx, fact_id, waits)
         if waits and waits[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
         if offline is None:
             raise
         fact = offline
     except FactNotFoundError:
-        row = mirror.store.last_write(fact_id)
-        buried = mirror.store.tombstone(fact_id)
+        row = ctx.store.last_write(fact_id)
+        buried = ctx.store.tombstone(fact_id)
         if row and buried and can_see(agent, buried.scope):
             raise FactForgottenError(fact_id, row.at) from None
-        waits = queued_changes(mirror, fact_id)
+        waits = queued_changes(ctx, fact_id)
         made = any(each.kind == "create" for each in waits)
-        waiting = offline_fact(mirror, fact_id, waits) if made else None
+        waiting = offline_fact(ctx, fact_id, waits) if made else None
         if waiting is None:
             raise
         fact = waiting
@@ -135,12 +135,12 @@ def get(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
     return fact.evolve(path=base.path if base else None)
 
 
-def is_visible(mirror: SyncContext, fact_id: str, *, agent: str | None) -> bool:
+def is_visible(ctx: SyncContext, fact_id: str, *, agent: str | None) -> bool:
     """Whether a fact, deleted or not, is one that the agent may see."""
     if agent is None:
         return True
     try:
-        get(mirror, fact_id, agent=agent)
+        get(ctx, fact_id, agent=agent)
     except FactForgottenError:
         return True
     except (FactNotFoundError, StoreUnavailableError):
@@ -148,7 +148,7 @@ def is_visible(mirror: SyncContext, fact_id: str, *, agent: str | None) -> bool:
     return True
 
 
-def history(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[HistoryEntry]:
+def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[HistoryEntry]:
     """Who changed which field when, from which side; oldest first.
 
     Raises:
@@ -156,18 +156,18 @@ def history(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Sequence
         FactForgottenError: it was deleted before anything was recorded of it.
     """
     fact_id = check_id(fact_id)
-    if not is_visible(mirror, fact_id, agent=agent):
+    if not is_visible(ctx, fact_id, agent=agent):
         raise FactNotFoundError(fact_id)
-    found = mirror.archive.history(fact_id=fact_id)
+    found = ctx.archive.history(fact_id=fact_id)
     if not found:
-        get(mirror, fact_id, agent=agent)
+        get(ctx, fact_id, agent=agent)
         return []
-    base = mirror.archive.find_base(fact_id)
-    return list(readable_history(found, mirror.lens, base.fact if base else None))
+    base = ctx.archive.find_base(fact_id)
+    return list(readable_history(found, ctx.view, base.fact if base else None))
 
 
 def update(
-    mirror: SyncContext,
+    ctx: SyncContext,
     fact_id: str,
     values: Mapping[str, Value],
     *,
@@ -193,20 +193,20 @@ def update(
     known: Fact | None = None
     for _ in range(MAX_UPDATE_TRIES):
         try:
-            current = known = get(mirror, fact_id, agent=agent)
-            fact = apply_restored_changes(mirror, current, values, add_tags, remove_tags)
-            fact = link_entities(mirror, fact, agent=agent, before=current.content)
+            current = known = get(ctx, fact_id, agent=agent)
+            fact = apply_restored_changes(ctx, current, values, add_tags, remove_tags)
+            fact = link_entities(ctx, fact, agent=agent, before=current.content)
             _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
-            check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
-            fact = fact.evolve(updated_at=mirror.today())
+            check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
+            fact = fact.evolve(updated_at=ctx.today())
             write = StoreWrite(fact_id, fact, expect or current.revision, agent or "person")
-            result = mirror.store.write([write])[0]
+            result = ctx.store.write([write])[0]
         except StoreUnavailableError:
-            known = known or offline_fact(mirror, fact_id)
+            known = known or offline_fact(ctx, fact_id)
             tags = (add_tags, remove_tags)
-            return update_later(mirror, known, values, tags, agent=agent)
+            return update_later(ctx, known, values, tags, agent=agent)
         if not isinstance(result, RevisionMismatch):
             return fact.evolve(revision=result, path=current.path)
         if expect is not None:
@@ -214,20 +214,20 @@ def update(
     raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
 
-def supersede(mirror: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
+def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
     """A new fact that replaces an older one; both name each other.
 
     Raises:
         FactNotFoundError, RevisionMismatchError, SupersededError: the older one is gone,
         changed again and again, or replaced already.
     """
-    old = get(mirror, fact_id, agent=agent)
-    check_not_superseded(mirror, old, agent=agent)
-    at = mirror.today()
-    content = mirror.lens.restore_values({"content": text}, old)[0]["content"]
+    old = get(ctx, fact_id, agent=agent)
+    check_not_superseded(ctx, old, agent=agent)
+    at = ctx.today()
+    content = ctx.view.restore_values({"content": text}, old)[0]["content"]
     fresh = make_fact(
         {
-            "id": mirror.clock.new_id(),
+            "id": ctx.clock.new_id(),
             "type": old.type,
             "content": content,
             "priority": old.priority,
@@ -242,37 +242,37 @@ def supersede(mirror: SyncContext, fact_id: str, text: str, *, agent: str | None
     )
     if not fresh.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
-    fresh = link_entities(mirror, fresh, agent=agent)
+    fresh = link_entities(ctx, fresh, agent=agent)
     try:
-        return _replace(mirror, old, fresh, agent=agent)
+        return _replace(ctx, old, fresh, agent=agent)
     except StoreUnavailableError:
         replaced = old.evolve(superseded_by_id=fresh.id)
         queue_changes(
-            mirror,
-            queued_create(mirror, fresh, agent=agent),
-            queued_update(mirror, old, replaced, ["supersededById"], agent=agent),
+            ctx,
+            queued_create(ctx, fresh, agent=agent),
+            queued_update(ctx, old, replaced, ["supersededById"], agent=agent),
         )
         return fresh
 
 
-def _replace(mirror: SyncContext, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
+def _replace(ctx: SyncContext, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
     """Write both ends at once, or none; the new one with its revision."""
     who = agent or "person"
     for _ in range(MAX_UPDATE_TRIES):
         _check_in_store(old)
-        check_not_superseded(mirror, old, agent=agent)
+        check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
         first = StoreWrite(old.id, replaced, old.revision, who)
         second = StoreWrite(fresh.id, fresh, None, who, needs=old.id)
-        _, made = mirror.store.write([first, second])
+        _, made = ctx.store.write([first, second])
         if isinstance(made, str):
             return fresh.evolve(revision=made)
-        old = get(mirror, old.id, agent=agent)
+        old = get(ctx, old.id, agent=agent)
     raise RevisionMismatchError(old.id, "the one just read", "another, always")
 
 
 def forget(
-    mirror: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
+    ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
 ) -> ForgetResult:
     """Delete a fact: it becomes a tombstone, and `restore` brings it back.
 
@@ -283,18 +283,18 @@ def forget(
     known: Fact | None = None
     for _ in range(MAX_UPDATE_TRIES):
         try:
-            fact = known = get(mirror, fact_id, agent=agent)
+            fact = known = get(ctx, fact_id, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
             write = StoreWrite(fact.id, None, fact.revision, agent or "person")
-            if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
                 return ForgetResult(fact.id, STATUS_FORGOTTEN)
         except StoreUnavailableError:
             # What was read is what is to go, nothing that its reader did not see.
-            known = known or offline_fact(mirror, check_id(fact_id))
+            known = known or offline_fact(ctx, check_id(fact_id))
             if known is None:
                 raise
-            queue_changes(mirror, queued_delete(mirror, known, agent=agent))
+            queue_changes(ctx, queued_delete(ctx, known, agent=agent))
             return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
@@ -319,7 +319,7 @@ def _check_revision(fact: Fact, expect: str | None) -> None:
 
 
 def restore(
-    mirror: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
+    ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
 ) -> ForgetResult:
     """Bring back a fact that was deleted, on whichever side.
 
@@ -329,16 +329,16 @@ def restore(
     """
     fact_id = check_id(fact_id)
     for _ in range(MAX_UPDATE_TRIES):
-        buried = mirror.store.tombstone(fact_id)
+        buried = ctx.store.tombstone(fact_id)
         if buried is None:
-            get(mirror, fact_id, agent=agent)
+            get(ctx, fact_id, agent=agent)
             return ForgetResult(fact_id, STATUS_ACTIVE)
         if not can_see(agent, buried.scope):
             raise FactNotFoundError(fact_id)
         _check_revision(buried, expect)
-        fact = buried.evolve(updated_at=mirror.today())
+        fact = buried.evolve(updated_at=ctx.today())
         write = StoreWrite(fact_id, fact, buried.revision, agent or "person")
-        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return ForgetResult(fact_id, STATUS_ACTIVE)
     raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 

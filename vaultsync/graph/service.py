@@ -76,7 +76,7 @@ def stats_json(stats: GraphStats) -> dict[str, Value]:
 
 
 def load_graph(
-    mirror: SyncContext,
+    ctx: SyncContext,
     *,
     agent: str | None,
     scope: str | None = None,
@@ -86,7 +86,7 @@ def load_graph(
     """The graph of the facts that an agent sees.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         agent: who looks; a person (None) sees all.
         scope: only the facts of one scope.
         around: only a node of that name, and those near it.
@@ -99,10 +99,10 @@ def load_graph(
     """
     if scope is not None:
         check_scope(scope)
-    paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
+    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     graph = build_graph(
         fact.evolve(path=paths.get(fact.id))
-        for fact in mirror.redacted_store.iter_facts()
+        for fact in ctx.redacted_store.iter_facts()
         if can_see(agent, fact.scope) and scope in (None, fact.scope)
     )
     if around is None:

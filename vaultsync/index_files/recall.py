@@ -64,7 +64,7 @@ class StorelessVault:
     """An empty one, to look the words up in; it holds the entries afterwards."""
     default_scope: str = PUBLIC
     """Of notes outside all scopes."""
-    lens: NoteView = IDENTITY_VIEW
+    view: NoteView = IDENTITY_VIEW
     """What an answer may show."""
 
 
@@ -113,7 +113,7 @@ def recall_vault_only(
         _take_in(clone, listed)
         hits = work.hits(listed, limit)
     return RecallResult(
-        query=clone.lens.redact_text(question),
+        query=clone.view.redact_text(question),
         source=INDEX_FILES_SOURCE,
         confidence=work.confidence(hits),
         degraded=() if listed else (NO_TABLES_REASON,),
@@ -269,4 +269,4 @@ def _note(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | N
     )
     said = known.overlay(note.values, note.properties)
     # A person may have typed a secret into it.
-    return clone.lens.redact(said).evolve(scope=_scope(clone, path), path=path)
+    return clone.view.redact(said).evolve(scope=_scope(clone, path), path=path)

@@ -38,7 +38,7 @@ class EmbeddingCost:
 
 
 def estimate_embedding_cost(
-    mirror: SyncContext,
+    ctx: SyncContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,
@@ -58,16 +58,16 @@ def estimate_embedding_cost(
     )
     if before == after:
         return None
-    ids = [row.fact_id for row in mirror.redacted_store.feed() if not row.deleted]
-    some = mirror.redacted_store.find_many(ids[:: max(1, len(ids) // COST_SAMPLE)])
-    chunks = embedding_chunks(mirror.redacted_store, index, some)
+    ids = [row.fact_id for row in ctx.redacted_store.feed() if not row.deleted]
+    some = ctx.redacted_store.find_many(ids[:: max(1, len(ids) // COST_SAMPLE)])
+    chunks = embedding_chunks(ctx.redacted_store, index, some)
     texts = [each.text for many in chunks.values() for each in many]
     if not texts:
         return EmbeddingCost(before, after, len(ids), 0, 0.0)
     timed = texts[:: max(1, len(texts) // TIMED_TEXTS)]
     embedder.embed(timed[:1])  # loads the model
-    began = mirror.clock.monotonic()
+    began = ctx.clock.monotonic()
     embedder.embed(timed)
-    each_takes = (mirror.clock.monotonic() - began) / len(timed)
+    each_takes = (ctx.clock.monotonic() - began) / len(timed)
     count = round(len(ids) * len(texts) / len(some))
     return EmbeddingCost(before, after, len(ids), count, count * each_takes)

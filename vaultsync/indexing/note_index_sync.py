@@ -51,7 +51,7 @@ class IndexReport(NamedTuple):
 
 
 def catch_up_note_index(
-    mirror: SyncContext,
+    ctx: SyncContext,
     index: NoteIndex,
     *,
     rebuild: bool = False,
@@ -62,8 +62,8 @@ def catch_up_note_index(
     It goes on where it stopped when it was interrupted. With `rebuild`, or when it is
     of another store or of a past that did not happen, it is built from nothing.
     """
-    began = mirror.clock.monotonic()
-    work = _NoteIndexSync(mirror, index, progress)
+    began = ctx.clock.monotonic()
+    work = _NoteIndexSync(ctx, index, progress)
     busy, why = False, ""
     try:
         work.run(rebuild=rebuild)
@@ -77,7 +77,7 @@ def catch_up_note_index(
         notes=index.count(),
         put=work.put,
         dropped=work.dropped,
-        seconds=mirror.clock.monotonic() - began,
+        seconds=ctx.clock.monotonic() - began,
         rebuilt=work.rebuilt,
         busy=busy,
         degraded=why,
@@ -87,8 +87,8 @@ def catch_up_note_index(
 class _NoteIndexSync:
     """The work of one `catch_up()`, and how much of it is done."""
 
-    def __init__(self, mirror: SyncContext, index: NoteIndex, progress: Progress | None) -> None:
-        self._mirror = mirror
+    def __init__(self, ctx: SyncContext, index: NoteIndex, progress: Progress | None) -> None:
+        self._ctx = ctx
         self._index = index
         self._progress = progress
         self.put = 0
@@ -97,7 +97,7 @@ class _NoteIndexSync:
 
     def run(self, *, rebuild: bool) -> None:
         known = None if rebuild else self._index.version()
-        todo = feed_backlog(self._mirror.redacted_store, known, NOTE_INDEX_SCHEMA)
+        todo = feed_backlog(self._ctx.redacted_store, known, NOTE_INDEX_SCHEMA)
         if todo.anew:
             self._index.clear()
             self.rebuilt = True
@@ -110,7 +110,7 @@ class _NoteIndexSync:
             self._index.update([], [], version=self._version(todo.store_id, todo.seq))
 
     def _take_in(self, rows: list[FeedRow], store_id: str) -> None:
-        store = self._mirror.redacted_store
+        store = self._ctx.redacted_store
         facts = store.find_many([row.fact_id for row in rows if not row.deleted])
         gone = [row.fact_id for row in rows if row.fact_id not in facts]
         put = index_documents(store, self._index, facts, gone)
@@ -120,4 +120,4 @@ class _NoteIndexSync:
         self.dropped += 0 if self.rebuilt else len(gone)
 
     def _version(self, store_id: str, seq: int) -> str:
-        return make_version(self._mirror.redacted_store, store_id, seq, NOTE_INDEX_SCHEMA)
+        return make_version(self._ctx.redacted_store, store_id, seq, NOTE_INDEX_SCHEMA)

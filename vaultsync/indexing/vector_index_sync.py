@@ -74,7 +74,7 @@ class EmbedReport:
 
 
 def embed_pending(
-    mirror: SyncContext,
+    ctx: SyncContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,
@@ -90,8 +90,8 @@ def embed_pending(
     or chunker are others, all vectors are forgotten, but not before the model has
     answered; `cost_of_change()` tells what that costs.
     """
-    began = mirror.clock.monotonic()
-    work = _EmbeddingRun(mirror, vectors, embedder, index, budget=budget, progress=progress)
+    began = ctx.clock.monotonic()
+    work = _EmbeddingRun(ctx, vectors, embedder, index, budget=budget, progress=progress)
     why = ""
     try:
         work.run()
@@ -99,7 +99,7 @@ def embed_pending(
         why = error.message
     except OSError as error:
         why = f"the vectors cannot be written: {error.strerror or error}"
-    return work.report(why, mirror.clock.monotonic() - began)
+    return work.report(why, ctx.clock.monotonic() - began)
 
 
 class _IndexRecord(NamedTuple):
@@ -131,7 +131,7 @@ class _EmbeddingRun:
 
     def __init__(
         self,
-        mirror: SyncContext,
+        ctx: SyncContext,
         vectors: VectorIndex,
         embedder: Embedder,
         index: NoteIndex | None,
@@ -139,7 +139,7 @@ class _EmbeddingRun:
         budget: int | None,
         progress: Progress | None,
     ) -> None:
-        self._store = mirror.redacted_store
+        self._store = ctx.redacted_store
         self._vectors = vectors
         self._embedder = embedder
         self._index = index

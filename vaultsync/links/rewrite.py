@@ -50,7 +50,7 @@ class _Edit(NamedTuple):
     text: str
 
 
-def rewrite_note_links(text: str, path: str, turner: RetargetLink) -> str:
+def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
     """The text of a note whose links lead elsewhere, in its properties and its body.
 
     Raises:
@@ -58,27 +58,27 @@ def rewrite_note_links(text: str, path: str, turner: RetargetLink) -> str:
         UnsafeSpliceError: a property could not be proved to change in its link only.
     """
     parts, properties = frontmatter.split_note(text, path)
-    body = rewrite_links(parts.body, turner)
-    parts = _relink_properties(parts, properties, path, turner)
+    body = rewrite_links(parts.body, retarget)
+    parts = _relink_properties(parts, properties, path, retarget)
     return parts._replace(body=body).text
 
 
-def rewrite_links(text: str, turner: RetargetLink) -> str:
+def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note whose links lead elsewhere."""
     edits: list[_Edit] = []
     for passage in prose_blocks(text):
         for link in passage.links:
-            turn = _retargeted(link, turner)
+            turn = _retargeted(link, retarget)
             if turn is not None:
                 row = passage.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, turn, pipe="\\|" if row else "|")
     made = _applied(text, edits)
-    return made if _is_proved(text, made, turner) else text
+    return made if _is_proved(text, made, retarget) else text
 
 
-def _retargeted(link: Link, turner: RetargetLink) -> Retarget | None:
+def _retargeted(link: Link, retarget: RetargetLink) -> Retarget | None:
     """What a link shall lead to, when that is something else and can be said."""
-    turn = turner(link) if link.target else None
+    turn = retarget(link) if link.target else None
     if turn is None or turn.target == link.target:
         return None
     if link.kind == WIKI_LINK and not is_linkable(turn.target):
@@ -127,14 +127,14 @@ def _encoded(target: str, unsafe: re.Pattern[str]) -> str:
     return unsafe.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), target)
 
 
-def _is_proved(old: str, new: str, turner: RetargetLink) -> bool:
+def _is_proved(old: str, new: str, retarget: RetargetLink) -> bool:
     """Whether the new text has the same links, but for what they lead to."""
     then, now = find_links(old), find_links(new)
-    return len(then) == len(now) and all(map(_links_as_meant, then, now, repeat(turner)))
+    return len(then) == len(now) and all(map(_links_as_meant, then, now, repeat(retarget)))
 
 
-def _links_as_meant(before: Link, after: Link, turner: RetargetLink) -> bool:
-    turn = _retargeted(before, turner) or Retarget(before.target)
+def _links_as_meant(before: Link, after: Link, retarget: RetargetLink) -> bool:
+    turn = _retargeted(before, retarget) or Retarget(before.target)
     alias = turn.shown_text if before.alias is None else before.alias
     if before.kind == MARKDOWN_LINK:
         alias = after.alias  # it may hold an embed, which is judged by itself
@@ -151,10 +151,10 @@ def _links_as_meant(before: Link, after: Link, turner: RetargetLink) -> bool:
 
 
 def _relink_properties(
-    parts: NoteParts, properties: Mapping[str, Value], path: str, turner: RetargetLink
+    parts: NoteParts, properties: Mapping[str, Value], path: str, retarget: RetargetLink
 ) -> NoteParts:
     fresh: dict[str, str] = {}
-    meant = {key: _relinked(value, turner, fresh) for key, value in properties.items()}
+    meant = {key: _relinked(value, retarget, fresh) for key, value in properties.items()}
     if not fresh:
         return parts
     made = parts._replace(yaml=_in_quotes(parts.yaml, fresh))
@@ -167,20 +167,20 @@ def _relink_properties(
     return frontmatter.edit_properties(parts, changed, path, before=dict(properties))
 
 
-def _relinked(value: Value, turner: RetargetLink, fresh: dict[str, str]) -> Value:
+def _relinked(value: Value, retarget: RetargetLink, fresh: dict[str, str]) -> Value:
     """A value whose links lead elsewhere; `fresh` gets each text that changes."""
     if isinstance(value, str):
         link = whole_link(value.strip())
-        turn = _retargeted(link, turner) if link else None
+        turn = _retargeted(link, retarget) if link else None
         if link is None or turn is None:
             return value
         made = value.strip()
         fresh[value] = value.replace(made, _applied(made, _edits(made, link, turn, pipe="|")))
         return fresh[value]
     if isinstance(value, Mapping):
-        return {key: _relinked(each, turner, fresh) for key, each in value.items()}
+        return {key: _relinked(each, retarget, fresh) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_relinked(each, turner, fresh) for each in value]
+        return [_relinked(each, retarget, fresh) for each in value]
     return value
 
 

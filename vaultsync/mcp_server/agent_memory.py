@@ -64,15 +64,15 @@ class AgentMemory(Memory):
         from vaultsync.api.derived_data import is_derived_current, update_derived
 
         self._flush()
-        if not is_derived_current(self._mirror) and self._lock.try_lock():
+        if not is_derived_current(self._ctx) and self._lock.try_lock():
             try:
-                update_derived(self._mirror, self._parts())
+                update_derived(self._ctx, self._parts())
             finally:
                 self._lock.unlock()
 
     def _get_engine(self) -> bool:
         """Take the engine's lock, to be let go; whether that was possible."""
-        clock = self._mirror.clock
+        clock = self._ctx.clock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         while not self._lock.try_lock():
             holder = self._lock.holder()
@@ -85,7 +85,7 @@ class AgentMemory(Memory):
 
     def with_note(self, fact: Fact) -> Fact:
         """A new fact with the path of its note, which a daemon writes in a moment."""
-        clock = self._mirror.clock
+        clock = self._ctx.clock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         found = fact
         while found.path is None and clock.monotonic() < until:
@@ -128,7 +128,7 @@ class AgentMemory(Memory):
         from vaultsync.index_files.service import tables_for
 
         self.finish_pending()
-        return tables_for(self._mirror, self._derived.tables, agent=self.name)
+        return tables_for(self._ctx, self._derived.tables, agent=self.name)
 
     def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word
         """A fact and the text of its note, as it lies in the vault; else as it would.
@@ -139,10 +139,10 @@ class AgentMemory(Memory):
         from vaultsync.facts.service import get
         from vaultsync.notes.render import render_note
 
-        fact, lens = get(self._mirror, id, agent=self.agent), self._mirror.lens
+        fact, lens = get(self._ctx, id, agent=self.agent), self._ctx.view
         if fact.path is not None:
             try:
-                data = self._mirror.vault.read(fact.path).data
+                data = self._ctx.vault.read(fact.path).data
                 text = data.decode("utf-8-sig", errors="replace")
                 return lens.redact(fact), lens.redact_text(text, fact)
             except (NoteError, OSError):

@@ -35,7 +35,7 @@ MAX_FILES = 200
 
 
 def sync_files(
-    mirror: SyncContext,
+    ctx: SyncContext,
     files: Sequence[MemoryFile],
     asked: FileSyncRequest,
     *,
@@ -51,7 +51,7 @@ def sync_files(
         TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         MemoryFileMissingError, MemoryFileBusyError: of a single file.
     """
-    began = mirror.clock.monotonic()
+    began = ctx.clock.monotonic()
     if len(files) >= MAX_FILES:
         raise TooManyFilesError(len(files), MAX_FILES - 1)
     notices: list[Notice] = []
@@ -63,7 +63,7 @@ def sync_files(
     room = SizeBudget()
     done = []
     for file in taken:
-        work = FileSync(mirror, file, asked, reader=reader, queue=queue, room=room)
+        work = FileSync(ctx, file, asked, reader=reader, queue=queue, room=room)
         try:
             done.append(work.run())
         except MemoryFileError as error:
@@ -71,7 +71,7 @@ def sync_files(
                 raise
             told = memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
             done.append(FileResult(file.name, attention=(told,)))
-    seconds = mirror.clock.monotonic() - began
+    seconds = ctx.clock.monotonic() - began
     return MemoryFileReport(done, asked.dry_run, seconds, notices)
 
 

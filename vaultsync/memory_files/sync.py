@@ -72,7 +72,7 @@ class MemoryFileOwner:
 
 
 def write_facts(
-    mirror: SyncContext,
+    ctx: SyncContext,
     steps: Sequence[SectionStep],
     sections: Sequence[MemorySection],
     facts: Mapping[str, Fact],
@@ -82,17 +82,15 @@ def write_facts(
 
     What was written until then is not written again when it is planned anew.
     """
-    work = _FactWriter(mirror, facts, owner)
+    work = _FactWriter(ctx, facts, owner)
     ids = [work.prepare(step, sections) for step in steps]
     return ids if work.write() else None
 
 
 class _FactWriter:
-    def __init__(
-        self, mirror: SyncContext, facts: Mapping[str, Fact], owner: MemoryFileOwner
-    ) -> None:
-        self._store = mirror.store
-        self._at = mirror.today()
+    def __init__(self, ctx: SyncContext, facts: Mapping[str, Fact], owner: MemoryFileOwner) -> None:
+        self._store = ctx.store
+        self._at = ctx.today()
         self._facts = facts
         self._owner = owner
         self._used = set(facts)
@@ -212,7 +210,7 @@ class FileSync:
 
     def __init__(
         self,
-        mirror: SyncContext,
+        ctx: SyncContext,
         file: MemoryFile,
         asked: FileSyncRequest,
         *,
@@ -220,8 +218,8 @@ class FileSync:
         queue: WriteQueue,
         room: SizeBudget,
     ) -> None:
-        self._mirror = mirror
-        self._store = mirror.store
+        self._ctx = ctx
+        self._store = ctx.store
         self._file = file
         self._asked = asked
         self._reader = reader
@@ -268,7 +266,7 @@ class FileSync:
         return None
 
     def _today(self) -> str:
-        return self._mirror.today()[:10]
+        return self._ctx.today()[:10]
 
     def _same(self, held: FileState, size: int) -> FileResult:
         self._room.size -= size
@@ -299,12 +297,12 @@ class FileSync:
                 raise MemoryFileMissingError(self._file.name)
             if _is_much(plan):
                 # An editor may be half way through saving it: look twice, as for notes.
-                self._mirror.clock.sleep(self._mirror.policy.grace_seconds)
+                self._ctx.clock.sleep(self._ctx.policy.grace_seconds)
                 if self._file.read(self._room.size) != data:
                     continue
             if self._asked.dry_run:
                 return self._done(plan, [each.fact_id for each in plan.steps])
-            ids = write_facts(self._mirror, plan.steps, plan.sections, plan.facts, self._owner())
+            ids = write_facts(self._ctx, plan.steps, plan.sections, plan.facts, self._owner())
             if ids is not None:
                 done = self._done(plan, ids)
                 state = self._state(plan, ids, data, done, held=held, before=before)
@@ -321,7 +319,7 @@ class FileSync:
     def _owner(self) -> MemoryFileOwner:
         agent = self._asked.agent
         scope = self._asked.scope or (
-            private_scope(agent) if agent else self._mirror.policy.default_scope
+            private_scope(agent) if agent else self._ctx.policy.default_scope
         )
         if not can_see(agent, check_scope(scope)):
             raise ScopeDeniedError(agent or "", scope)
@@ -369,7 +367,7 @@ class FileSync:
 
     def _done(self, plan: _FilePlan, ids: Sequence[str]) -> FileResult:
         """The report of a plan that was carried out."""
-        hide = self._mirror.lens.redact_text
+        hide = self._ctx.view.redact_text
         actions = []
         attention = [x._replace(message=hide(x.message)) for x in plan.notices]
         unchanged = 0

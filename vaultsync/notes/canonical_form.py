@@ -36,7 +36,7 @@ def leading_id(data: bytes) -> str | None:
     return found[1].decode() if found else None
 
 
-def is_canonical(data: bytes, path: VaultPath, fact: Fact, lens: NoteView) -> bool:
+def is_canonical(data: bytes, path: VaultPath, fact: Fact, view: NoteView) -> bool:
     """Whether a text is what a new note of the fact would be, in a place of its scope.
 
     Links are taken as they stand in it, one for each related fact: other notes may have
@@ -48,7 +48,7 @@ def is_canonical(data: bytes, path: VaultPath, fact: Fact, lens: NoteView) -> bo
     links = _links(data, fact) if fact.related_fact_ids else {}
     if links is None:
         return False
-    shown = lens.to_note(fact) if may_be_redacted(data) else fact
+    shown = view.to_note(fact) if may_be_redacted(data) else fact
     made = render_note(shown, links=links)
     return made == data or _differs_in_volatile_only(made, data)
 

@@ -204,7 +204,7 @@ def rewrite_note(
     merged: Fact,
     *,
     links: Mapping[str, str],
-    lens: NoteView = IDENTITY_VIEW,
+    view: NoteView = IDENTITY_VIEW,
 ) -> bytes:
     """The text of a note that says `merged`, with only the lines changed that must.
 
@@ -217,11 +217,11 @@ def rewrite_note(
     if REDACTION_PREFIX in note.parts.text:
         # What a placeholder stands for is said by the fact that the note is to show.
         again = read_note(note.parts.text.encode(), note.path)
-        meant = lens.from_note(again, merged, before=note)
+        meant = view.from_note(again, merged, before=note)
         note = meant._replace(problems=note.problems)
     changed = stale_keys(note, vault, merged)
     parts = note.parts
-    told = lens.to_note_wording(note, merged)
+    told = view.to_note_wording(note, merged)
     properties = _property_changes(note, told, changed)
     if properties:
         parts = frontmatter.edit_properties(parts, properties, note.path, before=dict(note.raw))
@@ -230,7 +230,7 @@ def rewrite_note(
     if body.text and fence and not fence.endswith("\n"):
         fence += parts.eol  # it ended the file
     made = parts._replace(fence=fence, body=body.text).text.encode()
-    _prove(note, vault, merged, made, lens)
+    _prove(note, vault, merged, made, view)
     return made
 
 
@@ -325,8 +325,8 @@ def _body_changes(
     return body
 
 
-def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, lens: NoteView) -> None:
-    again = lens.from_note(read_note(made, note.path), merged, before=note)
+def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, view: NoteView) -> None:
+    again = view.from_note(read_note(made, note.path), merged, before=note)
     held = {each.key for each in again.problems}.intersection(
         each.key for each in note.problems
     )  # what a person wrote there cannot be read, so it says nothing about the field

@@ -28,7 +28,7 @@ from vaultsync.sync.snapshot import path_in
 
 
 def adopt_notes(
-    mirror: SyncContext,
+    ctx: SyncContext,
     paths: Sequence[VaultPath],
     *,
     scope: str | None = None,
@@ -49,8 +49,8 @@ def adopt_notes(
         check_scope(scope)
     if type_name is not None:
         type_name = Fact("").replace({"type": type_name}).type
-    scan = mirror.vault.scan()
-    known = mirror.archive.paths()
+    scan = ctx.vault.scan()
+    known = ctx.archive.paths()
     wanted: set[VaultPath] = set()
     folders: list[VaultPath] = []
     named: list[VaultPath] = []
@@ -65,7 +65,7 @@ def adopt_notes(
         if path == "" or path in scan.folders:
             folders.append(path)
             wanted.update(inside)
-        elif mirror.vault.stamp(path) is not None:
+        elif ctx.vault.stamp(path) is not None:
             wanted.add(path)
             named.append(path)
         else:
@@ -78,21 +78,21 @@ def adopt_notes(
         adopt_type=type_name,
         actor=actor,
     )
-    alone = unadopted_paths(mirror)
+    alone = unadopted_paths(ctx)
     if alone & wanted and not dry_run:
-        remember_unadopted(mirror, alone - wanted)
+        remember_unadopted(ctx, alone - wanted)
     if folders and not dry_run:
-        listed = dict.fromkeys([*adopted_folders(mirror), *folders])
-        with mirror.archive.transaction():
-            mirror.archive.set_setting("adopted_folders", "\n".join(listed))
-    report = sync_once(mirror, request, progress=progress)
+        listed = dict.fromkeys([*adopted_folders(ctx), *folders])
+        with ctx.archive.transaction():
+            ctx.archive.set_setting("adopted_folders", "\n".join(listed))
+    report = sync_once(ctx, request, progress=progress)
     told = {action.path for action in report.actions}
     told |= {notice.path for notice in report.attention}
-    left = [_refusal(mirror, path) for path in named if path not in told | known.keys()]
+    left = [_refusal(ctx, path) for path in named if path not in told | known.keys()]
     return replace(report, attention=[*report.attention, *left])
 
 
-def _refusal(mirror: SyncContext, path: VaultPath) -> Notice:
+def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
     """Why a file that somebody named does not become a fact."""
     if not is_note_name(file_name_of(path)):
         why, hint = "it is no note", "the name of a note ends in `.md`"
@@ -101,7 +101,7 @@ def _refusal(mirror: SyncContext, path: VaultPath) -> Notice:
     elif is_foreign_conflict_copy(file_name_of(path)):
         why = "a sync tool made it of another note"
         hint = "move what you want of it into that note, or give it another name"
-    elif not (data := mirror.vault.read(path).data).strip():
+    elif not (data := ctx.vault.read(path).data).strip():
         why, hint = "there is nothing in it yet", "write something, and adopt it again"
     elif is_table(data):
         why, hint = "it is a table of contents", "it is made anew by `vaultsync index`"
@@ -109,10 +109,10 @@ def _refusal(mirror: SyncContext, path: VaultPath) -> Notice:
         why = "`ignore` leaves it out, or its editor is still writing it"
         hint = "see `ignore` in `.meta/config.toml`, or adopt it again"
     text = f"{path}: was not taken: {why}"
-    return Notice("not_taken", path, text, hint, seen=mirror.now())
+    return Notice("not_taken", path, text, hint, seen=ctx.now())
 
 
-def find_note_with_id(mirror: SyncContext, fact_id: str) -> VaultPath:
+def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:
     """The note whose frontmatter bears an id; of several, the one that was saved last.
 
     Raises:
@@ -121,26 +121,26 @@ def find_note_with_id(mirror: SyncContext, fact_id: str) -> VaultPath:
         VaultMissingError.
     """
     fact_id = check_id(fact_id)
-    base = mirror.archive.find_base(fact_id)
-    if base is not None and _has_id(mirror, base.path, fact_id):
+    base = ctx.archive.find_base(fact_id)
+    if base is not None and _has_id(ctx, base.path, fact_id):
         return base.path
-    scan = mirror.vault.scan()
+    scan = ctx.vault.scan()
     newest = sorted(
         (-stamp.mtime_ns, path_in(folder.path, name))
         for folder in scan.folders.values()
         for name, stamp in folder.files.items()
         if not is_conflict_note(name)
     )
-    known = mirror.archive.paths()
+    known = ctx.archive.paths()
     for _, path in newest:
-        if path not in known and _has_id(mirror, path, fact_id):
+        if path not in known and _has_id(ctx, path, fact_id):
             return path
     raise IdNotInVaultError(fact_id)
 
 
-def _has_id(mirror: SyncContext, path: VaultPath, fact_id: str) -> bool:
+def _has_id(ctx: SyncContext, path: VaultPath, fact_id: str) -> bool:
     try:
-        data = mirror.vault.read(path).data
+        data = ctx.vault.read(path).data
         return fact_id.encode() in data and read_note(data, path).id == fact_id
     except NoteError:
         return False

@@ -145,39 +145,39 @@ def link_report_from_json(said: Mapping[str, Any]) -> LinkReport:
 
 
 def check_links(
-    mirror: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
+    ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
     """Judge every link of every note, as Obsidian would follow it; changes nothing.
 
     Raises:
         VaultMissingError: the vault cannot be listed.
     """
-    return _LinkChecker(mirror, files, progress).report()
+    return _LinkChecker(ctx, files, progress).report()
 
 
 def fix_links(
-    mirror: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
+    ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
     """Mend the links that leave no doubt, in the notes of facts; then check again.
 
     Raises: as `sync_with()`.
     """
-    check = _LinkChecker(mirror, files, progress)
+    check = _LinkChecker(ctx, files, progress)
     found = check.report()
-    bases = mirror.archive.paths()
+    bases = ctx.archive.paths()
     mending = [p for p in found.problems if p.fix is not None and p.path in bases]
     if not mending:
         return found
     named = {bases[problem.path] for problem in mending}
     done = rewrite_note_links_of(
-        mirror,
+        ctx,
         named,
         _LinkFixes(check.survey),
         reason=FIX_REASON,
         actor=LINKS_ACTOR,
         progress=progress,
     )
-    left = _LinkChecker(mirror, files, progress).report()
+    left = _LinkChecker(ctx, files, progress).report()
     still = {(each.path, each.key, each.link) for each in left.problems}
     fixed = tuple(p for p in mending if (p.path, p.key, p.link) not in still)
     return replace(left, fixed=fixed, run=done.run if done else None)
@@ -210,11 +210,11 @@ class _CheckedNote:
 class _LinkChecker:
     """One look at all notes."""
 
-    def __init__(self, mirror: SyncContext, files: VaultFiles, progress: Progress | None) -> None:
-        self._mirror = mirror
+    def __init__(self, ctx: SyncContext, files: VaultFiles, progress: Progress | None) -> None:
+        self._ctx = ctx
         self._progress = progress
         self._unreadable: list[VaultPath] = []
-        paths = list_vault_notes(mirror)
+        paths = list_vault_notes(ctx)
         self._notes: list[_CheckedNote] = []
         for number, path in enumerate(sorted(paths)):
             if not is_conflict_note(path):
@@ -231,7 +231,7 @@ class _LinkChecker:
 
     def _read(self, path: VaultPath) -> None:
         try:
-            text = self._mirror.vault.read(path).data.decode()
+            text = self._ctx.vault.read(path).data.decode()
         except (NoteError, UnicodeDecodeError):
             self._unreadable.append(path)
             return
@@ -256,7 +256,7 @@ class _LinkChecker:
         tally: Counter[tuple[str, str]] = Counter()
         problems = self._judged(tally)
         if any(each.problem != AMBIGUOUS for each in problems):
-            self.survey = _with_history(self._mirror, self.survey)
+            self.survey = _with_history(self._ctx, self.survey)
             problems = self._judged(tally := Counter())
         links: dict[str, dict[str, int]] = {}
         for (kind, how), number in sorted(tally.items()):
@@ -273,12 +273,12 @@ class _LinkChecker:
         problems = []
         for note in self._notes:
             for key, link in _links(note):
-                verdict = self.survey.judge(link, note.path)
+                resolution = self.survey.judge(link, note.path)
                 kind = "property" if key else "embed" if link.embed else link.kind
-                tally[kind, _how(verdict, link)] += 1
-                if verdict.problem:
-                    found = _problem(note, kind, key, link, verdict)
-                    problems.append(_redacted_problem(found, self._mirror.lens))
+                tally[kind, _how(resolution, link)] += 1
+                if resolution.problem:
+                    found = _problem(note, kind, key, link, resolution)
+                    problems.append(_redacted_problem(found, self._ctx.view))
         return problems
 
 
@@ -288,18 +288,18 @@ def _links(note: _CheckedNote) -> Iterator[tuple[str, Link]]:
         yield "", link
 
 
-def _how(verdict: LinkTargetCheck, link: Link) -> str:
+def _how(resolution: LinkTargetCheck, link: Link) -> str:
     """How a link was resolved, in words for a table."""
-    if verdict.problem and verdict.problem != AMBIGUOUS:
-        return verdict.problem.replace("_", " ")
+    if resolution.problem and resolution.problem != AMBIGUOUS:
+        return resolution.problem.replace("_", " ")
     if not link.subpath:
-        return verdict.how
+        return resolution.how
     what = "block" if link.subpath.startswith("#^") else "heading"
-    return f"{verdict.how}, {what}"
+    return f"{resolution.how}, {what}"
 
 
 def _problem(
-    note: _CheckedNote, kind: str, key: str, link: Link, verdict: LinkTargetCheck
+    note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
 ) -> LinkProblem:
     above = note.parts.head + note.parts.yaml
     if key:
@@ -308,27 +308,29 @@ def _problem(
     else:
         written = note.parts.body[link.start : link.end]
         at = len(above + note.parts.fence) + link.start
-    fix = rewrite_links(written, lambda each: verdict.turn if each.target == link.target else None)
+    fix = rewrite_links(
+        written, lambda each: resolution.turn if each.target == link.target else None
+    )
     return LinkProblem(
-        verdict.problem,
+        resolution.problem,
         note.path,
         note.parts.text.count("\n", 0, at) + 1,
         written,
         kind,
         key,
-        verdict.why,
-        verdict.candidates,
+        resolution.why,
+        resolution.candidates,
         fix if fix != written else None,
     )
 
 
-def _redacted_problem(found: LinkProblem, lens: NoteView) -> LinkProblem:
+def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
     """The problem without the secrets that a person typed into a link."""
     return replace(
         found,
-        link=lens.redact_text(found.link),
-        why=lens.redact_text(found.why),
-        fix=found.fix and lens.redact_text(found.fix),
+        link=view.redact_text(found.link),
+        why=view.redact_text(found.why),
+        fix=found.fix and view.redact_text(found.fix),
     )
 
 
@@ -338,11 +340,11 @@ def _written(link: Link) -> str:
     return f"[[{link.target}{link.subpath}{shown}]]"
 
 
-def _with_history(mirror: SyncContext, survey: LinkSurvey) -> LinkSurvey:
+def _with_history(ctx: SyncContext, survey: LinkSurvey) -> LinkSurvey:
     """The survey with where notes once were, as the history tells it."""
-    now = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
+    now = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     once: dict[VaultPath, set[str]] = {}
-    for entry in mirror.archive.history():
+    for entry in ctx.archive.history():
         if entry.field == "path" and isinstance(entry.before, str):
             once.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
     moved = {

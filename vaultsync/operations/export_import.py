@@ -28,18 +28,18 @@ FACTS_PER_WRITE = 1000
 
 
 def export_facts(
-    mirror: SyncContext, write: Callable[[str], object], *, agent: str | None = None
+    ctx: SyncContext, write: Callable[[str], object], *, agent: str | None = None
 ) -> int:
     """Write each fact as one line of JSON; returns how many."""
     count = 0
-    for fact in mirror.store.iter_facts():
+    for fact in ctx.store.iter_facts():
         if can_see(agent, fact.scope):
             write(fact_to_json(fact) + "\n")
             count += 1
     return count
 
 
-def import_facts(mirror: SyncContext, lines: Iterable[str], *, agent: str | None = None) -> int:
+def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = None) -> int:
     """Take facts from lines of JSON; all of them or, when one is bad, none.
 
     A fact the store has is overwritten by its line, one it deleted comes back. Returns
@@ -53,18 +53,18 @@ def import_facts(mirror: SyncContext, lines: Iterable[str], *, agent: str | None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        fact = _read(mirror, number, line, agent)
+        fact = _read(ctx, number, line, agent)
         if fact.id in facts:
             raise ImportLineError(number, f"the id {fact.id} came before")
         facts[fact.id] = fact
         count += 1
     everything = list(facts.values())
     for start in range(0, len(everything), FACTS_PER_WRITE):
-        _write(mirror, everything[start : start + FACTS_PER_WRITE], agent)
+        _write(ctx, everything[start : start + FACTS_PER_WRITE], agent)
     return count
 
 
-def _read(mirror: SyncContext, number: int, line: str, agent: str | None) -> Fact:
+def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
     try:
         said = json.loads(line)
     except json.JSONDecodeError as broken:
@@ -74,16 +74,16 @@ def _read(mirror: SyncContext, number: int, line: str, agent: str | None) -> Fac
         raise ImportLineError(number, f"it is no JSON ({broken})") from None
     if not isinstance(said, dict):
         raise ImportLineError(number, "it is no JSON object")
-    at = mirror.today()
+    at = ctx.today()
     try:
         values = _values(said)
         filled: dict[str, Value] = {
             "createdAt": at,
             "updatedAt": values.get("createdAt") or at,
-            "scope": mirror.policy.default_scope,
+            "scope": ctx.policy.default_scope,
             **{key: value for key, value in values.items() if value is not None},
         }
-        filled.setdefault("id", mirror.clock.new_id())
+        filled.setdefault("id", ctx.clock.new_id())
         fact = make_fact(filled)
     except UsageError as wrong:
         raise ImportLineError(number, wrong.message) from None
@@ -107,19 +107,19 @@ def _values(said: Mapping[str, Value]) -> dict[str, Value]:
     return found
 
 
-def _write(mirror: SyncContext, facts: list[Fact], agent: str | None) -> None:
+def _write(ctx: SyncContext, facts: list[Fact], agent: str | None) -> None:
     todo = facts
     for _ in range(20):
-        known = mirror.store.find_many([fact.id for fact in todo])
+        known = ctx.store.find_many([fact.id for fact in todo])
         writes = []
         for fact in todo:
-            current = known.get(fact.id) or mirror.store.tombstone(fact.id)
+            current = known.get(fact.id) or ctx.store.tombstone(fact.id)
             held = known.get(fact.id)
             if held is not None and fact_to_values(held) == fact_to_values(fact):
                 continue
             expect = current.revision if current else None
             writes.append(StoreWrite(fact.id, fact, expect, agent or "import"))
-        results = mirror.store.write(writes) if writes else []
+        results = ctx.store.write(writes) if writes else []
         refused = {r.fact_id for r in results if isinstance(r, RevisionMismatch)}
         todo = [fact for fact in todo if fact.id in refused]
         if not todo:

@@ -27,21 +27,21 @@ from vaultsync.sync.report import ActionTaken, Progress, Report
 from vaultsync.sync.run import record_run, sync_once
 
 
-def full_compare(mirror: SyncContext) -> list[str]:
+def full_compare(ctx: SyncContext) -> list[str]:
     """Have the next pass look at what was overlooked; returns which facts that are.
 
     Raises:
         StoreUnavailableError.
     """
-    rows = mirror.store.feed()
+    rows = ctx.store.feed()
     there = {row.fact_id: row.revision for row in rows if not row.deleted}
-    held = {base.fact.id: base.fact.revision for base in mirror.archive.iter_bases()}
+    held = {base.fact.id: base.fact.revision for base in ctx.archive.iter_bases()}
     found = [each for each in {**held, **there} if held.get(each) != there.get(each)]
     if found:
-        waiting = (mirror.archive.setting("waiting") or "").split()
-        with mirror.archive.transaction():
+        waiting = (ctx.archive.setting("waiting") or "").split()
+        with ctx.archive.transaction():
             every = " ".join(dict.fromkeys([*waiting, *found]))
-            mirror.archive.set_setting("waiting", every)
+            ctx.archive.set_setting("waiting", every)
     return found
 
 
@@ -56,7 +56,7 @@ _WORDS = {
 
 
 def run_maintenance(
-    mirror: SyncContext,
+    ctx: SyncContext,
     *,
     dry_run: bool = False,
     floor: float = FADED_DECAY,
@@ -77,42 +77,42 @@ def run_maintenance(
         StoreUnavailableError: nothing was done.
         GuardError: it would delete too much to be plausible; nothing was done.
     """
-    began = mirror.clock.monotonic()
+    began = ctx.clock.monotonic()
     request = SyncRequest(
         kind="maintain",
         actor=actor,
         confirm=confirm,
         max_delete=max_delete,
-        run=mirror.clock.new_id(),
+        run=ctx.clock.new_id(),
     )
-    meant = confirm is not None and confirm == mirror.archive.setting(STOPPED_SETTING)
+    meant = confirm is not None and confirm == ctx.archive.setting(STOPPED_SETTING)
     if not dry_run:
-        full_compare(mirror)
-        sync_once(mirror, SyncRequest(actor=actor))
-    facts = mirror.store.iter_facts()
-    duties = plan_retention(facts, mirror.clock.now(), floor=floor, longest=longest)
+        full_compare(ctx)
+        sync_once(ctx, SyncRequest(actor=actor))
+    facts = ctx.store.iter_facts()
+    duties = plan_retention(facts, ctx.clock.now(), floor=floor, longest=longest)
     if not dry_run:
         if not meant:
-            _check(mirror, request, duties)
-        duties = _carry_out(mirror, duties, actor, progress)
-        _record_stopped(mirror, None)
-    told = _report(mirror, request, duties, began, dry_run=dry_run)
+            _check(ctx, request, duties)
+        duties = _carry_out(ctx, duties, actor, progress)
+        _record_stopped(ctx, None)
+    told = _report(ctx, request, duties, began, dry_run=dry_run)
     if dry_run or not duties:
         return told
     named = tuple(duty.fact.id for duty in duties)
     after = replace(request, named=named, exempt_from_guard=frozenset(named), confirm=None)
-    followed = sync_once(mirror, after, progress=progress)
+    followed = sync_once(ctx, after, progress=progress)
     whole = replace(
         followed,
-        seconds=mirror.clock.monotonic() - began,
+        seconds=ctx.clock.monotonic() - began,
         counts=dict(Counter(told.counts) + Counter(followed.counts)),
         actions=[*told.actions, *followed.actions],
     )
-    record_run(mirror, request, whole)
+    record_run(ctx, request, whole)
     return whole
 
 
-def _check(mirror: SyncContext, request: SyncRequest, duties: Sequence[RetentionAction]) -> None:
+def _check(ctx: SyncContext, request: SyncRequest, duties: Sequence[RetentionAction]) -> None:
     """See that no more goes than is plausible.
 
     Raises:
@@ -123,12 +123,12 @@ def _check(mirror: SyncContext, request: SyncRequest, duties: Sequence[Retention
         for duty in duties
         if duty.becomes is None
     ]
-    facts = mirror.store.state().facts
+    facts = ctx.store.state().facts
     why = guard(gone, facts, max_delete=request.max_delete)
     if why is None:
         return
     run = request.run or ""
-    _record_stopped(mirror, run)
+    _record_stopped(ctx, run)
     stopped = GuardError(why, run)
     stopped.hint = (
         "look at it with `vaultsync maintain --dry-run`; if it is meant, say"
@@ -137,24 +137,24 @@ def _check(mirror: SyncContext, request: SyncRequest, duties: Sequence[Retention
     raise stopped
 
 
-def _record_stopped(mirror: SyncContext, run: str | None) -> None:
-    if mirror.archive.setting(STOPPED_SETTING) != run:
-        with mirror.archive.transaction():
-            mirror.archive.set_setting(STOPPED_SETTING, run)
+def _record_stopped(ctx: SyncContext, run: str | None) -> None:
+    if ctx.archive.setting(STOPPED_SETTING) != run:
+        with ctx.archive.transaction():
+            ctx.archive.set_setting(STOPPED_SETTING, run)
 
 
 def _carry_out(
-    mirror: SyncContext,
+    ctx: SyncContext,
     duties: Sequence[RetentionAction],
     actor: str,
     progress: Progress | None,
 ) -> list[RetentionAction]:
     """Write to the store; returns what was done. Who was faster than this stays."""
     done: list[RetentionAction] = []
-    at = mirror.today()
+    at = ctx.today()
     for start in range(0, len(duties), FACTS_PER_BATCH):
         some = duties[start : start + FACTS_PER_BATCH]
-        answers = mirror.store.write(
+        answers = ctx.store.write(
             [
                 StoreWrite(
                     duty.fact.id,
@@ -176,14 +176,14 @@ def _carry_out(
 
 
 def _report(
-    mirror: SyncContext,
+    ctx: SyncContext,
     request: SyncRequest,
     duties: Sequence[RetentionAction],
     began: float,
     *,
     dry_run: bool,
 ) -> Report:
-    bases = mirror.archive.find_bases(duty.fact.id for duty in duties)
+    bases = ctx.archive.find_bases(duty.fact.id for duty in duties)
     counts: Counter[str] = Counter()
     actions = []
     for duty in duties:
@@ -193,11 +193,11 @@ def _report(
         fields = () if duty.becomes is None else ("supersedesId", "supersededById")
         path = base.path if base else None
         actions.append(ActionTaken(word, duty.fact.id, path, fields, duty.reason))
-    counts["unchanged"] = 0 if not dry_run and duties else mirror.store.state().facts - len(duties)
+    counts["unchanged"] = 0 if not dry_run and duties else ctx.store.state().facts - len(duties)
     return Report(
         run=request.run or "",
         dry_run=dry_run,
-        seconds=mirror.clock.monotonic() - began,
+        seconds=ctx.clock.monotonic() - began,
         counts=counts,
         actions=actions,
     )

@@ -213,8 +213,8 @@ def _rows(
     ]
 
 
-def expect_store(mirror: SyncContext, store: Store) -> None:
+def expect_store(ctx: SyncContext, store: Store) -> None:
     """Let the archive know which store comes next, before the settings name it."""
     state = store.state()
-    with mirror.archive.transaction():
-        mirror.archive.set_setting("next_store_id", state.store_id)
+    with ctx.archive.transaction():
+        ctx.archive.set_setting("next_store_id", state.store_id)

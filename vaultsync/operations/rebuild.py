@@ -29,7 +29,7 @@ _HANDS_OFF = (
 
 
 def rebuild(
-    mirror: SyncContext,
+    ctx: SyncContext,
     source: str,
     *,
     actor: str = "person",
@@ -46,25 +46,25 @@ def rebuild(
     Raises:
         StoreUnavailableError: both sides are needed.
     """
-    state = mirror.store.state()
-    with mirror.archive.transaction():
+    state = ctx.store.state()
+    with ctx.archive.transaction():
         # The store may be another one than before: from here on it is the one. The
         # cursor stays until all is done: should it end before, an older store is noticed.
-        mirror.archive.set_setting("store_id", state.store_id)
-    scan = mirror.vault.scan()
+        ctx.archive.set_setting("store_id", state.store_id)
+    scan = ctx.vault.scan()
     everything = frozenset(
         path_in(folder.path, name) for folder in scan.folders.values() for name in folder.files
     )
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
         reread=everything,
-        named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
+        named=tuple(base.fact.id for base in ctx.archive.iter_bases()),
         actor=actor,
         trust_store=True,
         drain_outbox_first=source != "vault",
     )
-    planner = VaultRebuildPlanner(mirror) if source == "vault" else StoreRebuildPlanner()
-    return sync_with(mirror, request, planner, progress=progress)
+    planner = VaultRebuildPlanner(ctx) if source == "vault" else StoreRebuildPlanner()
+    return sync_with(ctx, request, planner, progress=progress)
 
 
 def _action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
@@ -92,8 +92,8 @@ def _left_alone(case: Case, why: str) -> PlannedAction:
 class VaultRebuildPlanner(TablePlanner):
     """Plans that the store says what the notes say."""
 
-    def __init__(self, mirror: SyncContext) -> None:
-        self._mirror = mirror
+    def __init__(self, ctx: SyncContext) -> None:
+        self._ctx = ctx
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """What to do about one fact."""
@@ -143,7 +143,7 @@ class VaultRebuildPlanner(TablePlanner):
         That it is deleted was seen before, too, if its note ever was.
         """
         store = case.store.fact or base.fact
-        entries = self._mirror.archive.history(fact_id=case.fact_id)
+        entries = self._ctx.archive.history(fact_id=case.fact_id)
         if case.store.change is StoreChange.DELETED and any(
             each.field == "note" and each.after is None for each in entries
         ):
@@ -154,7 +154,7 @@ class VaultRebuildPlanner(TablePlanner):
         )
 
     def _as_last_read(self, case: Case, base: Base) -> Case:
-        note = base_note(self._mirror, base)
+        note = base_note(self._ctx, base)
         side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
         return case._replace(vault=side)
 

@@ -58,7 +58,7 @@ class LinkTargets(Protocol):
 
 
 def rewrite_note_links_of(
-    mirror: SyncContext,
+    ctx: SyncContext,
     fact_ids: Iterable[str],
     sense: LinkTargets,
     *,
@@ -78,7 +78,7 @@ def rewrite_note_links_of(
             break
         planner = LinkRewriter(sense, reason)
         request = SyncRequest(kind="links", named=named, facts_only=True, actor=actor, after=done)
-        report = sync_with(mirror, request, planner, progress=progress)
+        report = sync_with(ctx, request, planner, progress=progress)
         if not report.quiet:
             done = report
         named = tuple(each for each in planner.later if each in named)
@@ -99,7 +99,7 @@ class LinkRewriter(TablePlanner):
     def prepare(self, work: SyncRun) -> None:
         """Note which paths are taken, and by which facts."""
         super().prepare(work)
-        self._paths = work.mirror.archive.paths()
+        self._paths = work.ctx.archive.paths()
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """The row of the table, or the rewritten note."""
@@ -120,7 +120,7 @@ class LinkRewriter(TablePlanner):
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)
-            now = self._lens.from_note(now, base, before=note)
+            now = self._view.from_note(now, base, before=note)
         except NoteError:
             return action  # `links check` goes on naming the link
         fact = apply_note_edits(base, note, now, ids=self._ids(note, now))
@@ -156,7 +156,7 @@ VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
 
 
 def sync_and_relink(
-    mirror: SyncContext,
+    ctx: SyncContext,
     links: LinkIndex,
     request: SyncRequest | None = None,
     *,
@@ -167,14 +167,14 @@ def sync_and_relink(
 
     Raises: as `sync()`.
     """
-    report = sync_once(mirror, request, progress=progress)
+    report = sync_once(ctx, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
         return report
-    return rewrite_moved_links(mirror, links, report, files=files, progress=progress)
+    return rewrite_moved_links(ctx, links, report, files=files, progress=progress)
 
 
 def rewrite_moved_links(
-    mirror: SyncContext,
+    ctx: SyncContext,
     links: LinkIndex,
     report: Report,
     *,
@@ -187,17 +187,17 @@ def rewrite_moved_links(
 
     Raises: as `sync()`.
     """
-    sense = moved_files(mirror, report.run, files)
+    sense = moved_files(ctx, report.run, files)
     if not sense.shift.moved:
         return report
-    rewrite_conflict_note_links(mirror, sense.shift.moved, sense.retarget)
+    rewrite_conflict_note_links(ctx, sense.shift.moved, sense.retarget)
     try:
-        catch_up_link_index(mirror, links)
-        named = _linking(mirror, links, sense)
+        catch_up_link_index(ctx, links)
+        named = _linking(ctx, links, sense)
     except (DerivedError, StoreUnavailableError, OSError):
         return report
     done = rewrite_note_links_of(
-        mirror,
+        ctx,
         named,
         sense,
         reason=RELINK_REASON,
@@ -225,12 +225,12 @@ class _MovedLinks:
         return self.shift.now.resolve(target, path)
 
 
-def moved_files(mirror: SyncContext, run: str, files: VaultFiles) -> _MovedLinks:
+def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> _MovedLinks:
     """What a run moved, from its history, among all files of the vault."""
-    now = set(list_vault_notes(mirror)) | set(files())
+    now = set(list_vault_notes(ctx)) | set(files())
     before = set(now)
     moved: dict[VaultPath, VaultPath] = {}
-    for entry in mirror.archive.history(run=run):
+    for entry in ctx.archive.history(run=run):
         if entry.field == "path":
             old, new = VaultPath(str(entry.before)), VaultPath(str(entry.after))
             moved[old] = new
@@ -242,19 +242,19 @@ def moved_files(mirror: SyncContext, run: str, files: VaultFiles) -> _MovedLinks
     return _MovedLinks(MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved))
 
 
-def list_vault_notes(mirror: SyncContext) -> list[VaultPath]:
+def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:
     """All notes of the vault, those of nobody too."""
     return [
         path_in(folder.path, name)
-        for folder in mirror.vault.scan().folders.values()
+        for folder in ctx.vault.scan().folders.values()
         for name in folder.files
     ]
 
 
-def _linking(mirror: SyncContext, links: LinkIndex, sense: _MovedLinks) -> set[str]:
+def _linking(ctx: SyncContext, links: LinkIndex, sense: _MovedLinks) -> set[str]:
     """The facts with a link that means something else now."""
     moved = sense.shift.moved
-    bases = mirror.archive.paths()
+    bases = ctx.archive.paths()
     ids = {bases[path] for path in moved.values() if path in bases}
     found = links.links_to([*moved, *moved.values()])
     for fact_id in ids:
@@ -266,8 +266,8 @@ def _linking(mirror: SyncContext, links: LinkIndex, sense: _MovedLinks) -> set[s
         path = paths.get(reference.fact_id)
         if path is None or reference.fact_id in named:
             continue
-        turner = turners.setdefault(reference.fact_id, sense.retarget(path))
-        if turner(_as_link(reference)) is not None:
+        retarget = turners.setdefault(reference.fact_id, sense.retarget(path))
+        if retarget(_as_link(reference)) is not None:
             named.add(reference.fact_id)
     # Lines under Related Facts stand for ids: only the note tells what they say.
     related = links.links_to(ids)

@@ -40,7 +40,7 @@ class _NoteSwap:
 
 
 def unadopt(
-    mirror: SyncContext, fact_ids: Sequence[str], *, word: str
+    ctx: SyncContext, fact_ids: Sequence[str], *, word: str
 ) -> tuple[dict[str, VaultPath], dict[str, str]]:
     """Take facts out of the store and their ids out of their notes.
 
@@ -50,45 +50,45 @@ def unadopt(
     refused: dict[str, str] = {}
     for start in range(0, len(fact_ids), NOTES_PER_FSYNC):
         some = fact_ids[start : start + NOTES_PER_FSYNC]
-        bases = mirror.archive.find_bases(some)
-        facts = mirror.store.find_many(some)
-        swaps = list(_without_ids(mirror, some, bases, facts, refused))
-        _stage(mirror, swaps)
-        with mirror.archive.transaction():
-            mirror.archive.drop_bases([each.fact_id for each in swaps])
+        bases = ctx.archive.find_bases(some)
+        facts = ctx.store.find_many(some)
+        swaps = list(_without_ids(ctx, some, bases, facts, refused))
+        _stage(ctx, swaps)
+        with ctx.archive.transaction():
+            ctx.archive.drop_bases([each.fact_id for each in swaps])
             # Notes that keep their ids, should it end here, have to be seen.
-            mirror.archive.set_folders({parent_folder(each.path): b"" for each in swaps})
-        remember_unadopted(mirror, unadopted_paths(mirror) | {each.path for each in swaps})
+            ctx.archive.set_folders({parent_folder(each.path): b"" for each in swaps})
+        remember_unadopted(ctx, unadopted_paths(ctx) | {each.path for each in swaps})
         writes = [StoreWrite(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps]
         buried = []
-        for each, result in zip(swaps, mirror.store.write(writes), strict=True):
+        for each, result in zip(swaps, ctx.store.write(writes), strict=True):
             if isinstance(result, RevisionMismatch):
                 refused[each.fact_id] = "an agent changes it just now"
-                mirror.vault.discard(each.op)
-                with mirror.archive.transaction():
-                    mirror.archive.put_bases([bases[each.fact_id]])
+                ctx.vault.discard(each.op)
+                with ctx.archive.transaction():
+                    ctx.archive.put_bases([bases[each.fact_id]])
             else:
                 buried.append(each)
-        refused |= _exchange(mirror, buried)
+        refused |= _exchange(ctx, buried)
         given |= {x.fact_id: x.path for x in buried if x.fact_id not in refused}
     return given, refused
 
 
-def readopt(mirror: SyncContext, notes: Mapping[str, VaultPath]) -> set[str]:
+def readopt(ctx: SyncContext, notes: Mapping[str, VaultPath]) -> set[str]:
     """Put the ids of facts back into notes that were given back, where that can be done.
 
     The next pass finds notes with the ids of buried facts, and restores these.
     """
-    swaps = list(_with_ids(mirror, notes))
-    _stage(mirror, swaps)
-    refused = _exchange(mirror, swaps)
+    swaps = list(_with_ids(ctx, notes))
+    _stage(ctx, swaps)
+    refused = _exchange(ctx, swaps)
     taken = {each.fact_id for each in swaps} - refused.keys()
-    remember_unadopted(mirror, unadopted_paths(mirror) - {notes[each] for each in taken})
+    remember_unadopted(ctx, unadopted_paths(ctx) - {notes[each] for each in taken})
     return taken
 
 
 def _without_ids(
-    mirror: SyncContext,
+    ctx: SyncContext,
     fact_ids: Sequence[str],
     bases: Mapping[str, Base],
     facts: Mapping[str, Fact],
@@ -103,47 +103,47 @@ def _without_ids(
             refused[fact_id] = "its note does not say yet what an agent made of it"
             continue
         try:
-            file = mirror.vault.read(base.path)
+            file = ctx.vault.read(base.path)
             data = remove_id_line(read_note(file.data, base.path))
         except NoteError as trouble:
             refused[fact_id] = trouble.message
         else:
-            yield _NoteSwap(fact_id, base.path, _op(mirror), file, data)
+            yield _NoteSwap(fact_id, base.path, _op(ctx), file, data)
 
 
-def _with_ids(mirror: SyncContext, notes: Mapping[str, VaultPath]) -> Iterator[_NoteSwap]:
-    known = mirror.archive.paths()
+def _with_ids(ctx: SyncContext, notes: Mapping[str, VaultPath]) -> Iterator[_NoteSwap]:
+    known = ctx.archive.paths()
     for fact_id, path in notes.items():
         try:
-            file = mirror.vault.read(path)
+            file = ctx.vault.read(path)
             note = read_note(file.data, path)
             if note.id is None and path not in known:
-                yield _NoteSwap(fact_id, path, _op(mirror), file, add_id_line(note, fact_id))
+                yield _NoteSwap(fact_id, path, _op(ctx), file, add_id_line(note, fact_id))
         except NoteError:
             continue  # it went elsewhere: the fact gets a note of its own
 
 
-def _op(mirror: SyncContext) -> str:
-    return mirror.clock.new_id().replace("-", "")
+def _op(ctx: SyncContext) -> str:
+    return ctx.clock.new_id().replace("-", "")
 
 
-def _stage(mirror: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
+def _stage(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
     for each in swaps:
-        mirror.vault.stage(each.op, each.data)
-    mirror.vault.sync()
-    with mirror.archive.transaction():
-        mirror.archive.put_blobs({each.file.sha: each.file.data for each in swaps})
+        ctx.vault.stage(each.op, each.data)
+    ctx.vault.sync()
+    with ctx.archive.transaction():
+        ctx.archive.put_blobs({each.file.sha: each.file.data for each in swaps})
 
 
-def _exchange(mirror: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
+def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
     """Put what is staged in the place of the notes; says why where it cannot be."""
     refused: dict[str, str] = {}
     lingers: list[DisplacedFile] = []
     kept: dict[str, bytes] = {}
-    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    due = ctx.clock.now().timestamp() + ctx.policy.linger_seconds
     for each in swaps:
         try:
-            mirror.vault.exchange(each.op, each.path, each.file.sha)
+            ctx.vault.exchange(each.op, each.path, each.file.sha)
         except NoteError as trouble:
             refused[each.fact_id] = trouble.message
             if isinstance(trouble, NoteChangedError):
@@ -154,11 +154,11 @@ def _exchange(mirror: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]
         else:
             lingers.append(DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due))
             continue
-        mirror.vault.discard(each.op)
-    mirror.vault.sync()
-    with mirror.archive.transaction():
-        mirror.archive.put_blobs(kept)
-        mirror.archive.put_displaced_files(lingers)
+        ctx.vault.discard(each.op)
+    ctx.vault.sync()
+    with ctx.archive.transaction():
+        ctx.archive.put_blobs(kept)
+        ctx.archive.put_displaced_files(lingers)
         if len(lingers) == NOTES_PER_FSYNC:  # and more may follow
-            mirror.archive.set_setting(DISPLACED_WAIT_SETTING, str(due))
+            ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(due))
     return refused

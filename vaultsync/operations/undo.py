@@ -33,7 +33,7 @@ HistoryEntries = Sequence[HistoryEntry]
 
 
 def undo_run(
-    mirror: SyncContext,
+    ctx: SyncContext,
     run: str,
     *,
     actor: str = "person",
@@ -50,11 +50,11 @@ def undo_run(
         StoreUnavailableError: nothing was done.
         GuardError: the first pass is not plausible; nothing was taken back.
     """
-    entries = mirror.archive.history(run=run)
-    if not entries and mirror.archive.find_run(run) is None:
+    entries = ctx.archive.history(run=run)
+    if not entries and ctx.archive.find_run(run) is None:
         raise RunNotFoundError(run)
-    mirror.store.state()
-    sync_once(mirror, SyncRequest(actor=actor))
+    ctx.store.state()
+    sync_once(ctx, SyncRequest(actor=actor))
     by_fact: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_fact.setdefault(entry.fact_id, []).append(entry)
@@ -62,12 +62,12 @@ def undo_run(
         kind=f"undo {run}",
         named=tuple(by_fact),
         actor=actor,
-        run=mirror.clock.new_id(),
+        run=ctx.clock.new_id(),
         exempt_from_guard=frozenset(by_fact),
     )
-    work = _Undo(mirror, request)
+    work = _Undo(ctx, request)
     work.take_back(run, by_fact)
-    report = sync_once(mirror, request, progress=progress)
+    report = sync_once(ctx, request, progress=progress)
     told = replace(
         report,
         counts=dict(work.counts + Counter(report.counts)),
@@ -75,7 +75,7 @@ def undo_run(
         attention=[*report.attention, *work.notices],
     )
     if not told.quiet:
-        record_run(mirror, request, told)
+        record_run(ctx, request, told)
     return told
 
 
@@ -83,7 +83,7 @@ def undo_run(
 class _Undo:
     """What is done to the store before the pass, and to notes that are given back."""
 
-    mirror: SyncContext
+    ctx: SyncContext
     request: SyncRequest
     counts: Counter[str] = field(default_factory=Counter)
     actions: list[ActionTaken] = field(default_factory=list)
@@ -92,7 +92,7 @@ class _Undo:
 
     def take_back(self, run: str, by_fact: Mapping[str, HistoryEntries]) -> None:
         """Take everything back that still can be."""
-        found = self.mirror.archive.find_run(run)
+        found = self.ctx.archive.find_run(run)
         rebuilt = found is not None and found.kind.startswith("rebuild")
         adopted: dict[str, VaultPath] = {}
         given: dict[str, VaultPath] = {}
@@ -119,7 +119,7 @@ class _Undo:
 
     def _was_there(self, fact_id: str, run: str) -> bool:
         """Whether a fact had a note, or was one, before a run."""
-        history = self.mirror.archive.history(fact_id=fact_id)
+        history = self.ctx.archive.history(fact_id=fact_id)
         earlier = takewhile(lambda entry: entry.run != run, history)
         events = [e for e in earlier if e.field in ("fact", "note")]
         return bool(events) and events[-1].after is not None
@@ -150,15 +150,15 @@ class _Undo:
         self.kept.append(ActionTaken(ACTION_KEEP, fact_id, where, fields, reason))
 
     def _where(self, fact_id: str, path: str | None) -> str | None:
-        base = self.mirror.archive.find_base(fact_id)
+        base = self.ctx.archive.find_base(fact_id)
         return base.path if base else path
 
     def _bring_back(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
         def brought_back() -> StoreWrite | None:
-            buried = self.mirror.store.tombstone(fact_id)
+            buried = self.ctx.store.tombstone(fact_id)
             if buried is None:
                 return None
-            fact = _reverted_fact(buried, entries)[1].evolve(updated_at=self.mirror.today())
+            fact = _reverted_fact(buried, entries)[1].evolve(updated_at=self.ctx.today())
             return StoreWrite(fact_id, fact, buried.revision, self.request.kind)
 
         if self._insist(fact_id, brought_back):
@@ -177,7 +177,7 @@ class _Undo:
             write = make()
             if write is None:
                 return False
-            if not isinstance(self.mirror.store.write([write])[0], RevisionMismatch):
+            if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
                 return True
         raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
 
@@ -192,13 +192,13 @@ class _Undo:
             self._keep(fact_id, "it was deleted since, and stays so", path=path)
 
     def _current(self, fact_id: str) -> Fact | None:
-        return self.mirror.store.find_many([fact_id]).get(fact_id)
+        return self.ctx.store.find_many([fact_id]).get(fact_id)
 
     def _give_back(self, adopted: Mapping[str, VaultPath]) -> None:
-        alive = self.mirror.store.find_many(list(adopted))
+        alive = self.ctx.store.find_many(list(adopted))
         named = [fact_id for fact_id in adopted if fact_id in alive]
-        given, refused = unadopt(self.mirror, named, word=self.request.kind)
-        at = self.mirror.now()
+        given, refused = unadopt(self.ctx, named, word=self.request.kind)
+        at = self.ctx.now()
         for fact_id, path in adopted.items():
             if fact_id in given:
                 now = given[fact_id]
@@ -215,16 +215,16 @@ class _Undo:
 
     def _remember(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Write down which notes are facts no more, or again."""
-        at, run, actor = self.mirror.now(), str(self.request.run), self.request.actor
-        with self.mirror.archive.transaction():
-            self.mirror.archive.add_history(
+        at, run, actor = self.ctx.now(), str(self.request.run), self.request.actor
+        with self.ctx.archive.transaction():
+            self.ctx.archive.add_history(
                 HistoryEntry(run, at, fact_id, "vault", actor, "fact", before, after)
                 for fact_id, before, after in facts
             )
 
     def _take_again(self, given: Mapping[str, VaultPath]) -> None:
-        buried = {x: p for x, p in given.items() if self.mirror.store.tombstone(x)}
-        taken = readopt(self.mirror, buried)
+        buried = {x: p for x, p in given.items() if self.ctx.store.tombstone(x)}
+        taken = readopt(self.ctx, buried)
         self._remember((each, None, buried[each]) for each in taken)
         for fact_id in given:
             if fact_id not in taken:
@@ -241,7 +241,7 @@ class _Undo:
             done[:] = [(earlier, current, fact)]
             if fact == current:
                 return None
-            fact = fact.evolve(updated_at=self.mirror.today())
+            fact = fact.evolve(updated_at=self.ctx.today())
             return StoreWrite(fact_id, fact, current.revision, self.request.kind)
 
         changed = self._insist(fact_id, restored)

@@ -20,34 +20,34 @@ from vaultsync.sync.report import Difference, Progress, Verification
 FACTS_PER_CHUNK = 500
 
 
-def verify_all(mirror: SyncContext, *, progress: Progress | None = None) -> Verification:
+def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verification:
     """Read every note and every fact anew and compare all three, trusting no stamp.
 
     Raises:
         VaultError, StoreError: a side is not there.
     """
-    mirror.vault.vault_id()
+    ctx.vault.vault_id()
     differences: list[Difference] = []
-    total, checked = mirror.archive.count_bases(), 0
+    total, checked = ctx.archive.count_bases(), 0
     with_base: set[str] = set()
     chunk: list[Base] = []
-    for base in mirror.archive.iter_bases():
+    for base in ctx.archive.iter_bases():
         with_base.add(base.fact.id)
         chunk.append(base)
         if len(chunk) == FACTS_PER_CHUNK:
-            differences += _chunk(mirror, chunk)
+            differences += _chunk(ctx, chunk)
             checked += len(chunk)
             chunk = []
             if progress is not None:
                 progress("verify", checked, total)
-    differences += _chunk(mirror, chunk)
+    differences += _chunk(ctx, chunk)
     checked += len(chunk)
-    for fact in mirror.store.iter_facts():
+    for fact in ctx.store.iter_facts():
         if fact.id not in with_base:
             checked += 1
             why = "it has no note yet"
             missing = Difference(fact.id, None, "note", None, fact.title, None, why)
-            differences += _redacted_difference(mirror.lens, [missing], fact)
+            differences += _redacted_difference(ctx.view, [missing], fact)
     if progress is not None:
         progress("verify", total, total)
     return Verification(
@@ -57,20 +57,20 @@ def verify_all(mirror: SyncContext, *, progress: Progress | None = None) -> Veri
     )
 
 
-def _chunk(mirror: SyncContext, bases: list[Base]) -> Iterator[Difference]:
-    facts = mirror.store.find_many([base.fact.id for base in bases])
+def _chunk(ctx: SyncContext, bases: list[Base]) -> Iterator[Difference]:
+    facts = ctx.store.find_many([base.fact.id for base in bases])
     for base in bases:
         store = facts.get(base.fact.id)
-        found = list(_compare(mirror, base, store))
-        yield from _redacted_difference(mirror.lens, found, base.fact, store)
+        found = list(_compare(ctx, base, store))
+        yield from _redacted_difference(ctx.view, found, base.fact, store)
 
 
 def _redacted_difference(
-    lens: NoteView, found: Sequence[Difference], *facts: Fact | None
+    view: NoteView, found: Sequence[Difference], *facts: Fact | None
 ) -> Iterator[Difference]:
     """What differs, without the secrets of the fact."""
     sides = [
-        lens.redact_values(
+        view.redact_values(
             [(each.field, value) for each, value in zip(found, side, strict=True)],
             *facts,
         )
@@ -81,11 +81,11 @@ def _redacted_difference(
         )
     ]
     for each, vault, store, base in zip(found, *sides, strict=True):
-        why = lens.redact_text(each.why, *facts)
+        why = view.redact_text(each.why, *facts)
         yield replace(each, vault=vault, store=store, base=base, why=why)
 
 
-def _compare(mirror: SyncContext, base: Base, store: Fact | None) -> Iterator[Difference]:
+def _compare(ctx: SyncContext, base: Base, store: Fact | None) -> Iterator[Difference]:
     fact_id, path = base.fact.id, base.path
     if store is None:
         yield Difference(
@@ -99,7 +99,7 @@ def _compare(mirror: SyncContext, base: Base, store: Fact | None) -> Iterator[Di
         )
         return
     try:
-        file = mirror.vault.read(path)
+        file = ctx.vault.read(path)
         note = read_note(file.data, path)
     except NoteError as trouble:
         yield Difference(fact_id, path, "note", None, store.title, None, trouble.message)
@@ -111,10 +111,10 @@ def _compare(mirror: SyncContext, base: Base, store: Fact | None) -> Iterator[Di
     vault = base.fact
     if file.sha == base.sha and not differing_keys(base.fact, store):
         return
-    before = base_note(mirror, base)
-    note = mirror.lens.from_note(note, base.fact, store, before=before)
+    before = base_note(ctx, base)
+    note = ctx.view.from_note(note, base.fact, store, before=before)
     if file.sha != base.sha:
-        ids = mirror.ids(before.links ^ note.links, path)
+        ids = ctx.ids(before.links ^ note.links, path)
         vault = apply_note_edits(base.fact, before, note, ids=ids)
     keys = dict.fromkeys(
         [

@@ -33,13 +33,13 @@ class AccessCounter:
 
     def __init__(
         self,
-        mirror: SyncContext,
+        ctx: SyncContext,
         log: RecallLog,
         *,
         index: Callable[[], NoteIndex] | None = None,
         full: int = FLUSH_BYTES,
     ) -> None:
-        self._mirror = mirror
+        self._ctx = ctx
         self._log = log
         self._index = index
         self._full = full
@@ -48,7 +48,7 @@ class AccessCounter:
         """Count a recall of each of these facts."""
         noted = list(fact_ids)
         if noted:
-            self._log.note(noted, self._mirror.today())
+            self._log.note(noted, self._ctx.today())
         if self._log.size() >= self._full:
             self.flush()
 
@@ -57,9 +57,9 @@ class AccessCounter:
         counts = self._log.take() if self._log.size() else {}
         if not counts:
             return 0
-        store = self._mirror.store
+        store = self._ctx.store
         try:
-            before = self._mirror.redacted_store.state()
+            before = self._ctx.redacted_store.state()
             writes = [
                 StoreWrite(
                     key,
@@ -87,7 +87,7 @@ class AccessCounter:
         """
         if self._index is None:
             return
-        index, store = self._index(), self._mirror.redacted_store
+        index, store = self._index(), self._ctx.redacted_store
         seq, end = before.seq, before.seq + len(written)
         if index.version() != make_version(store, before.store_id, seq, NOTE_INDEX_SCHEMA):
             return

@@ -29,7 +29,7 @@ class Candidates:
     """What was proposed, as far as it was looked at.
 
     Args:
-        mirror: where the facts are.
+        ctx: where the facts are.
         asked: the question; its phrases must stand in a fact.
         filters: what may be found.
         agent: who asks.
@@ -41,7 +41,7 @@ class Candidates:
 
     def __init__(
         self,
-        mirror: SyncContext,
+        ctx: SyncContext,
         asked: ParsedQuery,
         filters: FactFilters,
         agent: str | None,
@@ -50,7 +50,7 @@ class Candidates:
         limit: int,
         fitting: float,
     ) -> None:
-        self._mirror = mirror
+        self._ctx = ctx
         self._asked = asked
         self._filters = filters
         self._agent = agent
@@ -112,13 +112,13 @@ class Candidates:
             self._facts[each] = fact if fact and self._passes(fact) else None
 
     def _found(self, ids: Iterable[str]) -> Mapping[str, Fact]:
-        mirror = self._mirror
+        ctx = self._ctx
         try:
-            return mirror.redacted_store.find_many(ids)
+            return ctx.redacted_store.find_many(ids)
         except StoreUnavailableError as error:
             self.degraded.append(f"The facts are as the last pass saw them: {error.message}.")
-        bases = mirror.archive.find_bases(ids)
-        return {each: mirror.lens.redact(base.fact) for each, base in bases.items()}
+        bases = ctx.archive.find_bases(ids)
+        return {each: ctx.view.redact(base.fact) for each, base in bases.items()}
 
     def _passes(self, fact: Fact) -> bool:
         return (

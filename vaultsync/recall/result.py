@@ -29,7 +29,7 @@ class RecallSources:
     is not there, and the answer says so.
     """
 
-    mirror: SyncContext
+    ctx: SyncContext
     index: NoteIndex
     vectors: Callable[[], VectorIndex | None] = _nothing
     embedder: Callable[[], Embedder | None] = _nothing

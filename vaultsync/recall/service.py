@@ -78,7 +78,7 @@ class RecallSearch:
         self._terms = QueryTerms(sources.index.tokens(asked.words))
         self._words: dict[str, float] = {}
         self._found = Candidates(
-            sources.mirror,
+            sources.ctx,
             asked,
             filters,
             agent,
@@ -119,7 +119,7 @@ class RecallSearch:
 
     def _look_up(self) -> None:
         began = self._now()
-        report = catch_up_note_index(self._sources.mirror, self._sources.index)
+        report = catch_up_note_index(self._sources.ctx, self._sources.index)
         if report.degraded:
             self.degraded.append(f"The index may be behind: {report.degraded}.")
         self._done("catch-up", began, {})
@@ -258,7 +258,7 @@ class RecallSearch:
     def hits(self) -> tuple[Hit, ...]:
         """The best of what was found and fits, scored with their time and use."""
         began = self._now()
-        now = self._sources.mirror.clock.now()
+        now = self._sources.ctx.clock.now()
         scored = []
         for fact_id, similar in self._similar.items():
             if not self._found.fits(similar):
@@ -275,7 +275,7 @@ class RecallSearch:
         began = self._now()
         least = self._sources.weights.least
         best = [each for each in scored[: self._limit] if -each[0] >= least]
-        paths = self._sources.mirror.archive.note_paths(each[1] for each in best)
+        paths = self._sources.ctx.archive.note_paths(each[1] for each in best)
         hits = []
         for total, fact_id, signals in best:
             fact = self._found.fact(fact_id).evolve(path=paths.get(fact_id))
@@ -319,7 +319,7 @@ class RecallSearch:
         return fact.content
 
     def _now(self) -> float:
-        return self._sources.mirror.clock.monotonic()
+        return self._sources.ctx.clock.monotonic()
 
     def _done(self, name: str, began: float, scores: Mapping[str, float]) -> None:
         if self._explain:
@@ -370,10 +370,10 @@ def recall(
     """
     if mode not in RECALL_MODES:
         raise InvalidFieldError("mode", mode, "one of " + ", ".join(RECALL_MODES))
-    began = sources.mirror.clock.monotonic()
+    began = sources.ctx.clock.monotonic()
     asked, filters = parse_request(
         question,
-        today=sources.mirror.clock.now().date(),
+        today=sources.ctx.clock.now().date(),
         limit=limit,
         types=types,
         scopes=scopes,
@@ -391,11 +391,11 @@ def recall(
     source = work.answer(mode)
     hits = work.hits()
     return RecallResult(
-        query=sources.mirror.lens.redact_text(question),
+        query=sources.ctx.view.redact_text(question),
         source=source,
         confidence=round(work.confidence, 3),
         degraded=tuple(dict.fromkeys(work.degraded)),
-        seconds=sources.mirror.clock.monotonic() - began,
+        seconds=sources.ctx.clock.monotonic() - began,
         hits=hits,
         stages=tuple(work.stages),
     )

@@ -54,9 +54,9 @@ class DaemonWork(Memory):
         self._asked = asked
 
     @property
-    def mirror(self) -> SyncContext:
+    def ctx(self) -> SyncContext:
         """The two sides."""
-        return self._mirror
+        return self._ctx
 
     @contextmanager
     def held(self, again: Callable[[], bool]) -> Iterator[None]:
@@ -77,29 +77,29 @@ class DaemonWork(Memory):
 
     def reopen(self) -> None:
         """See whether a store that could not be opened is there now."""
-        if isinstance(self._mirror.store, UnavailableStore):
-            self._mirror = replace(self._mirror, store=self._open_store())
+        if isinstance(self._ctx.store, UnavailableStore):
+            self._ctx = replace(self._ctx, store=self._open_store())
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """One pass, and the links that follow moved notes; nothing that is derived."""
         from vaultsync.operations.relink import sync_and_relink
 
-        with self._engine() as mirror:
+        with self._engine() as ctx:
             links = self._derived.links
-            return sync_and_relink(mirror, links, request, files=self._files, progress=progress)
+            return sync_and_relink(ctx, links, request, files=self._files, progress=progress)
 
     def is_derived(self) -> bool:
         """Whether all that is derived follows the facts."""
         from vaultsync.api.derived_data import is_derived_current
 
-        return is_derived_current(self._mirror)
+        return is_derived_current(self._ctx)
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
         """Bring what is derived up to date; returns what is behind, and why."""
         from vaultsync.api.derived_data import update_derived
 
-        with self._engine() as mirror:
-            return update_derived(mirror, self._parts(), progress=progress).degraded
+        with self._engine() as ctx:
+            return update_derived(ctx, self._parts(), progress=progress).degraded
 
     def stopped(self) -> bool:
         """Whether the daemon is to end."""
@@ -145,7 +145,7 @@ class DaemonRunner:
         tell: EventSink = lambda _kind, _said: None,
         once: bool = False,
         wait: bool = False,
-        rhythm: Intervals | None = None,
+        intervals: Intervals | None = None,
         app: ObsidianApp | None = None,
     ) -> None:
         """What is watched, and how.
@@ -157,14 +157,14 @@ class DaemonRunner:
                 `error`, `derived`, `memory-file` and `stopped`.
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
-            rhythm: the intervals; those of the settings.
+            intervals: the intervals; those of the settings.
             app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
         self._tell = tell
         self._once = once
         self._wait = wait
-        self._rhythm = rhythm or intervals_for(settings)
+        self._intervals = intervals or intervals_for(settings)
         self._wake = WakeEvent()
         self._stopping = False
         self._calls: queue.SimpleQueue[_EngineCall[Any]] = queue.SimpleQueue()
@@ -244,10 +244,10 @@ class DaemonRunner:
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
-        daemon = DaemonLoop(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
+        daemon = DaemonLoop(memory, make, self._intervals, tell=self._told, jitter=_jitter)
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._told)
-        daily = DailyMaintenance(memory, lambda: memory.mirror, self._told, daemon.record_error)
+        daily = DailyMaintenance(memory, lambda: memory.ctx, self._told, daemon.record_error)
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, files, daily, memory)
@@ -298,7 +298,7 @@ class DaemonRunner:
     def _known(self) -> Mapping[str, Value]:
         if self._memory is None:
             raise DaemonStoppedError
-        known = daemon_status(self._memory.mirror, daemon=self.state() or {})
+        known = daemon_status(self._memory.ctx, daemon=self.state() or {})
         return self._memory.with_queued(known).as_json()
 
     def _told(self, kind: str, said: Mapping[str, Value]) -> None:

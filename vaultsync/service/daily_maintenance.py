@@ -24,13 +24,13 @@ class DailyMaintenance:
     def __init__(
         self,
         memory: MaintenanceMethods,
-        mirror: Callable[[], SyncContext],
+        ctx: Callable[[], SyncContext],
         tell: Callable[[str, Mapping[str, Value]], None],
         trouble: Callable[[Exception], None],
     ) -> None:
         """What is maintained, who is told of what was done, and who of what failed."""
         self._memory = memory
-        self._mirror = mirror
+        self._ctx = ctx
         self._tell = tell
         self._trouble = trouble
         self._next = 0.0
@@ -41,9 +41,9 @@ class DailyMaintenance:
             return
         self._next = now + CHECK_INTERVAL
         self._memory.count_recalls()
-        mirror = self._mirror()
-        day = mirror.today()[:10]
-        done = mirror.archive.setting(LAST_MAINTENANCE)
+        ctx = self._ctx()
+        day = ctx.today()[:10]
+        done = ctx.archive.setting(LAST_MAINTENANCE)
         if done == day:
             return
         if done is not None:
@@ -54,5 +54,5 @@ class DailyMaintenance:
             else:
                 if not report.quiet:
                     self._tell("pass", report.as_json())
-        with mirror.archive.transaction():
-            mirror.archive.set_setting(LAST_MAINTENANCE, day)
+        with ctx.archive.transaction():
+            ctx.archive.set_setting(LAST_MAINTENANCE, day)

@@ -55,9 +55,9 @@ class FactCache:
 class RedactedStore:
     """A store whose facts are seen through a lens; nothing is written to it."""
 
-    def __init__(self, store: Store, lens: NoteView, read: FactCache | None = None) -> None:
+    def __init__(self, store: Store, view: NoteView, read: FactCache | None = None) -> None:
         self._store = store
-        self._lens = lens
+        self._view = view
         self._read = read
 
     def state(self) -> StoreState:
@@ -66,7 +66,7 @@ class RedactedStore:
         So what is derived from facts is made anew when something else is hidden.
         """
         state = self._store.state()
-        return state._replace(store_id=f"{state.store_id}~{self._lens.version}")
+        return state._replace(store_id=f"{state.store_id}~{self._view.version}")
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         """The store's."""
@@ -85,7 +85,7 @@ class RedactedStore:
 
     def get(self, fact_id: str) -> Fact:
         """The fact without its secrets. Raises FactNotFoundError."""
-        return self._lens.redact(self._store.get(fact_id))
+        return self._view.redact(self._store.get(fact_id))
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """Those of the facts that exist, without their secrets."""
@@ -99,16 +99,16 @@ class RedactedStore:
 
     def _found(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         found = self._store.find_many(fact_ids)
-        return {key: self._lens.redact(fact) for key, fact in found.items()}
+        return {key: self._view.redact(fact) for key, fact in found.items()}
 
     def tombstone(self, fact_id: str) -> Fact | None:
         """What a tombstone last said, without its secrets."""
         fact = self._store.tombstone(fact_id)
-        return self._lens.redact(fact) if fact else None
+        return self._view.redact(fact) if fact else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
         """All facts, without their secrets."""
-        return map(self._lens.redact, self._store.iter_facts(after))
+        return map(self._view.redact, self._store.iter_facts(after))
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Never: what is hidden here would be lost."""

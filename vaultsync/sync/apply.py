@@ -117,16 +117,16 @@ def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
 class NoteComposer:
     """Decides what is written; writes nothing."""
 
-    def __init__(self, mirror: SyncContext, links: LinkTexts) -> None:
-        self._mirror = mirror
-        self._lens = mirror.lens
+    def __init__(self, ctx: SyncContext, links: LinkTexts) -> None:
+        self._ctx = ctx
+        self._view = ctx.view
         self._links = links
         self._buried: Mapping[str, HistoryEntry] = {}
 
     def prepare(self, actions: Sequence[PlannedAction]) -> None:
         """Look up at once what the notes of many actions are made of."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
-        self._buried = self._mirror.archive.note_tombstones(new)
+        self._buried = self._ctx.archive.note_tombstones(new)
         written = [x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD]
         linked = [key for fact in written for key in fact.related_fact_ids]
         self._links.prepare(dict.fromkeys(linked))
@@ -140,7 +140,7 @@ class NoteComposer:
         note = action.note
         match action.do:
             case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
-                return self._note_again(fact, action.shown or self._lens.to_note(fact))
+                return self._note_again(fact, action.shown or self._view.to_note(fact))
             case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
                 return None
             case ActionKind.CREATE_FACT | ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
@@ -148,7 +148,7 @@ class NoteComposer:
                 assert note is not None and said is not None  # noqa: S101, PT018
                 if action.do is not ActionKind.CREATE_FACT and stale_keys(note, said, fact):
                     links = self._links.to(fact.related_fact_ids)
-                    return rewrite_note(note, said, fact, links=links, lens=self._lens)
+                    return rewrite_note(note, said, fact, links=links, view=self._view)
                 return add_id_line(note, fact.id) if note.id != fact.id else original_bytes(note)
             case _:
                 pass
@@ -157,18 +157,18 @@ class NoteComposer:
             return action.text
         if action.do in EXCHANGES:
             links = self._links.to(fact.related_fact_ids)
-            return rewrite_note(note, action.vault, fact, links=links, lens=self._lens)
+            return rewrite_note(note, action.vault, fact, links=links, view=self._view)
         return original_bytes(note)
 
     def _note_again(self, fact: Fact, shown: Fact) -> bytes:
         """The note of a fact: as it last was when it had one, else a new one."""
         links = self._links.to(fact.related_fact_ids)
-        last = restore_note(self._mirror.archive, self._buried.get(fact.id))
+        last = restore_note(self._ctx.archive, self._buried.get(fact.id))
         if last is not None:
             try:
                 path = fact.path or last.fact.path or VaultPath("")
-                note = self._lens.from_base_note(read_note(last.data, path), last.fact)
-                return rewrite_note(note, last.fact, fact, links=links, lens=self._lens)
+                note = self._view.from_base_note(read_note(last.data, path), last.fact)
+                return rewrite_note(note, last.fact, fact, links=links, view=self._view)
             except NoteError:
                 pass  # its last text cannot be built upon: the new form says it all
         return render_note(shown, links=links)
@@ -179,7 +179,7 @@ class ApplyBatch:
 
     def __init__(
         self,
-        mirror: SyncContext,
+        ctx: SyncContext,
         actions: Sequence[PlannedAction],
         outcome: ApplyOutcome,
         *,
@@ -188,16 +188,16 @@ class ApplyBatch:
         links: LinkTexts,
         actor: str,
     ) -> None:
-        self.mirror = mirror
+        self.ctx = ctx
         self.actions = actions
         self.outcome = outcome
         self.run = run
         self.seen = seen
-        self.notes = NoteComposer(mirror, links)
+        self.notes = NoteComposer(ctx, links)
         self.actor = actor
-        self.at = mirror.now()
-        self.today = mirror.today()
-        self.began_ns = int(mirror.clock.now().timestamp() * 1e9)
+        self.at = ctx.now()
+        self.today = ctx.today()
+        self.began_ns = int(ctx.clock.now().timestamp() * 1e9)
         self.blobs: dict[str, bytes] = {}
         self.kept: set[str] = set()
         self.lingers: list[DisplacedFile] = []
@@ -227,7 +227,7 @@ class ApplyBatch:
         self._record(items)
 
     def _wait(self, ahead: Iterator[None]) -> None:
-        sync_while(self.mirror.vault.sync, ahead, many=len(self.actions) >= THREAD_FROM)
+        sync_while(self.ctx.vault.sync, ahead, many=len(self.actions) >= THREAD_FROM)
 
     # 0 ------------------------------------------------------------------ decide bytes
 
@@ -254,7 +254,7 @@ class ApplyBatch:
         if item.writes_store and action.do is not ActionKind.DELETE_FACT:
             item.fact = fact.evolve(updated_at=self.today, revision="")
         if item.writes_vault or item.writes_store:
-            item.op = self.mirror.clock.new_id().replace("-", "")
+            item.op = self.ctx.clock.new_id().replace("-", "")
         return item
 
     def _is_back(self, item: PendingAction) -> bool:
@@ -262,7 +262,7 @@ class ApplyBatch:
         base = item.action.base
         if item.action.do is not ActionKind.DELETE_FACT or base is None:
             return False
-        back = is_note_back(self.mirror, Base(base, "", None))
+        back = is_note_back(self.ctx, Base(base, "", None))
         if back:
             self._give_up(item)
         return back
@@ -287,17 +287,17 @@ class ApplyBatch:
             if item.action.replaces:  # it is nowhere else once the store is written
                 history += self._history(item)
                 item.history_written = True
-        self.newest = newest_row_mark(self.mirror)
+        self.newest = newest_row_mark(self.ctx)
         if not (intents or conflicts or history):
             return
-        with self.mirror.archive.transaction():
+        with self.ctx.archive.transaction():
             # What notes are to show was read: an older store could not say it again.
-            self.mirror.archive.set_setting(HIGH_WATER_SETTING, self.newest)
-            self.mirror.archive.put_blobs(self.blobs)
-            self.mirror.archive.add_history(history)
+            self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
+            self.ctx.archive.put_blobs(self.blobs)
+            self.ctx.archive.add_history(history)
             for conflict in conflicts:
-                self.mirror.archive.put_conflict(conflict)
-            self.mirror.archive.put_intents(intents)
+                self.ctx.archive.put_conflict(conflict)
+            self.ctx.archive.put_intents(intents)
         self.kept = set(self.blobs)
         self.blobs = {}
 
@@ -311,7 +311,7 @@ class ApplyBatch:
                 if not self._show_conflict(item, item.conflict):
                     continue
             if item.new_bytes and item.data is not None:
-                self.mirror.vault.stage(item.op, item.data)
+                self.ctx.vault.stage(item.op, item.data)
                 staged = True
         if staged:
             self._wait(ahead)
@@ -319,7 +319,7 @@ class ApplyBatch:
     def _show_conflict(self, item: PendingAction, conflict: Conflict) -> bool:
         """Write the conflict note; without it, nothing of the action is done."""
         try:
-            written = write_conflict_note(self.mirror, conflict)
+            written = write_conflict_note(self.ctx, conflict)
         except (NoteError, PermissionError) as trouble:
             path = conflict.path
             why = f"{path}: no conflict note can be written beside it: {trouble}"
@@ -344,21 +344,21 @@ class ApplyBatch:
             writes.append(StoreWrite(item.fact.id, held, expect, "vault", op=item.op))
         if not writes:
             return
-        results = self.mirror.store.write(writes)
+        results = self.ctx.store.write(writes)
         for item, result in zip(todo, results, strict=True):
             if isinstance(result, RevisionMismatch):
-                self.mirror.vault.discard(item.op or "none")
+                self.ctx.vault.discard(item.op or "none")
                 self._give_up(item)
             else:
                 item.store_written = True
                 self.outcome.revisions.add(result)
                 item.fact = item.fact.evolve(revision=result)
-        self.newest = newest_row_mark(self.mirror)
+        self.newest = newest_row_mark(self.ctx)
 
     # 4 --------------------------------------------------------------------- vault
 
     def _write_vault(self, item: PendingAction) -> None:
-        action, vault = item.action, self.mirror.vault
+        action, vault = item.action, self.ctx.vault
         path = action.path or VaultPath("")
         self.outcome.touched.add(parent_folder(path))
         try:
@@ -394,7 +394,7 @@ class ApplyBatch:
             self.outcome.notices.append(error_notice("not_written", trouble, self.at))
 
     def _linger(self, item: PendingAction, path: VaultPath, sha: str) -> None:
-        due = self.mirror.clock.now().timestamp() + self.mirror.policy.linger_seconds
+        due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds
         self.lingers.append(DisplacedFile(item.op, item.fact.id, path, sha, due))
 
     def _half_done(self, item: PendingAction) -> None:
@@ -403,14 +403,14 @@ class ApplyBatch:
         What the note said when we read it is in the store then, so it is the base now:
         the next pass merges what the person wrote since.
         """
-        staged = self.mirror.vault.staged(item.op)
+        staged = self.ctx.vault.staged(item.op)
         action = item.action
         if staged is not None and staged.sha != item.sha and action.path:
             # An editor's own file was displaced and put back: it may still hold this one.
             self.blobs[staged.sha] = staged.data
             self._linger(item, action.path, staged.sha)
         else:
-            self.mirror.vault.discard(item.op)
+            self.ctx.vault.discard(item.op)
         if item.store_written and action.vault is not None and action.sha and action.note:
             fact = action.vault.evolve(revision=action.revision or "", path=action.path)
             self.agreed[fact.id] = Base(fact, action.sha, None)
@@ -427,7 +427,7 @@ class ApplyBatch:
 
     def _restamp(self, items: Sequence[PendingAction], ahead: Iterator[None]) -> None:
         """Trust no stamp that a change in the same tick of the clock could hide behind."""
-        now_ns = int(self.mirror.clock.now().timestamp() * 1e9)
+        now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
             item
             for item in items
@@ -436,11 +436,11 @@ class ApplyBatch:
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        sleep_while(self.mirror.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, ahead)
+        sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, ahead)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             try:
-                again = self.mirror.vault.read(path)
+                again = self.ctx.vault.read(path)
             except NoteError:
                 item.stamp = None
                 continue
@@ -467,24 +467,24 @@ class ApplyBatch:
                 if action.base is None or action.base.path != path:
                     places.add(parent_folder(path))
             self.outcome.done.append(action)
-        bases |= {x.fact.id: x for x in absent_bases(self.mirror, bases.values())}
-        with self.mirror.archive.transaction():
+        bases |= {x.fact.id: x for x in absent_bases(self.ctx, bases.values())}
+        with self.ctx.archive.transaction():
             for item in items:
                 if item.data is not None and not (item.failed or item.sha in self.kept):
                     self.blobs[item.sha] = item.data
-            self.mirror.archive.put_blobs(self.blobs)
-            self.mirror.archive.put_bases(bases.values())
-            self.mirror.archive.set_setting(HIGH_WATER_SETTING, self.newest)
+            self.ctx.archive.put_blobs(self.blobs)
+            self.ctx.archive.put_bases(bases.values())
+            self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             # What was known of these folders is no more, should the pass end here.
             places |= self.outcome.touched
-            self.mirror.archive.set_folders(dict.fromkeys(places, b""))
+            self.ctx.archive.set_folders(dict.fromkeys(places, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
-            self.mirror.archive.drop_bases(dropped)
-            self.mirror.archive.add_history(history)
-            self.mirror.archive.put_displaced_files(self.lingers)
+            self.ctx.archive.drop_bases(dropped)
+            self.ctx.archive.add_history(history)
+            self.ctx.archive.put_displaced_files(self.lingers)
             if len(self.lingers) > FEW_DISPLACED:
-                self.mirror.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.lingers[-1].due))
-            self.mirror.archive.drop_intents([i.op for i in items if i.op])
+                self.ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.lingers[-1].due))
+            self.ctx.archive.drop_intents([i.op for i in items if i.op])
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
         return history_entries(item.action, item.fact, self.run, self.at, self.actor)
@@ -520,7 +520,7 @@ _IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW}
 
 
 def apply_plan(
-    mirror: SyncContext,
+    ctx: SyncContext,
     actions: Sequence[PlannedAction],
     *,
     run: str,
@@ -537,18 +537,18 @@ def apply_plan(
         OSError: the disk is full or broken; what was begun is repaired by the next pass.
         StoreUnavailableError: the same, of the store.
     """
-    outcome = ApplyOutcome(stamps=record_unchanged(mirror, agreed))
+    outcome = ApplyOutcome(stamps=record_unchanged(ctx, agreed))
     todo = [action for action in actions if action.do not in _IDLE]
-    size = mirror.policy.batch
+    size = ctx.policy.batch
     # Notes that have no base yet can be linked to by others of this pass.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
-    links = LinkTexts(mirror, planned)
+    links = LinkTexts(ctx, planned)
     starts = range(0, len(todo), size)
 
     def batch(start: int) -> ApplyBatch:
         some = todo[start : start + size]
-        return ApplyBatch(mirror, some, outcome, run=run, seen=seen, links=links, actor=actor)
+        return ApplyBatch(ctx, some, outcome, run=run, seen=seen, links=links, actor=actor)
 
     current = batch(0)
     for start in starts:

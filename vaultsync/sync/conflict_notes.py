@@ -46,100 +46,100 @@ def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> 
     )
 
 
-def write_conflict_note(mirror: SyncContext, conflict: Conflict) -> Conflict:
+def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
     """Put the conflict note beside the note; the same conflict again changes nothing.
 
     Returns the conflict with the path and the sha of its note.
     """
-    shown = _redacted_conflict(mirror, conflict)
+    shown = _redacted_conflict(ctx, conflict)
     data = render_conflict(shown).encode()
     sha = hashlib.sha256(data).hexdigest()
     op = f"conflict-{conflict.id}"
-    mirror.vault.stage(op, data)
-    mirror.vault.sync()  # whoever sees the conflict note sees all of it
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()  # whoever sees the conflict note sees all of it
     taken: frozenset[str] = frozenset()
     path = conflict_path(conflict.path)
     while True:
         try:
-            mirror.vault.create(op, path)
+            ctx.vault.create(op, path)
         except NoteExistsError:
-            if is_note_of(mirror, path, conflict.id):
+            if is_note_of(ctx, path, conflict.id):
                 break
             taken |= {path.casefold()}
             path = conflict_path(conflict.path, taken=taken, conflict_id=conflict.id)
         else:
             break
-    mirror.vault.discard(op)
+    ctx.vault.discard(op)
     written = replace(conflict, conflict_path=path, sha=sha)
-    _record_conflict(mirror, written, shown)
+    _record_conflict(ctx, written, shown)
     return written
 
 
-def _record_conflict(mirror: SyncContext, conflict: Conflict, shown: Conflict) -> None:
+def _record_conflict(ctx: SyncContext, conflict: Conflict, shown: Conflict) -> None:
     """Note a conflict in the archive, and as the vault may show it in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
-    mirror.vault.write_meta(_meta(conflict), _record(at))
-    with mirror.archive.transaction():
-        mirror.archive.put_conflict(conflict)
+    ctx.vault.write_meta(_meta(conflict), _record(at))
+    with ctx.archive.transaction():
+        ctx.archive.put_conflict(conflict)
 
 
 def rewrite_conflict_note_links(
-    mirror: SyncContext,
+    ctx: SyncContext,
     moved: Mapping[VaultPath, VaultPath],
-    turner: Callable[[VaultPath], RetargetLink],
+    retarget: Callable[[VaultPath], RetargetLink],
 ) -> None:
     """The links of conflict notes follow the notes that moved.
 
     What a person did to a conflict note stays; one that somebody saves just now, or that
     cannot be read, keeps its links.
     """
-    for conflict in mirror.archive.conflicts():
+    for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
         if path is not None:
             with suppress(NoteError, PermissionError, UnicodeDecodeError):
-                _relink(mirror, f"links-{conflict.id}", path, turner(path))
+                _relink(ctx, f"links-{conflict.id}", path, retarget(path))
         if conflict.path in moved:
             now = replace(conflict, path=moved[conflict.path])
-            _record_conflict(mirror, now, _redacted_conflict(mirror, now))
+            _record_conflict(ctx, now, _redacted_conflict(ctx, now))
 
 
-def _relink(mirror: SyncContext, op: str, path: VaultPath, turner: RetargetLink) -> None:
-    file = mirror.vault.read(path)
-    data = rewrite_note_links(file.data.decode(), path, turner).encode()
+def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) -> None:
+    file = ctx.vault.read(path)
+    data = rewrite_note_links(file.data.decode(), path, retarget).encode()
     if data == file.data:
         return
-    mirror.vault.stage(op, data)
-    mirror.vault.sync()
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()
     kept = [file.data]
     try:
-        mirror.vault.exchange(op, path, file.sha)
+        ctx.vault.exchange(op, path, file.sha)
     except NoteChangedError as changed:
         kept = list(changed.displaced)
     finally:
-        with mirror.archive.transaction():
-            mirror.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})
-        mirror.vault.discard(op)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})
+        ctx.vault.discard(op)
 
 
-def _redacted_conflict(mirror: SyncContext, conflict: Conflict) -> Conflict:
+def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
     """A conflict as a file of the vault may show it: no secrets, nothing that runs."""
-    hidden, lens = redact_conflict(mirror, conflict), mirror.lens
+    hidden, view = redact_conflict(ctx, conflict), ctx.view
     fields = tuple(
         FieldConflict(
             each.field,
-            lens.escape(each.base),
-            lens.escape(each.vault),
-            lens.escape(each.store),
+            view.escape(each.base),
+            view.escape(each.vault),
+            view.escape(each.store),
         )
         for each in hidden.fields
     )
-    return replace(hidden, fields=fields, title=str(lens.escape(hidden.title)))
+    return replace(hidden, fields=fields, title=str(view.escape(hidden.title)))
 
 
-def redact_conflict(mirror: SyncContext, conflict: Conflict) -> Conflict:
+def redact_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
     """A conflict as answers show it, without the secrets of its fact."""
-    lens = mirror.lens
-    if lens.redactor is None:
+    view = ctx.view
+    if view.redactor is None:
         return conflict
     sides = [
         (each.field, side)
@@ -147,7 +147,7 @@ def redact_conflict(mirror: SyncContext, conflict: Conflict) -> Conflict:
         for side in (each.base, each.vault, each.store)
     ]
     many = [("title", conflict.title), *sides]
-    title, *told = lens.redact_values(many, *fact_versions(mirror, conflict))
+    title, *told = view.redact_values(many, *fact_versions(ctx, conflict))
     fields = tuple(
         FieldConflict(each.field, *told[at : at + 3])
         for at, each in zip(range(0, len(told), 3), conflict.fields, strict=True)
@@ -155,19 +155,19 @@ def redact_conflict(mirror: SyncContext, conflict: Conflict) -> Conflict:
     return replace(conflict, fields=fields, title=str(title))
 
 
-def fact_versions(mirror: SyncContext, conflict: Conflict) -> list[Fact | None]:
+def fact_versions(ctx: SyncContext, conflict: Conflict) -> list[Fact | None]:
     """The fact of a conflict, of the base and of the store, as far as they are there."""
-    base = mirror.archive.find_base(conflict.fact_id)
+    base = ctx.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
     with suppress(StoreUnavailableError):
-        found += mirror.store.find_many([conflict.fact_id]).values()
+        found += ctx.store.find_many([conflict.fact_id]).values()
     return found
 
 
-def is_note_of(mirror: SyncContext, path: VaultPath, conflict_id: str) -> bool:
+def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
     """Whether this is the note of that conflict."""
     try:
-        data = mirror.vault.read(path).data
+        data = ctx.vault.read(path).data
     except NoteError:
         return False
     return conflict_id_in(data.decode(errors="replace")) == conflict_id
@@ -182,18 +182,18 @@ def _record(conflict: Conflict) -> bytes:
     return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def remove_conflict_note(mirror: SyncContext, conflict: Conflict) -> None:
+def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
     """The conflict note goes; its bytes stay in the archive."""
     path = conflict.conflict_path
-    mirror.vault.drop_meta(_meta(conflict))
+    ctx.vault.drop_meta(_meta(conflict))
     if path is None:
         return
     try:
-        file = mirror.vault.read(path)
-        with mirror.archive.transaction():
-            mirror.archive.put_blobs({file.sha: file.data})
+        file = ctx.vault.read(path)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({file.sha: file.data})
         op = f"settled-{conflict.id}"
-        mirror.vault.stage_removal(op, path, file.sha)
-        mirror.vault.discard(op)
+        ctx.vault.stage_removal(op, path, file.sha)
+        ctx.vault.discard(op)
     except NoteError:
         return  # it is gone already, or somebody is writing in it: it may stay

@@ -45,16 +45,16 @@ class ConflictResolution:
 
 
 def find_resolutions(
-    mirror: SyncContext, found: VaultSnapshot, *, dry_run: bool = False
+    ctx: SyncContext, found: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
     """What was said about the open conflicts since the last pass."""
     said = []
-    for conflict in mirror.archive.conflicts():
+    for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
         if path is not None and (found.is_unreadable(path) or _folder_is_clean(found, path)):
             continue
         if path not in found.conflict_notes:
-            moved = _moved(mirror, found, conflict)
+            moved = _moved(ctx, found, conflict)
             if moved is None:
                 # Without a path, a crashed pass had not come to write it.
                 if path is not None:
@@ -64,9 +64,9 @@ def find_resolutions(
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved
             if not dry_run:
-                with mirror.archive.transaction():
-                    mirror.archive.put_conflict(conflict)
-        boxes = _ticked_boxes(mirror, path)
+                with ctx.archive.transaction():
+                    ctx.archive.put_conflict(conflict)
+        boxes = _ticked_boxes(ctx, path)
         fields = tuple(x.field for x in conflict.fields if x.field in boxes)
         if fields:
             said.append(ConflictResolution(conflict, "store", fields))
@@ -78,23 +78,23 @@ def _folder_is_clean(found: VaultSnapshot, path: VaultPath) -> bool:
     return folder in found.scan.folders and folder not in found.scanned_folders
 
 
-def _moved(mirror: SyncContext, found: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
+def _moved(ctx: SyncContext, found: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
     for path in sorted(found.conflict_notes):
-        if is_note_of(mirror, path, conflict.id):
+        if is_note_of(ctx, path, conflict.id):
             return path
     return None
 
 
-def _ticked_boxes(mirror: SyncContext, path: VaultPath) -> frozenset[str]:
+def _ticked_boxes(ctx: SyncContext, path: VaultPath) -> frozenset[str]:
     try:
-        data = mirror.vault.read(path).data
+        data = ctx.vault.read(path).data
     except NoteError:
         return frozenset()
     return ticked_fields(data.decode(errors="replace")) or frozenset()
 
 
 def resolve_conflict(
-    mirror: SyncContext, verdict: ConflictResolution, *, actor: str = "person"
+    ctx: SyncContext, resolution: ConflictResolution, *, actor: str = "person"
 ) -> Conflict:
     """Do what a person said about a conflict, and close what it settles.
 
@@ -104,54 +104,54 @@ def resolve_conflict(
     Raises:
         StoreUnavailableError: the store is away; the conflict stays open.
     """
-    conflict = verdict.conflict
-    chosen = [each for each in conflict.fields if each.field in verdict.fields]
-    wish = _store_changes(chosen, verdict.take)
-    if verdict.text is not None:
-        wish = _edited_fields(mirror, conflict, chosen, verdict.text)
+    conflict = resolution.conflict
+    chosen = [each for each in conflict.fields if each.field in resolution.fields]
+    wish = _store_changes(chosen, resolution.take)
+    if resolution.text is not None:
+        wish = _edited_fields(ctx, conflict, chosen, resolution.text)
     if wish is not None:
-        _write_store_changes(mirror, conflict, wish, actor)
+        _write_store_changes(ctx, conflict, wish, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
-    taken = "mixed" if verdict.text is not None else verdict.take
+    taken = "mixed" if resolution.text is not None else resolution.take
     outcome = "" if left else taken.replace("keep", "vault")
     settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
-        remove_conflict_note(mirror, conflict)
+        remove_conflict_note(ctx, conflict)
         settled = replace(settled, conflict_path=None)
-    with mirror.archive.transaction():
-        mirror.archive.put_conflict(settled)
+    with ctx.archive.transaction():
+        ctx.archive.put_conflict(settled)
     return settled
 
 
-def preview_resolutions(mirror: SyncContext, found: VaultSnapshot) -> dict[str, StoreSide]:
+def preview_resolutions(ctx: SyncContext, found: VaultSnapshot) -> dict[str, StoreSide]:
     """What the store would hold of facts after `settle()`, for those that look ahead."""
     sides = {}
-    for verdict in find_resolutions(mirror, found, dry_run=True):
-        conflict = verdict.conflict
-        chosen = [each for each in conflict.fields if each.field in verdict.fields]
-        wish = _store_changes(chosen, verdict.take)
-        current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+    for resolution in find_resolutions(ctx, found, dry_run=True):
+        conflict = resolution.conflict
+        chosen = [each for each in conflict.fields if each.field in resolution.fields]
+        wish = _store_changes(chosen, resolution.take)
+        current = ctx.store.find_many([conflict.fact_id]).get(conflict.fact_id)
         if wish is None or current is None:
             continue
         fact: Fact | None = current
         change = StoreChange.DELETED
         if not _is_deletion(wish):
             change, fact = StoreChange.MODIFIED, _merged(current, wish).fact
-        elif _written_since(mirror, current):
+        elif _written_since(ctx, current):
             continue
         sides[conflict.fact_id] = StoreSide(change, current.revision, fact, "person")
     return sides
 
 
 def _edited_fields(
-    mirror: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
+    ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
     """The fields with what a person typed, who was shown placeholders for secrets.
 
     Raises:
         UnknownPlaceholderError: one stands for nothing.
     """
-    agreed, *current = fact_versions(mirror, conflict)
+    agreed, *current = fact_versions(ctx, conflict)
     agreed = agreed or Fact(conflict.fact_id)
     sides = [
         agreed.replace({each.field: value})
@@ -161,7 +161,7 @@ def _edited_fields(
     made = []
     for each in chosen:
         said = {each.field: _typed(each, text)}
-        meant, unknown = mirror.lens.restore_values(said, agreed, *current, *sides)
+        meant, unknown = ctx.view.restore_values(said, agreed, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
         made.append(replace(each, store=meant[each.field]))
@@ -185,19 +185,19 @@ def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[Field
 
 
 def _write_store_changes(
-    mirror: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
+    ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
 ) -> None:
     for _ in range(5):
-        current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+        current = ctx.store.find_many([conflict.fact_id]).get(conflict.fact_id)
         if current is None:
             return
         fact: Fact | None = None
         if not _is_deletion(chosen):
-            fact = _with_store_version(mirror, conflict, current, chosen)
-        elif _written_since(mirror, current):
+            fact = _with_store_version(ctx, conflict, current, chosen)
+        elif _written_since(ctx, current):
             return  # unseen by whoever took the deletion: it stays
         write = StoreWrite(conflict.fact_id, fact, current.revision, actor)
-        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return
     raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
 
@@ -206,8 +206,8 @@ def _is_deletion(chosen: Sequence[FieldConflict]) -> bool:
     return any(is_deletion(each) for each in chosen)
 
 
-def _written_since(mirror: SyncContext, current: Fact) -> bool:
-    base = mirror.archive.find_base(current.id)
+def _written_since(ctx: SyncContext, current: Fact) -> bool:
+    base = ctx.archive.find_base(current.id)
     return base is not None and bool(differing_keys(base.fact, current))
 
 
@@ -219,7 +219,7 @@ def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
 
 
 def _with_store_version(
-    mirror: SyncContext,
+    ctx: SyncContext,
     conflict: Conflict,
     current: Fact,
     chosen: Sequence[FieldConflict],
@@ -236,8 +236,8 @@ def _with_store_version(
             id=conflict_id(conflict.fact_id, merged.conflicts),
             conflict_path=None,
             fields=merged.conflicts,
-            at=mirror.now(),
+            at=ctx.now(),
         )
-        write_conflict_note(mirror, newer)
-        mirror.vault.sync()
-    return merged.fact.evolve(updated_at=mirror.today())
+        write_conflict_note(ctx, newer)
+        ctx.vault.sync()
+    return merged.fact.evolve(updated_at=ctx.today())

@@ -57,7 +57,7 @@ class SyncContext:
     policy: SyncPolicy = field(default_factory=SyncPolicy)
     names: EntityNames = field(default_factory=EntityNames, compare=False)
     """Of all entities, to be found in what agents write."""
-    lens: NoteView = IDENTITY_VIEW
+    view: NoteView = IDENTITY_VIEW
     """What of facts notes and answers may show."""
     read: FactCache | None = field(default=None, compare=False)
     """What was read of `shown` already, by whom reads the same facts several times."""
@@ -65,9 +65,9 @@ class SyncContext:
     @property
     def redacted_store(self) -> Store:
         """The store as answers and indexes see it."""
-        if self.lens.redactor is None:
+        if self.view.redactor is None:
             return self.store
-        return RedactedStore(self.store, self.lens, self.read)
+        return RedactedStore(self.store, self.view, self.read)
 
     def now(self) -> str:
         """The time to the millisecond, in UTC; later times are greater texts."""
@@ -96,16 +96,16 @@ class SyncContext:
 class LinkTexts:
     """The texts of links to facts that have notes, or get them in the same pass."""
 
-    def __init__(self, mirror: SyncContext, planned: Mapping[str, Fact]) -> None:
-        self._mirror = mirror
+    def __init__(self, ctx: SyncContext, planned: Mapping[str, Fact]) -> None:
+        self._ctx = ctx
         self._planned = planned
         self._names: LinkResolver | None = None
-        self._lens = mirror.lens
+        self._view = ctx.view
         self._facts: dict[str, Fact] = {}
 
     def prepare(self, fact_ids: Iterable[str]) -> None:
         """Look up many facts at once that are going to be linked to."""
-        bases = self._mirror.archive.find_bases(fact_ids)
+        bases = self._ctx.archive.find_bases(fact_ids)
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
@@ -116,7 +116,7 @@ class LinkTexts:
             return {}
         if self._names is None:
             new = [fact.path for fact in self._planned.values() if fact.path]
-            self._names = LinkResolver.of({*self._mirror.archive.paths(), *new})
+            self._names = LinkResolver.of({*self._ctx.archive.paths(), *new})
         found = {}
         for key in fact_ids:
             fact = self._facts.get(key)
@@ -124,5 +124,5 @@ class LinkTexts:
                 continue
             text = self._names.link_text(fact.path)
             if is_linkable(text):
-                found[key] = wiki_link(text, self._lens.to_note(fact).title)
+                found[key] = wiki_link(text, self._view.to_note(fact).title)
         return found

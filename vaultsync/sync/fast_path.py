@@ -49,10 +49,10 @@ def take_unchanged(
 
 
 def record_unchanged(
-    mirror: SyncContext, agreed: Sequence[ScannedFile]
+    ctx: SyncContext, agreed: Sequence[ScannedFile]
 ) -> dict[VaultPath, FileStamp | None]:
     """Keep a base of each fact, and the bytes of its note; the stamps of the notes."""
-    began_ns = int(mirror.clock.now().timestamp() * 1e9)
+    began_ns = int(ctx.clock.now().timestamp() * 1e9)
     stamps: dict[VaultPath, FileStamp | None] = {}
     for start in range(0, len(agreed), BASES_PER_TRANSACTION):
         bases: list[Base] = []
@@ -64,12 +64,12 @@ def record_unchanged(
             stamp = stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
             bases.append(Base(fact, file.sha, stamp))
             blobs[file.sha] = file.data
-        newest = newest_row_mark(mirror)
-        with mirror.archive.transaction():
-            mirror.archive.put_blobs(blobs)
-            mirror.archive.put_bases(bases)
-            mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
+        newest = newest_row_mark(ctx)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs(blobs)
+            ctx.archive.put_bases(bases)
+            ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
             # What was known of these folders is no more, should the pass end here.
             places = {parent_folder(seen.path) for seen in some}
-            mirror.archive.set_folders(dict.fromkeys(places, b""))
+            ctx.archive.set_folders(dict.fromkeys(places, b""))
     return stamps

@@ -26,28 +26,28 @@ def record_absent(work: SyncRun) -> None:
     Two bases at one path would be one too many to look for, should the pass end early.
     So would that of a note which lies elsewhere twice, or cannot be read there.
     """
-    mirror, who = work.mirror, work.identities
-    twins = mirror.archive.find_bases(who.duplicate_ids).values()
+    ctx, who = work.ctx, work.identities
+    twins = ctx.archive.find_bases(who.duplicate_ids).values()
     places = [x for x in twins if not work.snapshot.is_unreadable(x.path)]
-    frozen = mirror.archive.find_bases(who.blocked)
+    frozen = ctx.archive.find_bases(who.blocked)
     places += [
         base
         for fact_id, base in frozen.items()
         if base.path in work.snapshot.seen and who.blocked[fact_id].path != base.path
     ]
     gone = [
-        base._replace(missing_since=mirror.now())
+        base._replace(missing_since=ctx.now())
         for base in (*who.absent.values(), *places)
         if base.missing_since is None and not work.snapshot.is_partial
     ]
     if gone:
-        with mirror.archive.transaction():
-            mirror.archive.put_bases(gone)
+        with ctx.archive.transaction():
+            ctx.archive.put_bases(gone)
 
 
 def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
     """Move the cursor, remember what waits, and which folders need no second look."""
-    archive = work.mirror.archive
+    archive = work.ctx.archive
     waiting = dict.fromkeys([*waiting_facts(work.plan.actions), *outcome.waiting])
     if work.snapshot.is_partial or work.feed is None:
         # Not everything was looked at: what waited before waits on.
@@ -92,7 +92,7 @@ def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
         return []
     since = work.feed[-1].seq if work.feed else work.since
     try:
-        rows = work.mirror.store.feed(since)
+        rows = work.ctx.store.feed(since)
     except StoreUnavailableError:
         return []
     return list(takewhile(lambda row: row.revision in outcome.revisions, rows))
@@ -100,7 +100,7 @@ def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
 
 def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | None]:
     """The fingerprints of the folders in which everything is settled now."""
-    mirror = work.mirror
+    ctx = work.ctx
     unsettled = {
         parent_folder(s.path)
         for s in work.snapshot.seen.values()
@@ -121,10 +121,10 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
     if work.state is None:
         # What a person said in conflict notes has to be heard when the store is back.
         said = {parent_folder(path) for path in work.snapshot.conflict_notes}
-        paths = [c.conflict_path for c in mirror.archive.conflicts()]
+        paths = [c.conflict_path for c in ctx.archive.conflicts()]
         unsettled |= said | {parent_folder(path) for path in paths if path}
     found: dict[VaultPath, bytes | None] = {}
-    known = mirror.archive.folders()
+    known = ctx.archive.folders()
     recorded = {base.path: base.stamp for base in work.snapshot.restamped}
     recorded.update(outcome.stamps)
     names: defaultdict[VaultPath, set[str]] = defaultdict(set)
@@ -132,7 +132,7 @@ def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | No
         names[parent_folder(path)].add(file_name_of(path))
     for path in {*work.snapshot.scanned_folders, *outcome.touched}:
         folder = (
-            mirror.vault.folder(path)
+            ctx.vault.folder(path)
             if path in outcome.touched
             else work.snapshot.scanned_folders[path]
         )
@@ -188,7 +188,7 @@ def changed_notices(
     outcome = outcome or ApplyOutcome()
     moved = {action.path: action.to for action in outcome.done if action.to}
     old: dict[VaultPath, list[Notice]] = {}
-    for each in work.mirror.archive.notices():
+    for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
     for each in work.plan.notices:

@@ -185,14 +185,14 @@ def unrecorded_entries(
 
 
 def readable_history(
-    found: Sequence[HistoryEntry], lens: NoteView, fact: Fact | None
+    found: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
     """The history of a fact as it is shown: a note that went by where it was, no secrets."""
     many: list[tuple[str, Value]] = []
     for each in found:
         before = tombstone_path(each) if each.field == "note" else None
         many += (each.field, before or each.before), (each.field, each.after)
-    told = lens.redact_values(many, fact)
+    told = view.redact_values(many, fact)
     for entry, old, new in zip(found, told[::2], told[1::2], strict=True):
         yield entry._replace(before=old, after=new)
 

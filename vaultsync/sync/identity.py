@@ -35,40 +35,40 @@ from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path
 
 
-def is_note_back(mirror: SyncContext, base: Base) -> bool:
+def is_note_back(ctx: SyncContext, base: Base) -> bool:
     """Whether something that could be the note of a fact lies where it was."""
     try:
-        file = mirror.vault.read(base.path)
+        file = ctx.vault.read(base.path)
         claims = read_note(file.data, base.path).id
     except NoteMissingError:
         return False
     except NoteError:
         claims = None
-    return claims == base.fact.id or (claims is None and _could_be(mirror, base))
+    return claims == base.fact.id or (claims is None and _could_be(ctx, base))
 
 
-def absent_bases(mirror: SyncContext, bases: Iterable[Base]) -> list[Base]:
+def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
     """Of bases about to be kept, those whose notes were gone and are not back.
 
     A rebuild takes a note that cannot be read as it was read last. Two bases at one
     path would be one too many to look for, should another note have its place.
     """
-    gone = {base.fact.id: base.path for base in mirror.archive.missing_bases()}
+    gone = {base.fact.id: base.path for base in ctx.archive.missing_bases()}
     return [
-        base._replace(missing_since=mirror.now())
+        base._replace(missing_since=ctx.now())
         for base in bases
-        if gone.get(base.fact.id) == base.path and not is_note_back(mirror, base)
+        if gone.get(base.fact.id) == base.path and not is_note_back(ctx, base)
     ]
 
 
-def _could_be(mirror: SyncContext, base: Base) -> bool:
+def _could_be(ctx: SyncContext, base: Base) -> bool:
     """Whether a file without an id may be the note: no other fact's, and of that name.
 
     Where case does not count, it may bear another one.
     """
     name = file_name_of(base.path)
-    owner = mirror.archive.bases_in(parent_folder(base.path)).get(name, base)
-    folder = mirror.vault.folder(parent_folder(base.path))
+    owner = ctx.archive.bases_in(parent_folder(base.path)).get(name, base)
+    folder = ctx.vault.folder(parent_folder(base.path))
     listed = folder is None or name in (*folder.files, *folder.non_regular)
     return listed and owner.fact.id == base.fact.id
 
@@ -108,7 +108,7 @@ class NoteIdentities:
     """Whether a note that is gone may lie in a folder that cannot be read."""
 
 
-def resolve_identities(mirror: SyncContext, found: VaultSnapshot) -> NoteIdentities:
+def resolve_identities(ctx: SyncContext, found: VaultSnapshot) -> NoteIdentities:
     """Say which of the files that were read is the note of which fact.
 
     The file at the base's path owns the id. If it is gone, a single other file with the
@@ -116,7 +116,7 @@ def resolve_identities(mirror: SyncContext, found: VaultSnapshot) -> NoteIdentit
     A file that owns nothing is a copy.
     """
     who = NoteIdentities(absent=dict(found.absent))
-    claims, bases = _claims_by_id(mirror, found, who)
+    claims, bases = _claims_by_id(ctx, found, who)
     for fact_id, files in claims.items():
         base = bases.get(fact_id)
         owner = _choose_owner(files, base, displaced=fact_id in who.absent)
@@ -130,25 +130,25 @@ def resolve_identities(mirror: SyncContext, found: VaultSnapshot) -> NoteIdentit
         else:
             who.duplicate_ids[fact_id] = files
             who.absent.pop(fact_id, None)
-    _recheck_moved_notes(mirror, found, who)
-    who.has_unreadable_folders = bool(who.absent) and _has_unreadable_folders(mirror, found)
+    _recheck_moved_notes(ctx, found, who)
+    who.has_unreadable_folders = bool(who.absent) and _has_unreadable_folders(ctx, found)
     return who
 
 
-def _has_unreadable_folders(mirror: SyncContext, found: VaultSnapshot) -> bool:
+def _has_unreadable_folders(ctx: SyncContext, found: VaultSnapshot) -> bool:
     """Whether there are folders that cannot be read, here or where nobody looked."""
-    listed = mirror.archive.notices() if found.is_partial else ()
+    listed = ctx.archive.notices() if found.is_partial else ()
     kinds = {each.kind for each in listed}
     return bool(found.scan.unreadable) or "unreadable_folder" in kinds
 
 
-def _recheck_moved_notes(mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> None:
+def _recheck_moved_notes(ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> None:
     """Notes that lay elsewhere when their places were found empty are gone now.
 
     They lay there twice, or could not be read: whose note it was nobody knows any more.
     """
     if any(base.missing_since for base in who.absent.values()):
-        listed = mirror.archive.notices()
+        listed = ctx.archive.notices()
         told = "\n".join(x.message for x in listed if x.kind == "twins")
         unread = [each.path for each in listed if each.kind == "unreadable"]
         went = any(not (found.has(path) or found.is_unreadable(path)) for path in unread)
@@ -158,7 +158,7 @@ def _recheck_moved_notes(mirror: SyncContext, found: VaultSnapshot, who: NoteIde
 
 
 def _claims_by_id(
-    mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities
+    ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities
 ) -> tuple[dict[str, list[ScannedFile]], dict[str, Base]]:
     """The files that claim each id, and the bases of those ids.
 
@@ -167,7 +167,7 @@ def _claims_by_id(
     """
     claims: dict[str, list[ScannedFile]] = {}
     there = [seen.id for seen in found.seen.values() if seen.base is not None]
-    bases = mirror.archive.find_bases(filter(None, there))
+    bases = ctx.archive.find_bases(filter(None, there))
     for seen in found.seen.values():
         if seen.is_note:
             claim = _claimed(found, seen, bases)
@@ -180,11 +180,11 @@ def _claims_by_id(
             who.unreadable.append(seen)
     _block_unreadable_moves(who)
     who.without_id = claims.pop("", [])
-    bases |= mirror.archive.find_bases(claims)
-    _block_unreadable_unknown(mirror, who, claims)
+    bases |= ctx.archive.find_bases(claims)
+    _block_unreadable_unknown(ctx, who, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
-        if base is not None and _is_absent_from_path(mirror, found, base):
+        if base is not None and _is_absent_from_path(ctx, found, base):
             who.absent[fact_id] = base
     return claims, bases
 
@@ -201,20 +201,20 @@ def _block_unreadable_moves(who: NoteIdentities) -> None:
 
 
 def _block_unreadable_unknown(
-    mirror: SyncContext, who: NoteIdentities, claims: Container[str]
+    ctx: SyncContext, who: NoteIdentities, claims: Container[str]
 ) -> None:
     """A note that cannot be read may be that of a fact without a base.
 
     The archive was lost, perhaps: another note of that fact would be one too many.
     """
     strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.unreadable)}
-    known = mirror.archive.find_bases(strange)
+    known = ctx.archive.find_bases(strange)
     for fact_id, seen in strange.items():
         if fact_id and fact_id not in claims and fact_id not in known:
             who.blocked[fact_id] = seen
 
 
-def _is_absent_from_path(mirror: SyncContext, found: VaultSnapshot, base: Base) -> bool:
+def _is_absent_from_path(ctx: SyncContext, found: VaultSnapshot, base: Base) -> bool:
     """Whether nothing is where a note was, though its folder seemed settled.
 
     Its id in another file must not be taken for a copy then.
@@ -222,7 +222,7 @@ def _is_absent_from_path(mirror: SyncContext, found: VaultSnapshot, base: Base) 
     if base.path in found.seen or found.is_unreadable(base.path):
         return False
     try:
-        return mirror.vault.stamp(base.path) is None
+        return ctx.vault.stamp(base.path) is None
     except NoteError:
         return False
 
@@ -266,7 +266,7 @@ def _choose_owner(
 
 
 def make_cases(
-    mirror: SyncContext,
+    ctx: SyncContext,
     found: VaultSnapshot,
     who: NoteIdentities,
     rows: Mapping[str, FeedRow],
@@ -278,7 +278,7 @@ def make_cases(
     """The cases of a pass, but for notes that have no id yet.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         found: the scan.
         who: whose note each file is.
         rows: what the store wrote since the last pass, by fact.
@@ -289,20 +289,20 @@ def make_cases(
     ids = dict.fromkeys([*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *named])
     if whole_feed:
         # A store that was put back before a pass came to its end never heard of them.
-        known = mirror.archive.paths().values()
+        known = ctx.archive.paths().values()
         ids |= dict.fromkeys(each for each in known if each not in rows)
-    bases = mirror.archive.find_bases([*ids, *rows])
+    bases = ctx.archive.find_bases([*ids, *rows])
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(mirror, ids, bases, rows, away=away, whole=whole_feed)
-    adopted = adopted_folders(mirror)
-    buried = mirror.archive.note_tombstones(sides.keys() - bases.keys())
+    sides = _store_sides(ctx, ids, bases, rows, away=away, whole=whole_feed)
+    adopted = adopted_folders(ctx)
+    buried = ctx.archive.note_tombstones(sides.keys() - bases.keys())
     cases = []
     for fact_id in ids:
         base, store = bases.get(fact_id), sides[fact_id]
-        vault = _vault_side(mirror, found, who, fact_id, base=base, store=store.fact)
+        vault = _vault_side(ctx, found, who, fact_id, base=base, store=store.fact)
         case = Case(fact_id, base, vault, store)
         if base is None and store.fact is None:
             seen = who.of_fact.get(fact_id)
@@ -314,14 +314,14 @@ def make_cases(
     return cases
 
 
-def adopted_folders(mirror: SyncContext) -> tuple[str, ...]:
+def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
     """The folders outside the scopes that a person adopted."""
-    listed = mirror.archive.setting("adopted_folders")
+    listed = ctx.archive.setting("adopted_folders")
     return tuple(listed.split("\n")) if listed is not None else ()
 
 
 def _store_sides(
-    mirror: SyncContext,
+    ctx: SyncContext,
     ids: Collection[str],
     bases: dict[str, Base],
     rows: Mapping[str, FeedRow],
@@ -331,13 +331,13 @@ def _store_sides(
 ) -> dict[str, StoreSide]:
     if away:
         return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
-    facts = mirror.store.find_many(ids)
+    facts = ctx.store.find_many(ids)
     sides = {}
     for fact_id in ids:
         current = facts.get(fact_id)
         row = rows.get(fact_id)
         if row is None and not whole:
-            row = mirror.store.last_write(fact_id)
+            row = ctx.store.last_write(fact_id)
         base = bases.get(fact_id)
         change = store_change(
             base.fact if base else None,
@@ -345,14 +345,14 @@ def _store_sides(
             known=row is not None,
             deleted=row is not None and row.deleted,
         )
-        said = current or (mirror.store.tombstone(fact_id) if row else None)
+        said = current or (ctx.store.tombstone(fact_id) if row else None)
         revision = said.revision if said else None
         sides[fact_id] = StoreSide(change, revision, said, row.actor if row else "")
     return sides
 
 
 def _vault_side(
-    mirror: SyncContext,
+    ctx: SyncContext,
     found: VaultSnapshot,
     who: NoteIdentities,
     fact_id: str,
@@ -368,60 +368,60 @@ def _vault_side(
         return VaultSide(kind, seen.path)
     seen_now = who.of_fact.get(fact_id)
     if base is None:
-        return _without_base(mirror, seen_now, store)
+        return _without_base(ctx, seen_now, store)
     if base.path in found.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
-        before = base_note(mirror, base)
-        now = mirror.lens.from_note(seen_now.note, base.fact, store, before=before)
+        before = base_note(ctx, base)
+        now = ctx.view.from_note(seen_now.note, base.fact, store, before=before)
         return vault_change(
             base.fact,
             before,
             now,
             seen_now.file.sha,
-            ids=mirror.ids(before.links ^ now.links, seen_now.path),
+            ids=ctx.ids(before.links ^ now.links, seen_now.path),
         )
     if found.is_unreadable(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
     if fact_id in who.absent:
-        due = _confirm_absent(mirror, who.absent[fact_id]) and not who.has_unreadable_folders
+        due = _confirm_absent(ctx, who.absent[fact_id]) and not who.has_unreadable_folders
         change = VaultChange.DELETED if due else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
-    note = base_note(mirror, base)
+    note = base_note(ctx, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
 
 
-def _without_base(mirror: SyncContext, seen: ScannedFile | None, store: Fact | None) -> VaultSide:
+def _without_base(ctx: SyncContext, seen: ScannedFile | None, store: Fact | None) -> VaultSide:
     if seen is None:
         return VaultSide(VaultChange.NONE)
     note = seen.note
     assert note is not None  # noqa: S101 - it carries the id of the fact
-    meant = mirror.lens.from_note(note, store)
+    meant = ctx.view.from_note(note, store)
     return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, meant)
 
 
-def _confirm_absent(mirror: SyncContext, base: Base) -> bool:
-    return base.missing_since is not None and base.missing_since < mirror.now()
+def _confirm_absent(ctx: SyncContext, base: Base) -> bool:
+    return base.missing_since is not None and base.missing_since < ctx.now()
 
 
-def base_note(mirror: SyncContext, base: Base) -> Note:
+def base_note(ctx: SyncContext, base: Base) -> Note:
     """The note as both sides last agreed on it, read for what it means."""
-    data = mirror.archive.blob(base.sha)
+    data = ctx.archive.blob(base.sha)
     if data is None:
         raise ArchiveError(
             f"the archive lost the bytes of {base.path}",
             hint="move the archive away; the next pass rebuilds it from both sides",
         )
-    return mirror.lens.from_base_note(read_note(data, base.path), base.fact)
+    return ctx.view.from_base_note(read_note(data, base.path), base.fact)
 
 
-def taken_keys(mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> set[str]:
+def taken_keys(ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> set[str]:
     """The keys of all paths of the vault, so that no new note meets another.
 
     Those of bases count too, unless their notes are gone: a note that is somewhere else
     and cannot be read now may come back to where it was.
     """
-    bases = mirror.archive.paths().items()
+    bases = ctx.archive.paths().items()
     keys = {path_key(path) for path, fact_id in bases if fact_id not in who.absent}
     for folder in found.scan.folders.values():
         keys.add(path_key(folder.path))
@@ -431,7 +431,7 @@ def taken_keys(mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities) -
 
 
 def untracked_note_cases(
-    mirror: SyncContext,
+    ctx: SyncContext,
     who: NoteIdentities,
     wanted: AbstractSet[VaultPath],
     *,
@@ -442,8 +442,8 @@ def untracked_note_cases(
     A note is taken when it lies in a scope, in an adopted folder or among `wanted`, or
     when it is the copy of one of ours.
     """
-    adopted = adopted_folders(mirror)
-    alone = unadopted_paths(mirror)
+    adopted = adopted_folders(ctx)
+    alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
     cases = []
     for seen in sorted(who.without_id, key=lambda each: each.path):
@@ -451,30 +451,30 @@ def untracked_note_cases(
             continue
         if seen.path in alone and seen.path not in wanted:
             continue
-        note = _view_new_note(mirror, seen.note) if seen.note else None
+        note = _view_new_note(ctx, seen.note) if seen.note else None
         vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, note)
-        cases.append(Case(mirror.clock.new_id(), None, vault, store, new_id=True))
+        cases.append(Case(ctx.clock.new_id(), None, vault, store, new_id=True))
     return cases
 
 
-def _view_new_note(mirror: SyncContext, note: Note) -> Note:
+def _view_new_note(ctx: SyncContext, note: Note) -> Note:
     """What a new note means: a copy has the secrets of the note it was made of."""
-    base = mirror.archive.find_base(note.id) if note.id else None
+    base = ctx.archive.find_base(note.id) if note.id else None
     if base is None:
-        return mirror.lens.from_note(note)
-    return mirror.lens.from_note(note, base.fact, before=base_note(mirror, base))
+        return ctx.view.from_note(note)
+    return ctx.view.from_note(note, base.fact, before=base_note(ctx, base))
 
 
-def unadopted_paths(mirror: SyncContext) -> frozenset[str]:
+def unadopted_paths(ctx: SyncContext) -> frozenset[str]:
     """Notes whose adoption a person took back: not to be adopted by themselves again."""
-    listed = mirror.archive.setting("left_alone")
+    listed = ctx.archive.setting("left_alone")
     return frozenset(listed.split("\n")) if listed else frozenset()
 
 
-def remember_unadopted(mirror: SyncContext, paths: frozenset[str]) -> None:
+def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:
     """Remember which notes are not to be adopted by themselves."""
-    with mirror.archive.transaction():
-        mirror.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
+    with ctx.archive.transaction():
+        ctx.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
 
 
 def _is_taken(seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]) -> bool:

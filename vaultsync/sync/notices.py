@@ -31,13 +31,13 @@ NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or 
 
 
 def scan_notices(
-    mirror: SyncContext,
+    ctx: SyncContext,
     found: VaultSnapshot,
     who: NoteIdentities,
     wanted: AbstractSet[VaultPath] = frozenset(),
 ) -> list[Notice]:
     """Files and folders that cannot be read, and ids that are none."""
-    at, adopted = mirror.now(), adopted_folders(mirror)
+    at, adopted = ctx.now(), adopted_folders(ctx)
     listed = [
         Notice(
             "unreadable_folder",
@@ -57,14 +57,14 @@ def scan_notices(
             continue
         ours = seen.base is not None or is_managed_path(seen, adopted)
         ours = ours or seen.path in wanted
-        if seen.read_error is not None and (ours or _is_copy(mirror, seen)):
+        if seen.read_error is not None and (ours or _is_copy(ctx, seen)):
             listed.append(seen.read_error)
         for problem in problems:
             if problem.key == "id":
                 if ours and seen.base is None:
-                    listed.append(_foreign_id(mirror, seen.path, problem.line, problem.hint))
+                    listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
             elif ours:
-                listed.append(invalid_field_notice(mirror, seen.path, seen.file.sha, problem))
+                listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
     for fact_id, files in who.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
@@ -79,15 +79,15 @@ def scan_notices(
     return listed
 
 
-def _is_copy(mirror: SyncContext, seen: ScannedFile) -> bool:
+def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
     """Whether a file that cannot be read carries the id of a note that lies elsewhere."""
     fact_id = id_in(seen.file.data)
-    return fact_id is not None and mirror.archive.find_base(fact_id) is not None
+    return fact_id is not None and ctx.archive.find_base(fact_id) is not None
 
 
-def _foreign_id(mirror: SyncContext, path: VaultPath, line: int, hint: str) -> Notice:
+def _foreign_id(ctx: SyncContext, path: VaultPath, line: int, hint: str) -> Notice:
     text = f"{path}:{line}: its id is not one of ours, so the note is left alone"
-    return Notice("foreign_id", path, text, hint, line, seen=mirror.now())
+    return Notice("foreign_id", path, text, hint, line, seen=ctx.now())
 
 
 def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
@@ -111,7 +111,7 @@ MAX_VALUE_CHARS = 60
 
 
 def _unheld_value_notices(
-    action: PlannedAction, path: VaultPath, at: str, lens: NoteView
+    action: PlannedAction, path: VaultPath, at: str, view: NoteView
 ) -> list[Notice]:
     """An agent changed a field whose place in the note holds what the field cannot."""
     note, vault, merged = action.note, action.vault, action.merged
@@ -127,7 +127,7 @@ def _unheld_value_notices(
             f"{path}:{problem.line}: {key} was changed in the store; the note keeps"
             " what stands there, which is no value of it"
         )
-        value = emit_inline(lens.redact_value(key, merged.value(key), merged))
+        value = emit_inline(view.redact_value(key, merged.value(key), merged))
         hint = (
             f"write `{key}: {value}` there to take the change, or what you mean"
             if len(value) <= MAX_VALUE_CHARS
@@ -137,25 +137,23 @@ def _unheld_value_notices(
     return listed
 
 
-def _placeholder_notices(
-    mirror: SyncContext, action: PlannedAction, path: VaultPath
-) -> list[Notice]:
+def _placeholder_notices(ctx: SyncContext, action: PlannedAction, path: VaultPath) -> list[Notice]:
     """Placeholders that a person wrote and that stand for nothing."""
     return [
-        invalid_field_notice(mirror, path, action.sha or "", problem)
+        invalid_field_notice(ctx, path, action.sha or "", problem)
         for problem in (action.note.problems if action.note else ())
         if isinstance(problem, UnknownPlaceholder)
     ]
 
 
 def plan_notices(
-    mirror: SyncContext,
+    ctx: SyncContext,
     cases: Sequence[Case],
     actions: Sequence[PlannedAction],
     allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
 ) -> list[Notice]:
     """Moves into other scopes, edits of what is not a person's or that have no place."""
-    at = mirror.now()
+    at = ctx.now()
     listed: list[Notice] = []
     for case, action in zip(cases, actions, strict=True):
         path = action.path or VaultPath("")
@@ -174,8 +172,8 @@ def plan_notices(
         if action.reverted:
             listed += _reverted_notices(action, path, at)
         if action.note is not None and action.note.problems:
-            listed += _unheld_value_notices(action, path, at, mirror.lens)
-            listed += _placeholder_notices(mirror, action, path)
+            listed += _unheld_value_notices(action, path, at, ctx.view)
+            listed += _placeholder_notices(ctx, action, path)
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
@@ -186,9 +184,9 @@ def plan_notices(
     return listed
 
 
-def refusal_notices(mirror: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
+def refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
     """What a pass would not write, since it could not prove that nothing else changes."""
-    links = LinkTexts(mirror, {a.fact_id: a.merged for a in actions if a.merged})
+    links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
     listed = []
     for action in actions:
@@ -198,9 +196,9 @@ def refusal_notices(mirror: SyncContext, actions: Sequence[PlannedAction]) -> li
         try:
             if action.do in EXCHANGES and action.vault is not None:
                 to = links.to(fact.related_fact_ids)
-                rewrite_note(note, action.vault, fact, links=to, lens=mirror.lens)
+                rewrite_note(note, action.vault, fact, links=to, view=ctx.view)
             elif action.new_id:
                 add_id_line(note, action.fact_id)
         except NoteError as unsafe:
-            listed.append(error_notice("unsafe_splice", unsafe, mirror.now()))
+            listed.append(error_notice("unsafe_splice", unsafe, ctx.now()))
     return listed

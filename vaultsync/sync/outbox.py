@@ -15,15 +15,15 @@ from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 
 
-def drain_outbox(mirror: SyncContext) -> list[str]:
+def drain_outbox(ctx: SyncContext) -> list[str]:
     """Bring what waits into the store, oldest first; returns the facts it touched.
 
     What was brought over stays in the history.
     """
     touched = []
-    for row in mirror.archive.outbox():
+    for row in ctx.archive.outbox():
         try:
-            if not _deliver(mirror, row):
+            if not _deliver(ctx, row):
                 break  # others are faster just now; the order of what waits stays
         except StoreUnavailableError:
             break
@@ -38,28 +38,28 @@ def drain_outbox(mirror: SyncContext) -> list[str]:
             row.kind,
             dict(row.after),
         )
-        with mirror.archive.transaction():
-            mirror.archive.add_history([entry])
-            mirror.archive.drop_outbox([row.op])
+        with ctx.archive.transaction():
+            ctx.archive.add_history([entry])
+            ctx.archive.drop_outbox([row.op])
     return touched
 
 
-def _deliver(mirror: SyncContext, row: OutboxEntry) -> bool:
+def _deliver(ctx: SyncContext, row: OutboxEntry) -> bool:
     """Write one row; harmless when it was written already and the answer got lost.
 
     False when others wrote the fact each time in between.
     """
     for _ in range(5):
-        current = mirror.store.find_many([row.fact_id]).get(row.fact_id)
-        write = _write(mirror, row, current)
+        current = ctx.store.find_many([row.fact_id]).get(row.fact_id)
+        write = _write(ctx, row, current)
         if write is None:
             return True
-        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return True
     return False
 
 
-def _write(mirror: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
+def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
     if row.kind == "delete":
         if current is None or differing_keys(fact_from_values(row.before), current):
             return None  # an edit that its writer could not see beats the deletion
@@ -68,12 +68,12 @@ def _write(mirror: SyncContext, row: OutboxEntry, current: Fact | None) -> Store
         if current is not None:
             return None
         fact = fact_from_values(row.after)
-        buried = mirror.store.tombstone(row.fact_id)
+        buried = ctx.store.tombstone(row.fact_id)
         return StoreWrite(row.fact_id, fact, buried.revision if buried else None, row.actor)
-    current = current or mirror.store.tombstone(row.fact_id)
+    current = current or ctx.store.tombstone(row.fact_id)
     expect = current.revision if current else None
     if current is None:
-        base = mirror.archive.find_base(row.fact_id)
+        base = ctx.archive.find_base(row.fact_id)
         if base is None:
             return None
         current = base.fact  # the store lost it; an absence is no deletion
@@ -83,19 +83,19 @@ def _write(mirror: SyncContext, row: OutboxEntry, current: Fact | None) -> Store
     # cannot be, it stands: it was acknowledged first.
     merged = merge(before, current, wanted, peers=True)
     if merged.conflicts:
-        _keep_both(mirror, row, current, merged.conflicts)
-    fact = merged.fact.evolve(updated_at=mirror.today())
+        _keep_both(ctx, row, current, merged.conflicts)
+    fact = merged.fact.evolve(updated_at=ctx.today())
     return StoreWrite(row.fact_id, fact, expect, row.actor)
 
 
 def _keep_both(
-    mirror: SyncContext,
+    ctx: SyncContext,
     row: OutboxEntry,
     current: Fact,
     fields: tuple[FieldConflict, ...],
 ) -> None:
     """What waited and cannot be merged goes into a conflict note."""
-    base = mirror.archive.find_base(row.fact_id)
+    base = ctx.archive.find_base(row.fact_id)
     conflict = Conflict(
         id=conflict_id(row.fact_id, fields),
         fact_id=row.fact_id,
@@ -103,9 +103,9 @@ def _keep_both(
         conflict_path=None,
         fields=fields,
         actor=row.actor,
-        at=mirror.now(),
+        at=ctx.now(),
         run=row.op,
         title=current.title,
     )
-    write_conflict_note(mirror, conflict)
-    mirror.vault.sync()
+    write_conflict_note(ctx, conflict)
+    ctx.vault.sync()

@@ -57,7 +57,7 @@ class SyncRequest:
 class SyncRun:
     """A pass under way."""
 
-    mirror: SyncContext
+    ctx: SyncContext
     request: SyncRequest
     run: str
     snapshot: VaultSnapshot

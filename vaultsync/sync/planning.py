@@ -63,7 +63,7 @@ class PlanRules:
     created_at: str = ""
     """The time of creation of notes that do not say one."""
     type_name: str = "note"
-    lens: NoteView = IDENTITY_VIEW
+    view: NoteView = IDENTITY_VIEW
     """What the name of a file may show."""
 
 
@@ -123,10 +123,10 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
         ):
             return _plan_merge(action, vault.scope, taken, rules)
         case ActionKind.CREATE_NOTE:
-            return plan_note(action, taken, lens=rules.lens, was_at=case.last_path)
+            return plan_note(action, taken, view=rules.view, was_at=case.last_path)
         case ActionKind.RECREATE_NOTE:
             both = FieldConflict(NOTE_FIELD, store.revision, DELETED_SIDE, CHANGED_SIDE)
-            return plan_note(action, taken, lens=rules.lens).evolve(conflicts=(both,))
+            return plan_note(action, taken, view=rules.view).evolve(conflicts=(both,))
         case ActionKind.CREATE_FACT:
             fact = vault.fact or overlay_note(None, action, rules)
             return action.evolve(vault=fact, merged=fact, fields=_store_values(fact))
@@ -284,13 +284,13 @@ def plan_note(
     action: PlannedAction,
     taken: ReservedPaths,
     *,
-    lens: NoteView,
+    view: NoteView,
     was_at: VaultPath | None = None,
 ) -> PlannedAction:
     """A fact gets a note: where it was when that is free, else where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
-    shown = lens.to_note(fact)
+    shown = view.to_note(fact)
     old = action.base.path if action.base else was_at
     if old and path_info(old, TYPE_FOLDERS).scope not in (None, fact.scope):
         old = None

@@ -32,75 +32,75 @@ from vaultsync.sync.identity import base_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 
 
-def recover(mirror: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
+def recover(ctx: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
     """Repair what a crash left, and examine displaced files whose time is up.
 
     Returns the facts that the pass has to look at.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         run: the pass; the history tells what it repairs as its own.
         rescue: whether a save into a displaced file becomes the note now. It is merged
             with what the store says: not while that may be older than the note.
     """
     again: list[str] = []
     open_ones: set[str] = set()
-    for intent in mirror.archive.intents():
+    for intent in ctx.archive.intents():
         again.append(intent.fact_id)
         try:
-            _repair(mirror, intent, run)
+            _repair(ctx, intent, run)
         except StoreUnavailableError:
             open_ones.add(intent.fact_id)  # it stays until the store can be asked
-    if rescue and not defer_when_many(mirror):
-        again += examine_displaced_files(mirror, open_ones)
-        _sweep(mirror)
+    if rescue and not defer_when_many(ctx):
+        again += examine_displaced_files(ctx, open_ones)
+        _sweep(ctx)
     return again
 
 
-def _repair(mirror: SyncContext, intent: WriteIntent, run: str) -> None:
-    staged = mirror.vault.staged(intent.op)
-    here = _read(mirror, intent.path)
-    stored = _store_leg(mirror, intent)
+def _repair(ctx: SyncContext, intent: WriteIntent, run: str) -> None:
+    staged = ctx.vault.staged(intent.op)
+    here = _read(ctx, intent.path)
+    stored = _store_leg(ctx, intent)
     base: Base | None = None
     linger: DisplacedFile | None = None
     dropped = False
     if intent.after is None:
         dropped = stored is not None and _is_gone(intent, staged, here)
-        linger = _keep_displaced(mirror, intent, staged)
+        linger = _keep_displaced(ctx, intent, staged)
     elif stored and _is_written(intent, staged, here):
         base = Base(_at(stored, intent.path), intent.after, None)
     elif staged is not None and staged.sha == intent.after:
-        base, linger = _not_written(mirror, intent, staged, here, stored)
+        base, linger = _not_written(ctx, intent, staged, here, stored)
     elif staged is not None:
-        base, linger = _displaced(mirror, intent, staged, here, stored)
+        base, linger = _displaced(ctx, intent, staged, here, stored)
     if base is None:
-        base = _half_made(mirror, intent, here)
-    done = _done(mirror, intent, base, dropped=dropped)
-    mirror.vault.sync()
-    newest = newest_row_mark(mirror)
-    with mirror.archive.transaction():
-        mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
-        mirror.archive.add_history(unrecorded_entries(mirror.archive, done, run, mirror.now()))
+        base = _half_made(ctx, intent, here)
+    done = _done(ctx, intent, base, dropped=dropped)
+    ctx.vault.sync()
+    newest = newest_row_mark(ctx)
+    with ctx.archive.transaction():
+        ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
+        ctx.archive.add_history(unrecorded_entries(ctx.archive, done, run, ctx.now()))
         if base is not None:
-            mirror.archive.put_bases([*_displaced_base(mirror, base), base])
+            ctx.archive.put_bases([*_displaced_base(ctx, base), base])
         if dropped:
-            mirror.archive.drop_bases([intent.fact_id])
+            ctx.archive.drop_bases([intent.fact_id])
         # A pass may have seen meanwhile that no note is there any more, or one that was
         # put back.
         places = {parent_folder(base.path if base is not None else intent.path)}
-        mirror.archive.set_folders(dict.fromkeys(places, b""))
+        ctx.archive.set_folders(dict.fromkeys(places, b""))
         if linger is not None:
-            mirror.archive.put_displaced_files([linger])
-        mirror.archive.drop_intents([intent.op])
+            ctx.archive.put_displaced_files([linger])
+        ctx.archive.drop_intents([intent.op])
     if linger is None:
-        mirror.vault.discard(intent.op)
+        ctx.vault.discard(intent.op)
 
 
 def _done(
-    mirror: SyncContext, intent: WriteIntent, base: Base | None, *, dropped: bool
+    ctx: SyncContext, intent: WriteIntent, base: Base | None, *, dropped: bool
 ) -> PlannedAction | None:
     """What the crashed pass did, as far as both sides tell, for the history."""
-    old = mirror.archive.find_base(intent.fact_id)
+    old = ctx.archive.find_base(intent.fact_id)
     if dropped and old is not None:
         do = ActionKind.DELETE_FACT if intent.before is None else ActionKind.DELETE_NOTE
         return PlannedAction(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
@@ -111,29 +111,29 @@ def _done(
         return done.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
     if old is None:
         # Of a note and a fact that were there before, nobody knows what each of them said.
-        made = not _carries_id(mirror, intent)
+        made = not _carries_id(ctx, intent)
         return done.evolve(do=ActionKind.CREATE_FACT, new_id=True) if made else None
-    said = _base_of_before(mirror, intent, old).fact
+    said = _base_of_before(ctx, intent, old).fact
     edits = differing_keys(old.fact, said)
     theirs = [key for key in differing_keys(old.fact, base.fact) if key not in edits]
     store = old.fact.replace({key: base.fact.value(key) for key in theirs})
     return done.evolve(base=old.fact, vault=said, store=store)
 
 
-def _displaced_base(mirror: SyncContext, base: Base) -> list[Base]:
+def _displaced_base(ctx: SyncContext, base: Base) -> list[Base]:
     """The base whose place a note got: the pass that crashed had seen its own was gone."""
-    there = mirror.archive.bases_in(parent_folder(base.path)).get(file_name_of(base.path))
+    there = ctx.archive.bases_in(parent_folder(base.path)).get(file_name_of(base.path))
     if there is None or there.fact.id == base.fact.id:
         return []
-    return [there._replace(missing_since=mirror.now())]
+    return [there._replace(missing_since=ctx.now())]
 
 
-def _half_made(mirror: SyncContext, intent: WriteIntent, here: NoteFile | None) -> Base | None:
+def _half_made(ctx: SyncContext, intent: WriteIntent, here: NoteFile | None) -> Base | None:
     """The base of a new note whose fact came to be, while one of them was changed."""
     new = intent.before is not None and intent.after is not None
-    if not new or mirror.archive.find_base(intent.fact_id) is not None:
+    if not new or ctx.archive.find_base(intent.fact_id) is not None:
         return None
-    if mirror.store.last_write(intent.fact_id) is None or _carries_id(mirror, intent):
+    if ctx.store.last_write(intent.fact_id) is None or _carries_id(ctx, intent):
         # A note that bears its id was to be merged with a fact that was there already,
         # and may never have been: its text is no word that both sides gave.
         return None
@@ -163,41 +163,41 @@ def _is_gone(intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None
 
 
 def _displaced(
-    mirror: SyncContext,
+    ctx: SyncContext,
     intent: WriteIntent,
     staged: NoteFile,
     here: NoteFile | None,
     stored: Fact | None,
 ) -> tuple[Base | None, DisplacedFile | None]:
     """The staged file is not ours (any more): displaced, or torn before it was written."""
-    with mirror.archive.transaction():
-        mirror.archive.put_blobs({staged.sha: staged.data})
+    with ctx.archive.transaction():
+        ctx.archive.put_blobs({staged.sha: staged.data})
     if intent.before is None:
         return None, None
     if staged.sha == intent.before or (here and here.sha == intent.after):
-        return _exchanged(mirror, intent, staged, stored)
-    return _base_of_unwritten(mirror, intent, stored), None
+        return _exchanged(ctx, intent, staged, stored)
+    return _base_of_unwritten(ctx, intent, stored), None
 
 
-def _read(mirror: SyncContext, path: VaultPath) -> NoteFile | None:
+def _read(ctx: SyncContext, path: VaultPath) -> NoteFile | None:
     try:
-        return mirror.vault.read(path)
+        return ctx.vault.read(path)
     except NoteError:
         return None
 
 
-def _store_leg(mirror: SyncContext, intent: WriteIntent) -> Fact | None:
+def _store_leg(ctx: SyncContext, intent: WriteIntent) -> Fact | None:
     """What the store said of the fact when it said what the intent wanted.
 
     It may have been changed since: then it has no revision, or that of then.
     """
     if intent.after is None:
-        return mirror.store.tombstone(intent.fact_id)
-    current = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
+        return ctx.store.tombstone(intent.fact_id)
+    current = ctx.store.find_many([intent.fact_id]).get(intent.fact_id)
     same = current and current.scope == intent.fact.scope
     if current and same and not differing_keys(current, intent.fact):
         return current
-    ours = intent.fact.revision or mirror.store.was_applied(intent.fact_id, intent.op)
+    ours = intent.fact.revision or ctx.store.was_applied(intent.fact_id, intent.op)
     return intent.fact if ours else None
 
 
@@ -205,45 +205,43 @@ def _at(fact: Fact, path: VaultPath) -> Fact:
     return fact.evolve(path=path)
 
 
-def _base_of_before(mirror: SyncContext, intent: WriteIntent, old: Base) -> Base:
+def _base_of_before(ctx: SyncContext, intent: WriteIntent, old: Base) -> Base:
     """The base when the store holds what was merged and the vault what was read.
 
     Its revision is the old one, so that the store counts as changed since.
     """
-    data = mirror.archive.blob(intent.before) if intent.before else None
+    data = ctx.archive.blob(intent.before) if intent.before else None
     assert data is not None and intent.before  # noqa: S101, PT018 - they are kept
-    before = base_note(mirror, old)
+    before = base_note(ctx, old)
     now = read_note(data, intent.path)
-    now = mirror.lens.from_note(now, old.fact, intent.fact, before=before)
-    ids = mirror.ids(before.links ^ now.links, intent.path)
+    now = ctx.view.from_note(now, old.fact, intent.fact, before=before)
+    ids = ctx.ids(before.links ^ now.links, intent.path)
     fact = apply_note_edits(old.fact, before, now, ids=ids)
     return Base(replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None)
 
 
-def _base_of_unwritten(
-    mirror: SyncContext, intent: WriteIntent, stored: Fact | None
-) -> Base | None:
+def _base_of_unwritten(ctx: SyncContext, intent: WriteIntent, stored: Fact | None) -> Base | None:
     """The base of a note that was not written, if the store has what was merged."""
     if stored is None or intent.before is None:
         return None
-    old = mirror.archive.find_base(intent.fact_id)
+    old = ctx.archive.find_base(intent.fact_id)
     if old is not None:
         # When nobody wrote the store, what was read of the note is no word of both sides.
         changed = stored.revision != old.fact.revision
-        return _base_of_before(mirror, intent, old) if changed else None
-    if _carries_id(mirror, intent):
+        return _base_of_before(ctx, intent, old) if changed else None
+    if _carries_id(ctx, intent):
         return None
     return Base(_at(stored, intent.path), intent.before, None)
 
 
-def _carries_id(mirror: SyncContext, intent: WriteIntent) -> bool:
+def _carries_id(ctx: SyncContext, intent: WriteIntent) -> bool:
     """Whether the note is known by its own id, so that the pass finds its fact."""
-    data = mirror.archive.blob(intent.before or "")
+    data = ctx.archive.blob(intent.before or "")
     return data is not None and intent.fact_id.encode() in data
 
 
 def _not_written(
-    mirror: SyncContext,
+    ctx: SyncContext,
     intent: WriteIntent,
     staged: NoteFile,
     here: NoteFile | None,
@@ -253,10 +251,10 @@ def _not_written(
     if stored is None:
         return None, None  # the store's leg comes first: the vault's was not begun
     if here is not None and _is_torn(intent, staged, here):
-        return _write_again(mirror, intent, here, stored)
-    if mirror.archive.find_base(intent.fact_id) is None:
-        return _finish_new(mirror, intent, stored)
-    return _base_of_unwritten(mirror, intent, stored), None
+        return _write_again(ctx, intent, here, stored)
+    if ctx.archive.find_base(intent.fact_id) is None:
+        return _finish_new(ctx, intent, stored)
+    return _base_of_unwritten(ctx, intent, stored), None
 
 
 def _is_torn(intent: WriteIntent, staged: NoteFile, here: NoteFile) -> bool:
@@ -272,22 +270,22 @@ def _is_torn(intent: WriteIntent, staged: NoteFile, here: NoteFile) -> bool:
 
 
 def _write_again(
-    mirror: SyncContext, intent: WriteIntent, torn: NoteFile, stored: Fact
+    ctx: SyncContext, intent: WriteIntent, torn: NoteFile, stored: Fact
 ) -> tuple[Base | None, DisplacedFile | None]:
     """Give a torn note what was being written; what is left of it was that anyway."""
-    with mirror.archive.transaction():
+    with ctx.archive.transaction():
         # It may be an editor's, who goes on to write into the file that is displaced.
-        mirror.archive.put_blobs({torn.sha: torn.data})
+        ctx.archive.put_blobs({torn.sha: torn.data})
     try:
-        mirror.vault.exchange(intent.op, intent.path, torn.sha)
+        ctx.vault.exchange(intent.op, intent.path, torn.sha)
     except NoteError:
-        return _base_of_unwritten(mirror, intent, stored), None
-    linger = _keep_displaced(mirror, intent, torn, held=torn.sha)
+        return _base_of_unwritten(ctx, intent, stored), None
+    linger = _keep_displaced(ctx, intent, torn, held=torn.sha)
     return Base(_at(stored, intent.path), intent.after or "", None), linger
 
 
 def _finish_new(
-    mirror: SyncContext, intent: WriteIntent, stored: Fact
+    ctx: SyncContext, intent: WriteIntent, stored: Fact
 ) -> tuple[Base | None, DisplacedFile | None]:
     """A new note whose fact is in the store already: it must not be taken for another.
 
@@ -298,15 +296,15 @@ def _finish_new(
         return None, None
     fact = _at(stored, intent.path)
     try:
-        mirror.vault.exchange(intent.op, intent.path, intent.before)
+        ctx.vault.exchange(intent.op, intent.path, intent.before)
     except NoteError:
         return Base(fact, intent.before, None), None
-    staged = mirror.vault.staged(intent.op)
-    return Base(fact, intent.after, None), _keep_displaced(mirror, intent, staged)
+    staged = ctx.vault.staged(intent.op)
+    return Base(fact, intent.after, None), _keep_displaced(ctx, intent, staged)
 
 
 def _keep_displaced(
-    mirror: SyncContext,
+    ctx: SyncContext,
     intent: WriteIntent,
     staged: NoteFile | None,
     *,
@@ -318,18 +316,18 @@ def _keep_displaced(
     """
     if staged is None:
         return None
-    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    due = ctx.clock.now().timestamp() + ctx.policy.linger_seconds
     was = held or intent.before or ""
     return DisplacedFile(intent.op, intent.fact_id, intent.path, was, due)
 
 
 def _exchanged(
-    mirror: SyncContext, intent: WriteIntent, displaced: NoteFile, stored: Fact | None
+    ctx: SyncContext, intent: WriteIntent, displaced: NoteFile, stored: Fact | None
 ) -> tuple[Base | None, DisplacedFile | None]:
     """The swap was done. What it displaced is what was read, or a save it ran over."""
-    linger = _keep_displaced(mirror, intent, displaced)
-    if displaced.sha != intent.before and swap_back(mirror, intent.op, intent.path, intent.after):
-        return _base_of_unwritten(mirror, intent, stored), None
+    linger = _keep_displaced(ctx, intent, displaced)
+    if displaced.sha != intent.before and swap_back(ctx, intent.op, intent.path, intent.after):
+        return _base_of_unwritten(ctx, intent, stored), None
     if stored is None:
         return None, linger
     assert intent.after is not None  # noqa: S101 - there were bytes to be written
@@ -337,17 +335,17 @@ def _exchanged(
     return Base(_at(stored, path), intent.after, None), linger
 
 
-def _sweep(mirror: SyncContext) -> None:
+def _sweep(ctx: SyncContext) -> None:
     """Remove staged files that no intent and no linger knows: nothing rests on them.
 
     Their bytes are kept: an editor may have saved into one before the archive was lost.
     """
-    known = {x.op for x in mirror.archive.intents()}
-    known |= {x.op for x in mirror.archive.displaced_files()}
-    unknown = [op for op in mirror.vault.ops() if op not in known]
-    found = [file for op in unknown if (file := mirror.vault.staged(op))]
+    known = {x.op for x in ctx.archive.intents()}
+    known |= {x.op for x in ctx.archive.displaced_files()}
+    unknown = [op for op in ctx.vault.ops() if op not in known]
+    found = [file for op in unknown if (file := ctx.vault.staged(op))]
     if found:
-        with mirror.archive.transaction():
-            mirror.archive.put_blobs({file.sha: file.data for file in found})
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({file.sha: file.data for file in found})
     for op in unknown:
-        mirror.vault.discard(op)
+        ctx.vault.discard(op)

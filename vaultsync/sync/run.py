@@ -64,7 +64,7 @@ UNGUARDED_KINDS = ("rebuild", "links")
 
 
 def sync_once(
-    mirror: SyncContext,
+    ctx: SyncContext,
     request: SyncRequest | None = None,
     *,
     progress: Progress | None = None,
@@ -73,31 +73,31 @@ def sync_once(
 
     Raises: as `sync_with()`.
     """
-    return sync_with(mirror, request or SyncRequest(), TablePlanner(), progress=progress)
+    return sync_with(ctx, request or SyncRequest(), TablePlanner(), progress=progress)
 
 
-def record_run(mirror: SyncContext, request: SyncRequest, report: Report) -> None:
+def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
     """Keep the report of a pass that did something, and tell it in the vault."""
     shown = replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
     said = shown.as_json()
-    with mirror.archive.transaction():
-        mirror.archive.put_run(RunRecord(report.run, mirror.now(), request.kind, said))
-    _write_sync_state(mirror, request, said)
+    with ctx.archive.transaction():
+        ctx.archive.put_run(RunRecord(report.run, ctx.now(), request.kind, said))
+    _write_sync_state(ctx, request, said)
 
 
-def _write_sync_state(mirror: SyncContext, request: SyncRequest, said: Mapping[str, Value]) -> None:
+def _write_sync_state(ctx: SyncContext, request: SyncRequest, said: Mapping[str, Value]) -> None:
     """A readable summary of the last pass that did something, beside the notes."""
     summary = {
         "run": said["run"],
-        "at": mirror.now(),
+        "at": ctx.now(),
         "kind": request.kind,
-        "facts": mirror.archive.count_bases(),
-        "open_conflicts": len(mirror.archive.conflicts()),
+        "facts": ctx.archive.count_bases(),
+        "open_conflicts": len(ctx.archive.conflicts()),
         "counts": said["counts"],
         "attention": said["attention"],
     }
     text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-    mirror.vault.write_meta(VaultPath(".meta/sync-state.json"), text.encode())
+    ctx.vault.write_meta(VaultPath(".meta/sync-state.json"), text.encode())
 
 
 class Planner(Protocol):
@@ -117,12 +117,12 @@ class TablePlanner:
 
     def __init__(self) -> None:
         self._taken = ReservedPaths(set)
-        self._lens = IDENTITY_VIEW
+        self._view = IDENTITY_VIEW
 
     def prepare(self, work: SyncRun) -> None:
         """Note which paths are taken."""
-        self._taken = ReservedPaths(lambda: taken_keys(work.mirror, work.snapshot, work.identities))
-        self._lens = work.mirror.lens
+        self._taken = ReservedPaths(lambda: taken_keys(work.ctx, work.snapshot, work.identities))
+        self._view = work.ctx.view
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """The row of the table, worked out for this fact."""
@@ -130,11 +130,11 @@ class TablePlanner:
 
     def plan_note(self, action: PlannedAction, case: Case) -> PlannedAction:
         """A note for a fact that has none."""
-        return plan_note(action, self._taken, lens=self._lens, was_at=case.last_path)
+        return plan_note(action, self._taken, view=self._view, was_at=case.last_path)
 
 
 def sync_with(
-    mirror: SyncContext,
+    ctx: SyncContext,
     request: SyncRequest,
     planner: Planner,
     *,
@@ -148,31 +148,31 @@ def sync_with(
         GuardError: the plan is not plausible; nothing was done.
         OSError: the disk is full or broken; the next pass repairs what was begun.
     """
-    began = mirror.clock.monotonic()
-    run = request.run or mirror.clock.new_id()
+    began = ctx.clock.monotonic()
+    run = request.run or ctx.clock.new_id()
     if request.after is not None:
         run = request.after.run
-    check_vault(mirror, dry_run=request.dry_run)
-    state = check_store(mirror, run, request)
+    check_vault(ctx, dry_run=request.dry_run)
+    state = check_store(ctx, run, request)
     again: list[str] = []
     if not request.dry_run:
-        again = recover(mirror, run, rescue=not request.trust_store)
-        if mirror.archive.intents():
+        again = recover(ctx, run, rescue=not request.trust_store)
+        if ctx.archive.intents():
             state = None  # it fell silent: a merge before the repair has the wrong base
         if state is not None and request.drain_outbox_first:
-            again += drain_outbox(mirror)
-    work = observe(mirror, request, run, state, again, progress=progress)
+            again += drain_outbox(ctx)
+    work = observe(ctx, request, run, state, again, progress=progress)
     _plan(work, planner, progress)
     stopped = _guard_reason(work)
-    if stopped and not request.dry_run and not is_confirmed(mirror, request):
-        with mirror.archive.transaction():
-            mirror.archive.set_setting("stopped_run", run)
+    if stopped and not request.dry_run and not is_confirmed(ctx, request):
+        with ctx.archive.transaction():
+            ctx.archive.set_setting("stopped_run", run)
         raise GuardError(stopped, run)
     outcome = ApplyOutcome()
     if not request.dry_run:
         record_absent(work)
         outcome = apply_plan(
-            mirror,
+            ctx,
             work.plan.actions,
             run=run,
             seen=work.snapshot.seen,
@@ -180,18 +180,18 @@ def sync_with(
             progress=progress,
             actor=request.actor,
         )
-    seconds = mirror.clock.monotonic() - began
+    seconds = ctx.clock.monotonic() - began
     if request.dry_run:
         done: Sequence[PlannedAction] = [
             a for a in work.plan.actions if a.do is not ActionKind.NOTHING
         ]
         return make_report(work, done, [], seconds, guarded=stopped)
-    outcome.notices = _redact_notices(mirror, outcome.notices)
+    outcome.notices = _redact_notices(ctx, outcome.notices)
     finish_run(work, outcome)
     report = make_report(work, outcome.done, outcome.notices, seconds)
     if not report.quiet or outcome.done or work.unchanged:
         report = join_reports(request.after, report)
-        record_run(mirror, request, report)
+        record_run(ctx, request, report)
     return report
 
 
@@ -201,23 +201,23 @@ def _guard_reason(work: SyncRun) -> str | None:
         return None
     return guard(
         [a for a in work.plan.actions if a.fact_id not in work.request.exempt_from_guard],
-        work.mirror.archive.count_bases(),
+        work.ctx.archive.count_bases(),
         max_delete=work.request.max_delete,
     )
 
 
-def preview_run(mirror: SyncContext, request: SyncRequest) -> tuple[SyncRun, Report]:
+def preview_run(ctx: SyncContext, request: SyncRequest) -> tuple[SyncRun, Report]:
     """What a pass would find and do, with nothing written."""
-    run = mirror.clock.new_id()
-    check_vault(mirror, dry_run=True)
-    work = observe(mirror, request, run, check_store(mirror, run, request))
+    run = ctx.clock.new_id()
+    check_vault(ctx, dry_run=True)
+    work = observe(ctx, request, run, check_store(ctx, run, request))
     _plan(work, TablePlanner())
     would = [action for action in work.plan.actions if action.do is not ActionKind.NOTHING]
     return work, make_report(work, would, [], 0.0, guarded=_guard_reason(work))
 
 
 def observe(
-    mirror: SyncContext,
+    ctx: SyncContext,
     request: SyncRequest,
     run: str,
     state: StoreState | None,
@@ -228,15 +228,15 @@ def observe(
     """Everything before the plan; only what a person said of conflicts is written."""
     look_again = set(request.reread) | set(request.adopt)
     if request.allow_scope_moves:
-        look_again |= {each.path for each in mirror.archive.notices() if each.kind == "scope_move"}
+        look_again |= {each.path for each in ctx.archive.notices() if each.kind == "scope_move"}
     again = list(again)
     feed: Sequence[FeedRow] | None = None
-    since = feed_cursor(mirror, state, request)
+    since = feed_cursor(ctx, state, request)
     some = request.folders is not None and since > 0
     if some and state is not None:
-        feed = mirror.store.feed(since)
+        feed = ctx.store.feed(since)
     found = scan_vault(
-        mirror,
+        ctx,
         replace(
             request,
             folders=request.folders if some else None,
@@ -252,46 +252,46 @@ def observe(
     settled: list[str] = []
     ahead: Mapping[str, StoreSide] = {}
     if state is not None and request.dry_run:
-        ahead = preview_resolutions(mirror, found)
+        ahead = preview_resolutions(ctx, found)
     elif state is not None:
-        settled += [resolve_conflict(mirror, v).fact_id for v in find_resolutions(mirror, found)]
-    who = resolve_identities(mirror, found)
-    _confirm_absences(mirror, who)
+        settled += [resolve_conflict(ctx, v).fact_id for v in find_resolutions(ctx, found)]
+    who = resolve_identities(ctx, found)
+    _confirm_absences(ctx, who)
     named = dict.fromkeys([*again, *settled, *ahead, *request.named])
     if request.facts_only:
         feed = None if state is None else []
         since = -1
     elif found.is_partial:
-        inside = waiting_facts_in(mirror, found.scan.folders.keys())
+        inside = waiting_facts_in(ctx, found.scan.folders.keys())
         named = dict.fromkeys([*inside, *named])
     else:
         if state is not None and feed is None:
-            feed = mirror.store.feed(since)
-        waiting = (mirror.archive.setting("waiting") or "").split()
+            feed = ctx.store.feed(since)
+        waiting = (ctx.archive.setting("waiting") or "").split()
         named = dict.fromkeys([*waiting, *named])
     whole = since == 0 and state is not None
     rows, away = {row.fact_id: row for row in feed or ()}, feed is None
     agreed = take_unchanged(who, rows, named=named)
-    cases = make_cases(mirror, found, who, rows, away=away, named=named, whole_feed=whole)
+    cases = make_cases(ctx, found, who, rows, away=away, named=named, whole_feed=whole)
     if ahead:
         cases = [c._replace(store=ahead.get(c.fact_id, c.store)) for c in cases]
-    cases += untracked_note_cases(mirror, who, request.adopt, away=state is None)
+    cases += untracked_note_cases(ctx, who, request.adopt, away=state is None)
     since = max(since, 0)
-    return SyncRun(mirror, request, run, found, who, cases, agreed, feed, state, since)
+    return SyncRun(ctx, request, run, found, who, cases, agreed, feed, state, since)
 
 
-def _confirm_absences(mirror: SyncContext, who: NoteIdentities) -> None:
+def _confirm_absences(ctx: SyncContext, who: NoteIdentities) -> None:
     """Notes that were gone before: wait out the grace, then see whether they are back."""
-    now = mirror.clock.now().timestamp()
+    now = ctx.clock.now().timestamp()
     due = [base for base in who.absent.values() if base.missing_since]
     if not due:
         return
     newest = max(_seconds(base.missing_since or "") for base in due)
-    left = newest + mirror.policy.grace_seconds - now
+    left = newest + ctx.policy.grace_seconds - now
     if left > 0:
-        mirror.clock.sleep(min(left, mirror.policy.grace_seconds))
+        ctx.clock.sleep(min(left, ctx.policy.grace_seconds))
     for base in due:
-        if is_note_back(mirror, base):
+        if is_note_back(ctx, base):
             del who.absent[base.fact.id]
 
 
@@ -300,14 +300,14 @@ def _seconds(at: str) -> float:
 
 
 def _plan(work: SyncRun, planner: Planner, progress: Progress | None = None) -> None:
-    request, mirror = work.request, work.mirror
+    request, ctx = work.request, work.ctx
     rules = PlanRules(
         allow_scope_moves=request.allow_scope_moves,
         adopt=request.adopt,
-        default_scope=request.adopt_scope or mirror.policy.default_scope,
-        created_at=mirror.today(),
-        type_name=request.adopt_type or mirror.policy.default_type,
-        lens=mirror.lens,
+        default_scope=request.adopt_scope or ctx.policy.default_scope,
+        created_at=ctx.today(),
+        type_name=request.adopt_type or ctx.policy.default_type,
+        view=ctx.view,
     )
     if work.cases:
         planner.prepare(work)
@@ -317,20 +317,18 @@ def _plan(work: SyncRun, planner: Planner, progress: Progress | None = None) -> 
         if progress is not None and at % PROGRESS_EVERY == 0:
             progress("plan", at, len(work.cases))
     asked = {a.path for a in work.plan.actions if a.do is ActionKind.NEEDS_REVIEW and a.path}
-    work.plan.notices += scan_notices(mirror, work.snapshot, work.identities, request.adopt | asked)
-    work.plan.notices += plan_notices(
-        mirror, work.cases, work.plan.actions, request.allow_scope_moves
-    )
+    work.plan.notices += scan_notices(ctx, work.snapshot, work.identities, request.adopt | asked)
+    work.plan.notices += plan_notices(ctx, work.cases, work.plan.actions, request.allow_scope_moves)
     if request.dry_run:
-        work.plan.notices += refusal_notices(mirror, work.plan.actions)
+        work.plan.notices += refusal_notices(ctx, work.plan.actions)
     if work.state is None:
-        work.plan.notices.append(_store_unavailable_notice(mirror))
-    work.plan.notices = _redact_notices(mirror, work.plan.notices)
+        work.plan.notices.append(_store_unavailable_notice(ctx))
+    work.plan.notices = _redact_notices(ctx, work.plan.notices)
 
 
-def _redact_notices(mirror: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
+def _redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
     """Notices repeat what stands in notes; they are kept, and shown to everybody."""
-    hide = mirror.lens.redact_text
+    hide = ctx.view.redact_text
     return [n._replace(message=hide(n.message), hint=hide(n.hint)) for n in notices]
 
 
@@ -343,12 +341,12 @@ def _wait_if_unreadable(action: PlannedAction, found: VaultSnapshot) -> PlannedA
     return action
 
 
-def _store_unavailable_notice(mirror: SyncContext) -> Notice:
+def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     hint = "the next pass after it is back brings everything over"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
     hints = [hint, f"{otherwise} the notes"]
     try:
-        mirror.store.state()
+        ctx.store.state()
         why = "it came back during this pass"
     except StoreUnavailableError as away:
         why = away.why
@@ -358,5 +356,5 @@ def _store_unavailable_notice(mirror: SyncContext) -> Notice:
         VaultPath(""),
         f"the store does not answer: {why}; what must reach it waits",
         "; ".join(hints),
-        seen=mirror.now(),
+        seen=ctx.now(),
     )

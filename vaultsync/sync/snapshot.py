@@ -111,7 +111,7 @@ def find_no_facts(_: Iterable[str]) -> Mapping[str, Fact]:
 
 
 def take_snapshot(
-    mirror: SyncContext,
+    ctx: SyncContext,
     *,
     look_again: Iterable[VaultPath] = (),
     only: Iterable[VaultPath] | None = None,
@@ -123,7 +123,7 @@ def take_snapshot(
     """Scan the vault and read what may have changed.
 
     Args:
-        mirror: the sides.
+        ctx: the sides.
         look_again: paths to be read even when nothing seems to have changed.
         only: the folders to look into; None for the whole vault.
         unsettled: paths that are being saved just now: not to be read yet.
@@ -131,33 +131,33 @@ def take_snapshot(
         facts: what the store says of some ids; new notes that say the same are not parsed.
         progress: told of each folder.
     """
-    scan = mirror.vault.scan() if only is None else _some_folders(mirror, only)
-    known = mirror.archive.folders()
+    scan = ctx.vault.scan() if only is None else _some_folders(ctx, only)
+    known = ctx.archive.folders()
     again = {VaultPath(posixpath.dirname(path)) for path in look_again}
     look = _ScanOptions(set(look_again), unsettled, hashed)
     found = VaultSnapshot(scan, is_partial=only is not None)
     for at, (path, folder) in enumerate(scan.folders.items()):
         if known.get(path) != folder.fingerprint or path in again or hashed:
             found.scanned_folders[path] = folder
-            _scan_folder(mirror, found, folder, look, facts)
+            _scan_folder(ctx, found, folder, look, facts)
         if progress is not None:
             progress("scan", at, len(scan.folders))
-    _read_new_files(mirror, found, facts)
+    _read_new_files(ctx, found, facts)
     for path in known:
         if path in scan.folders or found.is_unreadable(path):
             continue
-        for base in mirror.archive.bases_in(path).values():
+        for base in ctx.archive.bases_in(path).values():
             found.absent[base.fact.id] = base
-    _check_absent_notes(mirror, found)
+    _check_absent_notes(ctx, found)
     if found.absent:
-        _read_untracked_files(mirror, found)
-        _read_new_files(mirror, found, facts)
+        _read_untracked_files(ctx, found)
+        _read_new_files(ctx, found, facts)
     return found
 
 
-def _check_absent_notes(mirror: SyncContext, found: VaultSnapshot) -> None:
+def _check_absent_notes(ctx: SyncContext, found: VaultSnapshot) -> None:
     """Notes that were gone before: still gone, or is something where they were?"""
-    for base in mirror.archive.missing_bases():
+    for base in ctx.archive.missing_bases():
         path = base.path
         folder = found.scan.folders.get(VaultPath(posixpath.dirname(path)))
         name = posixpath.basename(path)
@@ -165,31 +165,31 @@ def _check_absent_notes(mirror: SyncContext, found: VaultSnapshot) -> None:
             continue
         if folder is None or name not in folder.files:
             found.absent[base.fact.id] = base
-        elif name in mirror.archive.bases_in(folder.path):
+        elif name in ctx.archive.bases_in(folder.path):
             found.absent[base.fact.id] = base  # another fact's note has its place
         else:
             found.seen.pop(path, None)
-            _classify_file(mirror, found, path, base, folder.files[name])
+            _classify_file(ctx, found, path, base, folder.files[name])
 
 
-def _read_untracked_files(mirror: SyncContext, found: VaultSnapshot) -> None:
+def _read_untracked_files(ctx: SyncContext, found: VaultSnapshot) -> None:
     """Read every file that is nobody's note: one of them may be the note that is gone.
 
     A file whose folder seemed settled must not cost a fact its life.
     """
-    claimed = mirror.archive.paths()
+    claimed = ctx.archive.paths()
     for folder in found.scan.folders.values():
         if folder.path in found.scanned_folders:
             continue
         for name, stamp in folder.files.items():
             path = path_in(folder.path, name)
             if path not in claimed and not is_conflict_note(name):
-                _classify_file(mirror, found, path, None, stamp)
+                _classify_file(ctx, found, path, None, stamp)
 
 
-def _some_folders(mirror: SyncContext, only: Iterable[VaultPath]) -> VaultScan:
-    at_ns = int(mirror.clock.now().timestamp() * 1e9)
-    listed = {path: mirror.vault.folder(path) for path in only}
+def _some_folders(ctx: SyncContext, only: Iterable[VaultPath]) -> VaultScan:
+    at_ns = int(ctx.clock.now().timestamp() * 1e9)
+    listed = {path: ctx.vault.folder(path) for path in only}
     return VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
 
 
@@ -202,13 +202,13 @@ class _ScanOptions(NamedTuple):
 
 
 def _scan_folder(
-    mirror: SyncContext,
+    ctx: SyncContext,
     found: VaultSnapshot,
     folder: FolderListing,
     look: _ScanOptions,
     facts: FindFacts,
 ) -> None:
-    bases = mirror.archive.bases_in(folder.path)
+    bases = ctx.archive.bases_in(folder.path)
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
         base = bases.pop(name, None)
@@ -219,9 +219,9 @@ def _scan_folder(
             found.seen[path] = ScannedFile(path, file, base, is_settled=False)
         elif base is None or base.stamp != stamp or look.read_all or path in look.forced:
             again = path in look.forced
-            _classify_file(mirror, found, path, base, stamp, again=again)
+            _classify_file(ctx, found, path, base, stamp, again=again)
             if len(found.unread) >= MIN_BULK_FACTS:  # while they are at hand
-                _read_new_files(mirror, found, facts)
+                _read_new_files(ctx, found, facts)
         else:
             found.known.add(path)
     for name, what in folder.non_regular.items():
@@ -237,7 +237,7 @@ def path_in(folder: VaultPath, name: str) -> VaultPath:
 
 
 def _classify_file(
-    mirror: SyncContext,
+    ctx: SyncContext,
     found: VaultSnapshot,
     path: VaultPath,
     base: Base | None,
@@ -246,12 +246,10 @@ def _classify_file(
     again: bool = False,
 ) -> None:
     try:
-        file = mirror.vault.read(path)
+        file = ctx.vault.read(path)
     except UnreadableNoteError as trouble:
         file = NoteFile(b"", "", stamp)
-        found.seen[path] = ScannedFile(
-            path, file, base, read_error=unreadable_notice(mirror, trouble)
-        )
+        found.seen[path] = ScannedFile(path, file, base, read_error=unreadable_notice(ctx, trouble))
         return
     except NoteError:
         # It went away or keeps changing: the next pass looks again.
@@ -276,18 +274,18 @@ def _classify_file(
     if base is None and not (again or found.is_partial):
         claims = verbatim.leading_id(file.data)
     if claims is None:
-        found.seen[path] = _read(mirror, path, file, base)
+        found.seen[path] = _read(ctx, path, file, base)
     else:
         found.unread[path] = claims, file
 
 
-def _read_new_files(mirror: SyncContext, found: VaultSnapshot, facts: FindFacts) -> None:
+def _read_new_files(ctx: SyncContext, found: VaultSnapshot, facts: FindFacts) -> None:
     """Find out what new files say: what their facts would be written as, or else."""
     known = facts(each for each, _ in found.unread.values()) if found.unread else {}
     for path, (fact_id, file) in found.unread.items():
         fact = known.get(fact_id)
-        if fact is None or not verbatim.is_canonical(file.data, path, fact, mirror.lens):
-            found.seen[path] = _read(mirror, path, file, None)
+        if fact is None or not verbatim.is_canonical(file.data, path, fact, ctx.view):
+            found.seen[path] = _read(ctx, path, file, None)
         else:
             found.seen[path] = ScannedFile(path, file, None, canonical_of=fact.evolve(path=path))
     found.unread.clear()
@@ -298,21 +296,19 @@ def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:
     return None if stamp.ctime_ns > at_ns - RACY_WINDOW_NS else stamp
 
 
-def _read(mirror: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> ScannedFile:
-    age = mirror.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
-    if 0 <= age < mirror.policy.settle_seconds:
-        before = mirror.archive.blob(base.sha) if base else None
+def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) -> ScannedFile:
+    age = ctx.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
+    if 0 <= age < ctx.policy.settle_seconds:
+        before = ctx.archive.blob(base.sha) if base else None
         if is_half_saved(before if before is not None else b"---\n---\n", file.data):
             return ScannedFile(path, file, base, is_settled=False)
     try:
         return ScannedFile(path, file, base, read_note(file.data, path))
     except UnreadableNoteError as trouble:
-        return ScannedFile(
-            path, file, base, read_error=unreadable_notice(mirror, trouble, file.sha)
-        )
+        return ScannedFile(path, file, base, read_error=unreadable_notice(ctx, trouble, file.sha))
 
 
-def unreadable_notice(mirror: SyncContext, trouble: UnreadableNoteError, sha: str = "") -> Notice:
+def unreadable_notice(ctx: SyncContext, trouble: UnreadableNoteError, sha: str = "") -> Notice:
     """The notice of a note that cannot be read."""
     return Notice(
         "unreadable",
@@ -321,12 +317,12 @@ def unreadable_notice(mirror: SyncContext, trouble: UnreadableNoteError, sha: st
         trouble.hint,
         trouble.line,
         sha,
-        mirror.now(),
+        ctx.now(),
     )
 
 
 def invalid_field_notice(
-    mirror: SyncContext, path: VaultPath, sha: str, problem: FieldProblem
+    ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem
 ) -> Notice:
     """The notice of a property whose value its field does not take."""
     return Notice(
@@ -336,7 +332,7 @@ def invalid_field_notice(
         problem.hint,
         problem.line,
         sha,
-        mirror.now(),
+        ctx.now(),
     )
 
 

@@ -25,29 +25,29 @@ _NO_CHANGE = frozenset(
 """What changes neither side: each recall counts in the store, and nobody waits for it."""
 
 
-def daemon_status(mirror: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
+def daemon_status(ctx: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
     """What the daemon that has the vault knows without looking: it looked before.
 
     Raises:
         StoreUnavailableError.
     """
-    archive = mirror.archive
+    archive = ctx.archive
     notes = archive.count_bases() - len(archive.missing_bases())
     return Status(
-        facts=mirror.store.state().facts,
+        facts=ctx.store.state().facts,
         notes=notes,
         pending=len((archive.setting("waiting") or "").split()),
         conflicts=len(archive.conflicts()),
         attention=archive.notices(),
         outbox=len(archive.outbox()),
-        last_run=_last_run(mirror),
+        last_run=_last_run(ctx),
         engine="this process",
         daemon=daemon,
     )
 
 
-def _last_run(mirror: SyncContext) -> Mapping[str, Value] | None:
-    last = mirror.archive.last_run()
+def _last_run(ctx: SyncContext) -> Mapping[str, Value] | None:
+    last = ctx.archive.last_run()
     if last is None:
         return None
     counts = last.report.get("counts") or {}
@@ -55,7 +55,7 @@ def _last_run(mirror: SyncContext) -> Mapping[str, Value] | None:
 
 
 def read_status(
-    mirror: SyncContext,
+    ctx: SyncContext,
     *,
     engine: str = "idle",
     daemon: Mapping[str, Value] | None = None,
@@ -65,29 +65,28 @@ def read_status(
     Raises:
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
     """
-    work, report = preview_run(mirror, SyncRequest(dry_run=True))
+    work, report = preview_run(ctx, SyncRequest(dry_run=True))
     pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
-    notes = mirror.archive.count_bases()
+    notes = ctx.archive.count_bases()
     files = sum(  # an empty one is none to take
-        not is_conflict_note(name)
-        and not is_index_page(mirror.policy.index_folder, folder.path, name)
+        not is_conflict_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
         if stamp.size
     )
     waiting = sum(action.new_id for action in work.plan.actions)
     try:
-        facts = mirror.store.state().facts
+        facts = ctx.store.state().facts
     except StoreUnavailableError:
         facts = notes
     return Status(
         facts=facts,
         notes=notes - len(work.identities.absent),
         pending=pending,
-        conflicts=len(mirror.archive.conflicts()),
+        conflicts=len(ctx.archive.conflicts()),
         attention=report.attention,
-        outbox=len(mirror.archive.outbox()),
-        last_run=_last_run(mirror),
+        outbox=len(ctx.archive.outbox()),
+        last_run=_last_run(ctx),
         engine=engine,
         daemon=daemon,
         foreign=max(files - (notes - len(work.identities.absent)) - waiting, 0),

@@ -34,7 +34,7 @@ def make_report(
         for name in _counted(action):
             counts[name] += 1
     worked = {a.fact_id for a in done if a.do not in _NO_CHANGE or a.moved}
-    total = work.mirror.archive.count_bases()
+    total = work.ctx.archive.count_bases()
     counts["unchanged"] = max(total - len(worked), 0)
     lasting = {
         (n.kind, n.path, n.message): n
@@ -85,8 +85,8 @@ def _earlier_notices(work: SyncRun) -> list[Notice]:
     """What was waiting for a person before and was not looked at again in this pass."""
     if work.request.dry_run:
         changed = changed_notices(work)
-        return [n for n in work.mirror.archive.notices() if n.path not in changed]
-    return work.mirror.archive.notices()
+        return [n for n in work.ctx.archive.notices() if n.path not in changed]
+    return work.ctx.archive.notices()
 
 
 _COUNTED: dict[ActionKind, tuple[str, ...]] = {

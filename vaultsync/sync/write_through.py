@@ -42,8 +42,8 @@ class _PendingBase:
 class NoteWriter:
     """Notes that were written and have no base yet. To be used under the engine's lock."""
 
-    def __init__(self, mirror: SyncContext) -> None:
-        self._mirror = mirror
+    def __init__(self, ctx: SyncContext) -> None:
+        self._ctx = ctx
         self._pending: list[_PendingBase] = []
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
@@ -51,28 +51,28 @@ class NoteWriter:
 
         Where it cannot be written now, the next pass does it.
         """
-        to = LinkTexts(self._mirror, {})
+        to = LinkTexts(self._ctx, {})
         to.prepare(fact.related_fact_ids)
         links = to.to(fact.related_fact_ids)
-        shown = self._mirror.lens.to_note(fact)
+        shown = self._ctx.view.to_note(fact)
         data = render_note(shown, links=links)
-        op = self._mirror.clock.new_id().replace("-", "")
-        self._mirror.vault.stage(op, data)
+        op = self._ctx.clock.new_id().replace("-", "")
+        self._ctx.vault.stage(op, data)
         path = path_for_new_note(
             shown,
             ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
         )
         try:
-            self._mirror.vault.create(op, path)
+            self._ctx.vault.create(op, path)
         except NoteExistsError:
             path = path_for_new_note(shown, ReservedPaths(lambda: self._taken(fact)))
             try:
-                self._mirror.vault.create(op, path)
+                self._ctx.vault.create(op, path)
             except (NoteError, PermissionError):
-                self._mirror.vault.discard(op)
+                self._ctx.vault.discard(op)
                 return fact
         except (NoteError, PermissionError):  # the next pass says why
-            self._mirror.vault.discard(op)
+            self._ctx.vault.discard(op)
             return fact
         written = replace(fact, path=path)
         self._pending.append(_PendingBase(written, data, actor))
@@ -80,13 +80,13 @@ class NoteWriter:
 
     def _taken(self, fact: Fact) -> set[str]:
         home = home_folder(fact)
-        folder = self._mirror.vault.folder(home)
+        folder = self._ctx.vault.folder(home)
         if folder is None:
             return set()
         names = (
             *folder.files,
             *folder.non_regular,
-            *self._mirror.archive.bases_in(home),
+            *self._ctx.archive.bases_in(home),
         )
         return {path_key(f"{home}/{name}") for name in names}
 
@@ -105,14 +105,14 @@ class NoteWriter:
         pending, self._pending = self._pending, []
         if not pending:
             return
-        mirror = self._mirror
+        ctx = self._ctx
         try:
-            newest = newest_row_mark(mirror)
+            newest = newest_row_mark(ctx)
         except StoreUnavailableError:
             return  # the next pass records them: both sides say the same
-        mirror.vault.sync()
-        known = mirror.archive.find_bases([each.fact.id for each in pending])
-        run, at = mirror.clock.new_id(), mirror.now()
+        ctx.vault.sync()
+        known = ctx.archive.find_bases([each.fact.id for each in pending])
+        run, at = ctx.clock.new_id(), ctx.now()
         bases, blobs, history = [], {}, []
         for each in pending:
             sha = hashlib.sha256(each.data).hexdigest()
@@ -125,28 +125,28 @@ class NoteWriter:
                 HistoryEntry(run, at, each.fact.id, "store", each.actor, "note", None, base.path)
             )
         gone = [base._replace(missing_since=at) for base in self._ousted(bases)]
-        with mirror.archive.transaction():
-            mirror.archive.put_blobs(blobs)
-            mirror.archive.put_bases([*gone, *bases])
-            mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
-            mirror.archive.add_history(history)
-            mirror.archive.set_folders({parent_folder(base.path): b"" for base in bases})
-            mirror.archive.put_run(RunRecord(run, at, "remember", {"notes": len(bases)}))
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs(blobs)
+            ctx.archive.put_bases([*gone, *bases])
+            ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
+            ctx.archive.add_history(history)
+            ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
+            ctx.archive.put_run(RunRecord(run, at, "remember", {"notes": len(bases)}))
 
     def _ousted(self, bases: Sequence[Base]) -> Iterator[Base]:
         """Bases whose note is gone, since a new one has its place."""
         new = {base.path: base.fact.id for base in bases}
         for folder in {parent_folder(path) for path in new}:
-            for base in self._mirror.archive.bases_in(folder).values():
+            for base in self._ctx.archive.bases_in(folder).values():
                 if base.fact.id != new.get(base.path, base.fact.id):
                     yield base
 
     def _base(self, each: _PendingBase, sha: str) -> Base | None:
         path = each.fact.path or VaultPath("")
         try:
-            file = self._mirror.vault.read(path)
+            file = self._ctx.vault.read(path)
             if file.sha == sha:
-                now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
+                now_ns = int(self._ctx.clock.now().timestamp() * 1e9)
                 return Base(each.fact, sha, trusted_stamp(file.stamp, now_ns))
             # An editor that saves in place empties the file first.
             half_saved = each.data.startswith(file.data)
