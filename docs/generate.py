@@ -1,4 +1,4 @@
-"""Writes the generated parts of README.md and docs/, between their markers.
+"""Writes the generated parts of README.md and docs/, and the plugin's types of answers.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- /generated -->`, and is made
 of what the code says now. `--check` writes nothing and names the files that are stale.
@@ -12,18 +12,20 @@ import inspect
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from msgspec import Struct, structs
 
 from vaultsync import errors
 from vaultsync.cli.main import cli
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.tool import Tool
@@ -38,14 +40,11 @@ from vaultsync.notes.conflict_note import (
     render_conflict,
 )
 from vaultsync.notes.render import render_note
+from vaultsync.privacy.error_json import Failure
 from vaultsync.settings import MarkerSettings
 from vaultsync.sync import decision_table as reconcile
 from vaultsync.sync.changes import StoreChange, VaultChange
-from vaultsync.sync.decision_table import (
-    DECISIONS_WITH_BASE,
-    DECISIONS_WITHOUT_BASE,
-    Decision,
-)
+from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -223,38 +222,32 @@ def conflict() -> str:
     return where + fenced(render_conflict(shown), "markdown")
 
 
-# ----------------------------------------------------------------------------- layers
-
-LAYERS = (
-    "cli",
-    "mcp_server",
-    "http_bridge",
-    "app",
-    "engine",
-    "adapters",
-    "config",
-    "ports",
-    "core",
-    "errors",
-    "graph",
-)
-"""From the top down; a layer imports only what stands below it."""
+# --------------------------------------------------------------------------- packages
 
 
-def layers() -> str:
-    """Every module with the sentence that it opens with, layer by layer."""
-    package = ROOT / "vaultsync"
-    return "\n".join(_layer(package, name) for name in LAYERS)
+def layers() -> list[str]:
+    """The packages from the bottom up, as the import contract lists them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]
+    rows = [re.findall(r"\w+", row) for row in reversed(contract["layers"])]
+    return [name for row in rows for name in row]
 
 
-def _layer(package: Path, name: str) -> str:
-    folder = package / name
+def packages() -> str:
+    """Every module with the sentence that it opens with, package by package."""
+    return "\n".join(_package(ROOT / "vaultsync" / name) for name in layers())
+
+
+def _package(folder: Path) -> str:
     if not folder.is_dir():
-        file = package / f"{name}.py"
-        return table([f"**{name}**", "what it is"], [[code(file.name), _opening(file)]])
-    files = [each for each in sorted(folder.glob("*.py")) if each.name != "__init__.py"]
-    head = [f"**{name}/**", _opening(folder / "__init__.py")]
-    return table(head, ([code(each.name), _opening(each)] for each in files))
+        file = folder.with_suffix(".py")
+        return table([f"**{file.name}**", _opening(file)], [])
+    files = sorted(each for each in folder.rglob("*.py") if each.parent / "__init__.py" != each)
+    inner = sorted(each.parent for each in folder.glob("*/__init__.py"))
+    head = [f"**{folder.name}/**", _opening(folder / "__init__.py")]
+    rows = [[code(f"{each.name}/"), _opening(each / "__init__.py")] for each in inner]
+    rows += [[code(each.relative_to(folder).as_posix()), _opening(each)] for each in files]
+    return table(head, rows)
 
 
 def _opening(file: Path) -> str:
@@ -281,12 +274,17 @@ def routes() -> str:
             row.method,
             code(row.path),
             listed(row.takes.__struct_fields__) or "",
-            listed(row.answers.__struct_fields__) or "`{}`",
+            listed(_keys(row.answers)) or "`{}`",
             row.says,
         ]
         for row in ROUTES
     ]
     return table(["", "route", "takes", "answers", ""], [*found, stream])
+
+
+def _keys(answer: type) -> list[str]:
+    """The keys of an answer: a struct, or typed keys."""
+    return list(msgspec.json.schema(answer)["$defs"][answer.__name__]["properties"])
 
 
 def statuses() -> str:
@@ -317,7 +315,7 @@ def error_classes() -> list[type[errors.VaultsyncError]]:
     def visit(of: type[errors.VaultsyncError]) -> None:
         found.append(of)
         for each in sorted(of.__subclasses__(), key=lambda e: tree.find(e.__name__)):
-            if each.__module__.startswith(f"{errors.__name__}."):
+            if each.__module__ == errors.__name__:
                 visit(each)
 
     visit(errors.VaultsyncError)
@@ -516,7 +514,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "errors": error_reference,
     "fields": fields,
     "guard": guard,
-    "layers": layers,
+    "packages": packages,
     "mcp-prompts": mcp_prompts,
     "mcp-resources": mcp_resources,
     "mcp-tools": mcp_tools,
@@ -547,18 +545,65 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+# ------------------------------------------------------- what the plugin is answered
+
+ANSWERS = "obsidian-plugin/src/bridge-answers.ts"
+_PLAIN = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
+
+
+def plugin_types() -> str:
+    """The types of the bridge's answers in TypeScript."""
+    schemas = answer_schemas([Failure, *(row.answers for row in ROUTES)], "{name}")
+    blocks = [
+        "/** What the bridge answers. Generated from its routes by `make docs`; do not edit. */"
+    ]
+    for name, schema in schemas.items():
+        if not schema["properties"]:
+            continue
+        required = schema.get("required", [])
+        lines = [
+            f"\t{key}{'' if key in required else '?'}: {_typed(each)};"
+            for key, each in schema["properties"].items()
+        ]
+        says = f"/** {schema['description']} */\n" if "description" in schema else ""
+        blocks.append(f"{says}export interface {name} {{\n{chr(10).join(lines)}\n}}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _typed(schema: Mapping[str, Any]) -> str:
+    """A JSON Schema as a type of TypeScript."""
+    if "$ref" in schema:
+        return str(schema["$ref"])
+    if "enum" in schema:
+        return " | ".join(json.dumps(each) for each in schema["enum"])
+    if "anyOf" in schema:
+        return " | ".join(_typed(each) for each in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"Array<{_typed(schema.get('items', {}))}>"
+    if schema.get("type") == "object":
+        return f"Record<string, {_typed(schema.get('additionalProperties', {}))}>"
+    return _PLAIN.get(schema.get("type", ""), "unknown")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or say which are stale."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args(arguments).check
     stale = []
-    for page in pages():
-        text = page.read_text(encoding="utf-8")
-        fresh = refreshed(text)
+    for page in [*pages(), ROOT / ANSWERS]:
+        text = page.read_text(encoding="utf-8") if page.exists() else ""
+        fresh = plugin_types() if page == ROOT / ANSWERS else refreshed(text)
         if fresh != text:
             stale.append(page.relative_to(ROOT).as_posix())
             if not check:
+                page.parent.mkdir(parents=True, exist_ok=True)
                 page.write_text(fresh, encoding="utf-8")
     for name in stale:
         print(f"docs: {name} {'is stale; run make docs' if check else 'was rewritten'}")

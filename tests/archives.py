@@ -14,13 +14,7 @@ from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.archive import (
-    Archive,
-    Base,
-    HistoryEntry,
-    OutboxEntry,
-    WriteIntent,
-)
+from vaultsync.storage.archive import Archive, Base, HistoryEntry, OutboxEntry, WriteIntent
 from vaultsync.storage.vault import FileStamp
 
 ARCHIVES: dict[str, Callable[[Path], Archive]] = {

@@ -9,11 +9,7 @@ from hashlib import sha256
 
 from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
-from vaultsync.errors import (
-    MemoryFileBusyError,
-    MemoryFileChangedError,
-    UnreadableMemoryFileError,
-)
+from vaultsync.errors import MemoryFileBusyError, MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 from vaultsync.memory_files.service import sync_files

@@ -12,6 +12,7 @@ from vaultsync import settings as config
 from vaultsync.api import read_only as answering
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
+from vaultsync.recall.request import RecallRequest
 
 
 def _set(root: Path, text: str) -> None:
@@ -168,7 +169,10 @@ def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
     _remember(root, OLD, NEW)
     for recency, first in ((0, "Old"), (5, "New")):
         _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
-        assert answering.recall_from_index_files("berths", path=str(root))[0].title == first
+        assert (
+            answering.recall_from_index_files(RecallRequest("berths"), path=str(root))[0].title
+            == first
+        )
 
 
 def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> None:
@@ -176,8 +180,10 @@ def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> No
     fits = "[weights]\nrecency = 0\nutility = 0\n"
     assert _titles(root, "berths", fits) == ["Old", "New"]
     assert _titles(root, "berths", f"{fits}least = 0.45") == ["Old"]
-    assert answering.recall_from_index_files("berths", path=str(root))[0].title == "Old"
-    assert len(answering.recall_from_index_files("berths", path=str(root)).hits) == 1
+    assert (
+        answering.recall_from_index_files(RecallRequest("berths"), path=str(root))[0].title == "Old"
+    )
+    assert len(answering.recall_from_index_files(RecallRequest("berths"), path=str(root)).hits) == 1
     assert _titles(root, "berths", f"{fits}least = 2") == []
 
 

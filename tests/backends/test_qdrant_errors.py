@@ -19,15 +19,7 @@ from qdrant_client import QdrantClient
 from tests import qdrant_server
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
-from tests.qdrants import (
-    PLACE,
-    in_folder,
-    in_memory,
-    in_process,
-    over_http,
-    served,
-    store_in,
-)
+from tests.qdrants import PLACE, in_folder, in_memory, in_process, over_http, served, store_in
 from tests.vector_rows import ALL, X, row
 from vaultsync.backends.qdrant import client as qdrant_models
 from vaultsync.backends.qdrant import collection as qdrant_layout
@@ -48,12 +40,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.errors import (
-    ConfigError,
-    DerivedError,
-    StoreLayoutError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import ConfigError, DerivedError, StoreLayoutError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import RevisionMismatch, StoreWrite

@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
-from vaultsync.context_packs.formats import (
-    PACK_FORMS,
-    PackPiece,
-    citation_of,
-    text_paragraphs,
-)
+from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of, text_paragraphs
 from vaultsync.context_packs.truncate import CutPiece, cut_piece
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))

@@ -5,13 +5,7 @@ from types import MappingProxyType
 
 from tests.archives import A, B, C, a_base, a_conflict, an_entry, an_intent, an_outgoing
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import (
-    Archive,
-    DisplacedFile,
-    Notice,
-    OutboxEntry,
-    RunRecord,
-)
+from vaultsync.storage.archive import Archive, DisplacedFile, Notice, OutboxEntry, RunRecord
 
 # --- what waits --------------------------------------------------------------------
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.links import MemoryLinks
 from tests.world import World
 from vaultsync.errors import FactNotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.related import Related, find_related
+from vaultsync.facts.related import Named, Related, find_related
 from vaultsync.model.fact import Fact
 
 
@@ -22,7 +25,7 @@ class Around(World):
         return find_related(self.ctx, self.links, fact.id, agent=agent)
 
 
-def _titles(facts: tuple[Fact, ...]) -> list[str]:
+def _titles(facts: Sequence[Named]) -> list[str]:
     return [fact.title for fact in facts]
 
 
@@ -55,8 +58,8 @@ def test_the_chain_is_told_from_any_of_its_facts() -> None:
     world.sync()
 
     for fact in (first, second, third):
-        found = world.of(fact).as_json()
-        assert [each["title"] for each in found["chain"]] == ["One", "Two", "Three"]  # type: ignore[union-attr, index, call-overload]
+        found = to_builtins(world.of(fact))
+        assert [each["title"] for each in found["chain"]] == ["One", "Two", "Three"]
 
 
 def test_a_chain_in_a_circle_ends() -> None:
@@ -87,7 +90,7 @@ def test_nobody_hears_of_what_they_may_not_see() -> None:
 
     assert world.of(fact, agent="moss").related
     seen = world.of(fact, agent="indy")
-    assert (seen.related, _titles(seen.chain)) == ((), [seen.fact.title])
+    assert (seen.related, _titles(seen.chain)) == ((), [fact.title])
     with pytest.raises(FactNotFoundError):
         world.of(secret, agent="indy")
 
@@ -106,7 +109,7 @@ def test_the_signals_are_those_that_are_kept_out_of_the_note() -> None:
     world = Around()
     fact = world.agent_remembers("-", importance=0.8)
 
-    assert world.of(fact).as_json()["signals"] == {
+    assert to_builtins(world.of(fact))["signals"] == {
         "accessCount": 0,
         "lastAccessedAt": None,
         "decayFactor": None,

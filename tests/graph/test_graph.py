@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 
 import vaultsync.graph
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
-from vaultsync.graph.export import (
-    EXPORTS,
-    graph_to_canvas,
-    graph_to_graphml,
-    graph_to_json,
-)
+from vaultsync.graph.export import EXPORTS, graph_to_canvas, graph_to_graphml, graph_to_json
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
 from vaultsync.graph.page import graph_to_html
 from vaultsync.graph.stats import find_neighbors, find_nodes, graph_stats, pagerank
@@ -126,7 +121,7 @@ def test_some_nodes_keep_the_edges_between_them(graph: Graph) -> None:
 def test_stats_count_parts_hubs_and_what_stands_alone(graph: Graph) -> None:
     stats = graph_stats(graph, hubs=2)
 
-    assert (stats.nodes, stats.edges) == (9, 10)
+    assert (stats.nodes, stats.links) == (9, 10)
     assert dict(stats.types) == {
         "decision": 2,
         "fact": 2,
@@ -137,7 +132,7 @@ def test_stats_count_parts_hubs_and_what_stands_alone(graph: Graph) -> None:
     assert next(iter(stats.types)) == "decision"
     assert stats.kinds["mentions"] == 6
     assert stats.components == (8,)
-    assert [hub.node.label for hub in stats.hubs] == ["Bob", "Nobody"]
+    assert [hub.label for hub in stats.hubs] == ["Bob", "Nobody"]
     assert stats.hubs[0].degree == 2
     assert [node.label for node in stats.orphans] == ["Alone"]
 
@@ -209,16 +204,16 @@ def test_a_node_is_found_by_what_it_is_called(graph: Graph, name: str, found: li
 def test_neighbours_are_told_with_how_far_and_by_what(graph: Graph) -> None:
     found = find_neighbors(graph, ALICE.id, 2)
 
-    assert [(each.node.label, each.distance) for each in found] == [
+    assert [(each.label, each.distance) for each in found] == [
         ("Bob", 1),
         ("New", 1),
         ("Old", 1),
         ("Convex", 2),
         ("Nobody", 2),
     ]
-    assert [edge.kind for edge in found[0].via] == ["relation"]
+    assert [edge.type for edge in found[0].via] == ["relation"]
     assert [edge.source for edge in found[3].via] == [NEW.id]
-    assert [each.node.label for each in find_neighbors(graph, ALICE.id)] == [
+    assert [each.label for each in find_neighbors(graph, ALICE.id)] == [
         "Bob",
         "New",
         "Old",

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors
@@ -492,7 +493,7 @@ def test_a_store_that_is_away_is_told(world: World, vectors: Watched, model: Mod
 
 
 def test_a_report_can_be_told_as_json() -> None:
-    told = EmbedReport(facts=1, waiting={"a": "why"}, degraded="x").as_json()
+    told = to_builtins(EmbedReport(facts=1, waiting={"a": "why"}, degraded="x"))
 
     assert json.loads(json.dumps(told)) == {
         "facts": 1,
@@ -694,7 +695,7 @@ def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> No
     real = embed_pending(world.ctx, vectors, model).embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
     assert cost.seconds == pytest.approx(cost.texts * 0.5 / 17, rel=0.2)
-    assert cost.as_json()["texts"] == cost.texts
+    assert to_builtins(cost)["texts"] == cost.texts
 
 
 def test_nothing_costs_nothing(world: World, vectors: Watched, model: Model) -> None:

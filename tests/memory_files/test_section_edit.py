@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from tests.memory_files.test_sections import TEXTS
 from vaultsync.errors import InvalidFieldError, UsageError
 from vaultsync.memory_files.edit import insert_section
-from vaultsync.memory_files.sections import (
-    MANAGED_MARKER,
-    frontmatter_end,
-    normalize,
-    read_outline,
-)
+from vaultsync.memory_files.sections import MANAGED_MARKER, frontmatter_end, normalize, read_outline
 
 TEXT = "Ask the harbour master before the database."
 OWN = f"## Lessons\n{MANAGED_MARKER}\n\nFirst of all: {TEXT}\n"

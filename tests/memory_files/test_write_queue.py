@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from tests.memory_file_worlds import DEPLOY, NAME, TESTS, MemoryWorld, memory
 from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError, UsageError
@@ -34,7 +35,7 @@ def test_an_agents_text_is_added_and_logged() -> None:
     assert what_of(world) == ["written"]
     assert world.queue.entries[0]["text"] == TEXT
     assert world.agent_adds(TEXT).status == "unchanged"
-    assert json.dumps(added.as_json())
+    assert json.dumps(to_builtins(added))
 
 
 def test_a_file_that_is_not_there_is_made() -> None:

@@ -16,13 +16,7 @@ from vaultsync.errors import (
     UnknownTypeError,
     UsageError,
 )
-from vaultsync.model.canonical import (
-    canonical,
-    check_id,
-    check_property,
-    json_value,
-    link_name,
-)
+from vaultsync.model.canonical import canonical, check_id, check_property, json_value, link_name
 from vaultsync.model.fact import Fact, derive_title, make_fact, relations
 from vaultsync.model.schema import (
     FIELDS,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.links import MemoryLinks
 from tests.world import World, changed_lines, taken
@@ -275,7 +276,7 @@ def test_the_history_tells_who_rewrote_links_and_why(world: Moving) -> None:
     ]
     run = world.archive.find_run(report.run)
     assert run is not None
-    assert run.report["counts"] == report.as_json()["counts"]
+    assert run.report["counts"] == to_builtins(report)["counts"]
     assert report.counts["unchanged"] == 0
     assert [each.reason for each in report.actions if each.fact_id == fact.id] == [
         "a note that it links to moved"

@@ -6,19 +6,10 @@ import contextlib
 from dataclasses import replace
 
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
-from tests.world import (
-    AGENTS,
-    LINES,
-    MERGED,
-    PERSONS,
-    World,
-    action,
-    kinds,
-    notice,
-    taken,
-)
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
@@ -326,7 +317,7 @@ def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run() -> None:
     remembered = world.archive.find_run(report.run)
     assert remembered is not None
     assert remembered.kind == f"undo {run}"
-    assert remembered.report["counts"] == report.as_json()["counts"]
+    assert remembered.report["counts"] == to_builtins(report)["counts"]
     (entry,) = world.archive.history(run=report.run)
     assert (entry.fact_id, entry.field, entry.before) == (fact_id, "fact", path)
     assert entry.after is None

@@ -16,14 +16,7 @@ import pytest
 from tests.proofs import agents, texts
 from tests.proofs.ledger import KEPT
 from tests.real.home import Home, say
-from tests.real.strace import (
-    Point,
-    injections,
-    needs_strace,
-    points,
-    thresholds,
-    victim,
-)
+from tests.real.strace import Point, injections, needs_strace, points, thresholds, victim
 from tests.real.victim import EMPTY
 
 pytestmark = needs_strace

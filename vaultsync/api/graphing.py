@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, convert
+
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.session import EngineSession
 from vaultsync.errors import ConfigError, EngineBusyError, InvalidFieldError
@@ -29,8 +31,7 @@ class GraphExport:
     """Nodes that were left out, for there were more than were asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphColours:
+class GraphColours(Struct, frozen=True):
     """Obsidian's settings of its graph view, with a colour for each type."""
 
     path: str
@@ -137,11 +138,7 @@ class GraphMethods(EngineSession):
         Raises:
             EngineBusyError: who has the vault cannot be asked (with `fix`).
         """
-        from vaultsync.operations.check_links import (
-            check_links,
-            fix_links,
-            link_report_from_json,
-        )
+        from vaultsync.operations.check_links import LinkReport, check_links, fix_links
 
         if not fix:
             self._flush()
@@ -151,6 +148,5 @@ class GraphMethods(EngineSession):
                 return fix_links(ctx, files=self._files, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
-            return link_report_from_json(
-                ask_running_engine(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
-            )
+            said = ask_running_engine(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
+            return convert(said, LinkReport)

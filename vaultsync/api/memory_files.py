@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vaultsync.api.mirroring import SyncMethods
 from vaultsync.errors import EngineBusyError, VaultsyncError
@@ -110,7 +111,7 @@ class MemoryFileMethods(SyncMethods):
         # It stays the memory of those whose memory it is; a new one is the writer's.
         owners = agents_of(read_states(file.state()), file.key) or [who]
         synced = [self._sync_of(file.path, owner) for owner in owners]
-        return replace(added, synced=synced[0])
+        return structs.replace(added, synced=synced[0])
 
     def _sync_of(self, path: Path, agent: str | None) -> MemoryFileReport:
         acting, self.agent = self.agent, agent
@@ -126,9 +127,10 @@ class MemoryFileMethods(SyncMethods):
     def with_queued(self, status: Status) -> Status:
         """A status, and the memory files that texts of agents wait for."""
         from vaultsync.memory_files.write_queue import files_with_queue
+        from vaultsync.sync.report import notices_of
 
-        waiting = files_with_queue(self._write_queue())
-        return replace(status, attention=(*status.attention, *waiting))
+        waiting = notices_of(files_with_queue(self._write_queue()))
+        return structs.replace(status, attention=(*status.attention, *waiting))
 
     def watched_memory_files(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, there or not.
@@ -212,8 +214,11 @@ class MemoryFileMethods(SyncMethods):
         from vaultsync.memory_files.service import refresh_pending
 
         waits = refresh_pending(files, asked, self._unembedded)
-        done = [replace(file, pending=tuple(waits.get(file.name, ()))) for file in report.files]
-        return replace(report, files=done)
+        done = [
+            structs.replace(file, pending=tuple(waits.get(file.name, ()))) for file in report.files
+        ]
+        pending = sum(len(file.pending) for file in done)
+        return structs.replace(report, files=done, pending=pending)
 
     def _unembedded(self, fact_ids: Sequence[str]) -> Sequence[str]:
         """Those of some facts of which a text has no vector."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from vaultsync.errors import InvalidFieldError
 from vaultsync.facts.service import STATUS_FORGOTTEN
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see, check_scope
-from vaultsync.model.serialization import public_values
+from vaultsync.model.serialization import PublicFact, public_values
 from vaultsync.model.time_span import time_span
 from vaultsync.sync.context import SyncContext
 
@@ -24,12 +25,18 @@ class FactPage:
     facts: tuple[Fact, ...]
     next: str | None
 
-    def as_json(self) -> dict[str, Value]:
-        """The facts as surfaces show them, and the id to ask for the next ones after."""
-        return {
-            "facts": [public_values(each) for each in self.facts],
-            "next": self.next,
-        }
+
+class PublicPage(Struct, frozen=True):
+    """Some facts as surfaces show them, and where the next ones begin."""
+
+    facts: list[PublicFact]
+    next: str | None
+    """The id to ask for the next ones after; None at the end."""
+
+
+def public_page(page: FactPage) -> PublicPage:
+    """What surfaces show of a page."""
+    return PublicPage([public_values(each) for each in page.facts], page.next)
 
 
 def select_facts(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.backlinks import find_backlinks
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
@@ -18,37 +19,47 @@ MAX_CHAIN_FACTS = 100
 """So many facts of a chain are followed, each way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Named(Struct, frozen=True):
+    """A fact by its name."""
+
+    id: str
+    title: str
+    path: VaultPath | None
+
+
+class Version(Named, frozen=True):
+    """A fact of a chain."""
+
+    createdAt: str  # noqa: N815 - as in frontmatter
+
+
+class UseSignals(Struct, frozen=True, rename="camel"):
+    """What is kept out of the note."""
+
+    access_count: int
+    last_accessed_at: str | None
+    decay_factor: float | None
+    """0 to 1."""
+    importance: float | None
+    """0 to 1."""
+    utility: float
+    """0 to 1: of importance and access count."""
+
+
+class Related(Struct, frozen=True):
     """What stands around one fact. Facts have the paths of their notes."""
 
-    fact: Fact
-    backlinks: tuple[Fact, ...]
+    backlinks: tuple[Named, ...]
     """Whose notes link to it, by path."""
-    related: tuple[Fact, ...]
+    related: tuple[Named, ...]
     """Those that it names itself."""
-    chain: tuple[Fact, ...]
+    chain: tuple[Version, ...]
     """What it replaced and what replaced it, oldest first; it stands among them."""
-
-    def as_json(self) -> dict[str, Value]:
-        """All of it as JSON, with the signals that are kept out of the note."""
-        fact = self.fact
-        return {
-            "backlinks": [_named(each) for each in self.backlinks],
-            "related": [_named(each) for each in self.related],
-            "chain": [{**_named(each), "createdAt": each.created_at} for each in self.chain],
-            "signals": {
-                "accessCount": fact.access_count,
-                "lastAccessedAt": fact.last_accessed_at,
-                "decayFactor": fact.decay_factor,
-                "importance": fact.importance,
-                "utility": utility(fact.importance, fact.access_count),
-            },
-        }
+    signals: UseSignals
 
 
-def _named(fact: Fact) -> dict[str, Value]:
-    return {"id": fact.id, "title": fact.title, "path": fact.path}
+def _named(facts: Iterable[Fact]) -> tuple[Named, ...]:
+    return tuple(Named(each.id, each.title, each.path) for each in facts)
 
 
 def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None) -> Related:
@@ -60,11 +71,18 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
     """
     fact = ctx.view.redact(fact_work.get(ctx, fact_id, agent=agent))
     linking = find_backlinks(ctx, links, fact.id, agent=agent)
+    chain = _chain(ctx, fact, agent)
     return Related(
-        fact,
-        tuple(each.fact for each in linking),
-        _found(ctx, fact.related_fact_ids, agent),
-        _chain(ctx, fact, agent),
+        _named(each.fact for each in linking),
+        _named(_found(ctx, fact.related_fact_ids, agent)),
+        tuple(Version(n.id, n.title, n.path, n.created_at) for n in chain),
+        UseSignals(
+            fact.access_count,
+            fact.last_accessed_at,
+            fact.decay_factor,
+            fact.importance,
+            utility(fact.importance, fact.access_count),
+        ),
     )
 
 

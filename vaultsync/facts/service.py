@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from vaultsync.errors import (
     ComputedFieldError,
@@ -42,22 +44,17 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
 
-STATUS_FORGOTTEN, STATUS_ACTIVE = "forgotten", "active"
+STATUS_FORGOTTEN: Final = "forgotten"
+STATUS_ACTIVE: Final = "active"
 MAX_UPDATE_TRIES = 20
 """How often an update is repeated when other writers get in between."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetResult:
+class ForgetResult(Struct, frozen=True):
     """A fact that was deleted or brought back."""
 
     id: str
-    status: str
-    """`forgotten` or `active`."""
-
-    def as_json(self) -> dict[str, Value]:
-        """Both, by name."""
-        return {"id": self.id, "status": self.status}
+    status: Literal["forgotten", "active"]
 
 
 def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:

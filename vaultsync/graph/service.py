@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vaultsync.errors import NotFoundError
-from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
+from vaultsync.graph.model import Graph, build_graph
 from vaultsync.graph.stats import (
     GraphStats,
     Neighbor,
+    NodeName,
     find_neighbors,
     find_nodes,
     graph_stats,
+    name_of,
 )
-from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see, check_scope
 from vaultsync.sync.context import SyncContext
 
@@ -21,58 +20,13 @@ MAX_HINT_NAMES = 5
 """Names that a hint lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighborhood:
+class Neighborhood(NodeName, frozen=True):
     """A node, and the nodes near it."""
 
-    node: GraphNode
     depth: int
-    near: tuple[Neighbor, ...]
-
-    def as_json(self) -> dict[str, Value]:
-        """The neighbourhood as JSON."""
-        return {
-            **node_json(self.node),
-            "depth": self.depth,
-            "neighbors": [
-                {
-                    **node_json(each.node),
-                    "distance": each.distance,
-                    "via": [_edge_json(edge) for edge in each.via],
-                }
-                for each in self.near
-            ],
-        }
-
-
-def node_json(node: GraphNode) -> dict[str, Value]:
-    """A node as JSON."""
-    return {"id": node.id, "label": node.label, "type": node.type, "path": node.path}
-
-
-def _edge_json(edge: GraphEdge) -> dict[str, Value]:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "type": edge.kind,
-        "label": edge.label,
-    }
-
-
-def stats_json(stats: GraphStats) -> dict[str, Value]:
-    """What a graph looks like, as JSON."""
-    return {
-        "nodes": stats.nodes,
-        "links": stats.edges,
-        "types": dict(stats.types),
-        "kinds": dict(stats.kinds),
-        "components": list(stats.components),
-        "hubs": [
-            {**node_json(hub.node), "rank": round(hub.rank, 6), "degree": hub.degree}
-            for hub in stats.hubs
-        ],
-        "orphans": [node_json(node) for node in stats.orphans],
-    }
+    """Up to how many steps."""
+    neighbors: tuple[Neighbor, ...]
+    """The nearest first."""
 
 
 def load_graph(
@@ -108,7 +62,7 @@ def load_graph(
     if around is None:
         return graph
     hood = neighborhood(graph, around, depth)
-    return graph.only([hood.node.id, *(each.node.id for each in hood.near)])
+    return graph.only([hood.id, *(each.id for each in hood.neighbors)])
 
 
 def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
@@ -125,7 +79,8 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
         named = ", ".join(each.path or each.id for each in found[:MAX_HINT_NAMES])
         message = f"{len(found)} in the graph are called {name!r}"
         raise NotFoundError(message, hint=f"name one by its path: {named}")
-    return Neighborhood(found[0], depth, tuple(find_neighbors(graph, found[0].id, depth)))
+    near = tuple(find_neighbors(graph, found[0].id, depth))
+    return Neighborhood(*name_of(found[0]), depth, near)
 
 
 def load_graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:

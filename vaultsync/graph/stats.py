@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode
 from vaultsync.links.wikilinks import fold_case
@@ -17,37 +17,54 @@ PRECISION = 1e-9
 STEPS = 200
 
 
-class Hub(NamedTuple):
+class NodeName(Struct, frozen=True):
+    """A node by its name."""
+
+    id: str
+    label: str
+    type: str
+    path: str | None
+
+
+class Hub(NodeName, frozen=True):
     """A node that many lead to."""
 
-    node: GraphNode
     rank: float
-    """PageRank; all ranks together are 1."""
+    """PageRank, to 6 digits; all ranks together are 1."""
     degree: int
     """How many nodes it is joined to."""
 
 
-class Neighbor(NamedTuple):
+class Joint(Struct, frozen=True):
+    """An edge that joins two nodes."""
+
+    source: str
+    target: str
+    type: str
+    label: str
+    """The name of the relation."""
+
+
+class Neighbor(NodeName, frozen=True):
     """A node near another one."""
 
-    node: GraphNode
     distance: int
-    via: tuple[GraphEdge, ...]
+    """Steps."""
+    via: tuple[Joint, ...]
     """The edges that join it to those one step nearer."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphStats:
+class GraphStats(Struct, frozen=True):
     """What a graph looks like."""
 
     nodes: int
-    edges: int
+    links: int
     types: Mapping[str, int]
     kinds: Mapping[str, int]
     components: tuple[int, ...]
     """How many nodes each connected part has, the largest first; orphans left out."""
     hubs: tuple[Hub, ...]
-    orphans: tuple[GraphNode, ...]
+    orphans: tuple[NodeName, ...]
     """What is joined to nothing."""
 
 
@@ -65,9 +82,17 @@ def graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
         _counted(node.type for node in graph.nodes.values()),
         _counted(edge.kind for edge in graph.edges),
         tuple(sorted(map(len, nx.connected_components(plain)), reverse=True)),
-        tuple(Hub(graph.nodes[key], ranks[key], len(near[key])) for key in best[:hubs]),
-        tuple(node for key, node in graph.nodes.items() if key not in near),
+        tuple(
+            Hub(*name_of(graph.nodes[key]), round(ranks[key], 6), len(near[key]))
+            for key in best[:hubs]
+        ),
+        tuple(NodeName(*name_of(node)) for key, node in graph.nodes.items() if key not in near),
     )
+
+
+def name_of(node: GraphNode) -> tuple[str, str, str, str | None]:
+    """What names a node: its id, label, type and path."""
+    return node.id, node.label, node.type, node.path
 
 
 def _counted(words: Iterable[str]) -> dict[str, int]:
@@ -155,5 +180,11 @@ def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]
                     via[other].append(edge)
                     distance[other] = step
         ring = sorted(via, key=lambda key: (fold_case(graph.nodes[key].label), key))
-        found += [Neighbor(graph.nodes[key], step, tuple(via[key])) for key in ring]
+        found += [
+            Neighbor(*name_of(graph.nodes[key]), step, tuple(map(_joint, via[key]))) for key in ring
+        ]
     return found
+
+
+def _joint(edge: GraphEdge) -> Joint:
+    return Joint(edge.source, edge.target, edge.kind, edge.label)

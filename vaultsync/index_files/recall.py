@@ -8,7 +8,7 @@ a note, and meaning.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteError
@@ -24,13 +24,7 @@ from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.scope import PUBLIC, can_see, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.recall.explanation import (
-    HitReasons,
-    QueryTerms,
-    explain_hit,
-    fact_text,
-    snippet,
-)
+from vaultsync.recall.explanation import HitReasons, QueryTerms, explain_hit, fact_text, snippet
 from vaultsync.recall.query import ParsedQuery
 from vaultsync.recall.ranking import (
     RankingSignals,
@@ -38,7 +32,7 @@ from vaultsync.recall.ranking import (
     rescale_similarities,
     weighted_score,
 )
-from vaultsync.recall.request import parse_request
+from vaultsync.recall.request import RecallRequest, parse_request
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
@@ -74,17 +68,8 @@ _EntriesByPath = Mapping[VaultPath, tuple[IndexEntry, frozenset[str]]]
 
 def recall_vault_only(
     clone: StorelessVault,
-    question: str,
+    asked: RecallRequest,
     *,
-    agent: str | None,
-    limit: int = 10,
-    types: Iterable[str] = (),
-    scopes: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    max_priority: int = 2,
-    since: str | None = None,
-    until: str | None = None,
-    user: str | None = None,
     weights: RankingWeights | None = None,
 ) -> RecallResult:
     """What the tables of contents know of a question, best first; changes nothing.
@@ -94,26 +79,15 @@ def recall_vault_only(
         VaultMissingError: the vault is not there.
     """
     began = clone.clock.monotonic()
-    asked, filters = parse_request(
-        question,
-        today=clone.clock.now().date(),
-        limit=limit,
-        types=types,
-        scopes=scopes,
-        tags=tags,
-        max_priority=max_priority,
-        since=since,
-        until=until,
-        user=user,
-    )
+    question, filters = parse_request(asked, today=clone.clock.now().date())
     listed = _entries(clone)
-    work = _IndexFileSearch(clone, asked, filters, agent, weights or RankingWeights())
+    work = _IndexFileSearch(clone, question, filters, asked.agent, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
     if listed:
         _take_in(clone, listed)
-        hits = work.hits(listed, limit)
+        hits = work.hits(listed, asked.limit)
     return RecallResult(
-        query=clone.view.redact_text(question),
+        query=clone.view.redact_text(asked.query),
         source=INDEX_FILES_SOURCE,
         confidence=work.confidence(hits),
         degraded=() if listed else (NO_TABLES_REASON,),
@@ -246,8 +220,11 @@ class _IndexFileSearch:
             prefers=self._asked.hints and self._asked.prefers(fact),
             importance=fact.importance,
         )
-        return Hit(
-            fact=fact,
+        hit = Hit(
+            id=fact.id,
+            title=fact.title,
+            type=fact.type,
+            path=fact.path,
             score=round(weighted_score(signals, self._weights), 4),
             similarity=round(signals.similarity, 4),
             recency=round(signals.recency, 4),
@@ -256,6 +233,7 @@ class _IndexFileSearch:
             why=explain_hit(reasons),
             snippet=snippet(fact.content, self._terms),
         )
+        return hit.about(fact)
 
 
 def _note(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
 from vaultsync.indexing.chunking import Chunk
@@ -17,12 +18,7 @@ from vaultsync.indexing.embedding_texts import (
 )
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
-from vaultsync.storage.feed_cursor import (
-    feed_backlog,
-    make_version,
-    store_seq_of_version,
-)
+from vaultsync.storage.feed_cursor import feed_backlog, make_version, store_seq_of_version
 from vaultsync.storage.store import FeedRow
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
@@ -36,8 +32,7 @@ TEXTS_PER_REQUEST = 300
 PROBE_TEXT = "Is anybody there?"
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedReport:
+class EmbedReport(Struct, frozen=True):
     """What was done to bring the vectors up to date."""
 
     facts: int = 0
@@ -52,25 +47,11 @@ class EmbedReport:
     """Facts whose vectors went, because the facts had gone."""
     left: int = 0
     """Changed facts that were not reached."""
-    waiting: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[str, str] = {}
     """Facts of which a text could not be embedded, and why; tried again next time."""
     seconds: float = 0.0
     degraded: str = ""
     """Why the vectors may be behind the facts; empty when they are not."""
-
-    def as_json(self) -> dict[str, Value]:
-        """The report as JSON."""
-        return {
-            "facts": self.facts,
-            "put": self.put,
-            "embedded": self.embedded,
-            "reused": self.reused,
-            "removed": self.removed,
-            "left": self.left,
-            "waiting": dict(self.waiting),
-            "seconds": self.seconds,
-            "degraded": self.degraded,
-        }
 
 
 def embed_pending(

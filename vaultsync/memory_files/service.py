@@ -21,12 +21,13 @@ from vaultsync.errors import (
 )
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
 from vaultsync.memory_files.read import memory_file_notice
-from vaultsync.memory_files.report import FileResult, MemoryFileReport
+from vaultsync.memory_files.report import FileResult, MemoryFileReport, counts_of, report_of_files
 from vaultsync.memory_files.state import read_states, state_key, write_states
 from vaultsync.memory_files.sync import FileSync, FileSyncRequest, SizeBudget
 from vaultsync.memory_files.write_queue import LOCK_TIMEOUT
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import notices_of
 
 MAX_FILES_TAKEN = 50
 """Files that are taken at once (seed 000); more are told about."""
@@ -66,13 +67,16 @@ def sync_files(
         work = FileSync(ctx, file, asked, reader=reader, queue=queue, room=room)
         try:
             done.append(work.run())
+            notices += work.notices
         except MemoryFileError as error:
             if len(files) == 1 and not isinstance(error, UnreadableMemoryFileError):
                 raise
             told = memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
-            done.append(FileResult(file.name, attention=(told,)))
+            notices.append(told)
+            done.append(FileResult(file.name, 0, counts_of(())))
     seconds = ctx.clock.monotonic() - began
-    return MemoryFileReport(done, asked.dry_run, seconds, notices)
+    attention = notices_of(notices)
+    return report_of_files(done, attention, dry_run=asked.dry_run, seconds=seconds)
 
 
 def refresh_pending(

@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from vaultsync.errors import (
-    MemoryFileMissingError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-)
+from msgspec import structs
+
+from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, ScopeDeniedError
 from vaultsync.memory_files.plan import (
     FileMetadataValues,
     LastRead,
@@ -24,12 +22,8 @@ from vaultsync.memory_files.plan import (
     type_of,
 )
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
-from vaultsync.memory_files.read import (
-    MemoryFileContent,
-    memory_file_notice,
-    read_memory,
-)
-from vaultsync.memory_files.report import FileResult, SectionResult
+from vaultsync.memory_files.read import MemoryFileContent, memory_file_notice, read_memory
+from vaultsync.memory_files.report import FileResult, SectionResult, counts_of
 from vaultsync.memory_files.sections import MemorySection, section_id
 from vaultsync.memory_files.state import (
     SOURCE_PREFIX,
@@ -227,6 +221,8 @@ class FileSync:
         self._room = room
         self._key = state_key(file.key, asked.agent)
         self._source = SOURCE_PREFIX + file.name
+        self.notices: list[Notice] = []
+        """What waits for a person, after `run()`."""
 
     def run(self) -> FileResult:
         """Do it.
@@ -245,7 +241,7 @@ class FileSync:
             if waiting and not self._asked.dry_run:
                 written = drain_write_queue(self._file, self._queue)
             done = self._sync(read_states(self._file.state()))
-        return replace(done, written=written)
+        return structs.replace(done, written=written)
 
     def _version(self) -> str:
         state = self._store.state()
@@ -271,7 +267,7 @@ class FileSync:
     def _same(self, held: FileState, size: int) -> FileResult:
         self._room.size -= size
         self._room.sections -= len(held.sections)
-        told = tuple(
+        self.notices = [
             memory_file_notice(
                 str(each["kind"]),
                 self._file.name,
@@ -280,9 +276,9 @@ class FileSync:
                 int(each["line"]) or None,
             )
             for each in held.notices
-        )
+        ]
         count = len(held.sections)
-        return FileResult(self._file.name, count, count, attention=told)
+        return FileResult(self._file.name, count, counts_of((), count))
 
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write, again when file or store changed meanwhile."""
@@ -310,7 +306,7 @@ class FileSync:
                 if kept != self._file.state():
                     self._file.put_state(kept)
                 if state is not None:
-                    done = replace(done, pending=state.pending)
+                    done = structs.replace(done, pending=state.pending)
                 return done
         raise RevisionMismatchError(
             self._file.name, "the one just read", "another, again and again"
@@ -369,7 +365,8 @@ class FileSync:
         """The report of a plan that was carried out."""
         hide = self._ctx.view.redact_text
         actions = []
-        attention = [x._replace(message=hide(x.message)) for x in plan.notices]
+        notices = [x._replace(message=hide(x.message)) for x in plan.notices]
+        self.notices = notices
         unchanged = 0
         for step, fact_id in zip(plan.steps, ids, strict=True):
             section = None if step.section is None else plan.sections[step.section]
@@ -380,12 +377,12 @@ class FileSync:
             if step.do is SectionAction.SAME:
                 unchanged += 1
                 if step.edited:
-                    attention.append(self._edited(title, line, fact_id, fact))
+                    notices.append(self._edited(title, line, fact_id, fact))
                 continue
             if step.do is SectionAction.DETACH:
                 why = f"{title!r} is gone from the file, but its fact was edited since"
                 hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
-                attention.append(memory_file_notice("LetGo", self._file.name, why, hint))
+                notices.append(memory_file_notice("LetGo", self._file.name, why, hint))
             reason = _WHY[step.do]
             if step.do is SectionAction.UPDATE and step.edited:
                 reason = f"in the place of an edit; see `vaultsync history {fact_id}`"
@@ -394,9 +391,8 @@ class FileSync:
         return FileResult(
             self._file.name,
             sections=len(plan.sections),
-            unchanged=unchanged,
+            counts=counts_of(actions, unchanged),
             actions=actions,
-            attention=attention,
             left_out=len(plan.reading.outline.left_out),
         )
 
@@ -461,7 +457,7 @@ class FileSync:
                     "hint": each.hint,
                     "line": each.line or 0,
                 }
-                for each in done.attention
+                for each in self.notices
                 if each.kind != "LetGo"
             ],
         )

@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import (
-    FIELDS,
-    OWN_FIELDS_BY_KEY,
-    Field,
-    FieldOwner,
-    MergeRule,
-    Value,
-)
+from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Field, FieldOwner, MergeRule, Value
 
 
 def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from operator import itemgetter
+from typing import NotRequired, TypedDict, cast
 
 import msgspec
 
@@ -88,6 +89,44 @@ def from_line(line: bytes, revision: str) -> Fact:
     return fact
 
 
-def public_values(fact: Fact) -> dict[str, Value]:
+class PublicFact(TypedDict):
+    """A fact; fields that are not set are left out, and a type's own may follow."""
+
+    id: str
+    type: str
+    scope: str
+    priority: int
+    status: str
+    title: NotRequired[str]
+    content: NotRequired[str]
+    context: NotRequired[str]
+    tags: NotRequired[list[str]]
+    entities: NotRequired[list[str]]
+    createdAt: NotRequired[str]
+    updatedAt: NotRequired[str]
+    agentId: NotRequired[str]
+    supersedesId: NotRequired[str]
+    supersededById: NotRequired[str]
+    properties: NotRequired[dict[str, Value]]
+    path: str | None
+    """Where its note is; null while it has none."""
+    revision: str
+    """To be given as `expect` to change just this version."""
+
+
+class NewFact(PublicFact):
+    """A fact that was remembered."""
+
+    mirrored: bool
+    """Whether its note is there already."""
+
+
+def public_values(fact: Fact) -> PublicFact:
     """What surfaces show of a fact: its values, its path and its revision."""
-    return {**fact_to_values(fact), "path": fact.path, "revision": fact.revision}
+    values = fact_to_values(fact)
+    return cast("PublicFact", {**values, "path": fact.path, "revision": fact.revision})
+
+
+def public_new(fact: Fact) -> NewFact:
+    """What surfaces show of a fact that was just remembered."""
+    return {**public_values(fact), "mirrored": fact.path is not None}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    VaultPath,
-    file_name_of,
-    is_foreign_conflict_copy,
-    is_note_name,
-)
+from vaultsync.model.paths import VaultPath, file_name_of, is_foreign_conflict_copy, is_note_name
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table
@@ -22,7 +18,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 
@@ -89,7 +85,7 @@ def adopt_notes(
     told = {action.path for action in report.actions}
     told |= {notice.path for notice in report.attention}
     left = [_refusal(ctx, path) for path in named if path not in told | known.keys()]
-    return replace(report, attention=[*report.attention, *left])
+    return structs.replace(report, attention=[*report.attention, *notices_of(left)])
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.links.check import (
@@ -22,7 +23,6 @@ from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import NoteView
@@ -38,12 +38,9 @@ from vaultsync.sync.report import Progress
 FIX_REASON = "links that left no doubt were mended"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkProblem:
+class LinkProblem(Struct, frozen=True):
     """A link that Obsidian cannot follow, or not for sure."""
 
-    problem: str
-    """`broken`, `ambiguous` or `alias_only`."""
     path: VaultPath
     """Of the note that holds it."""
     line: int
@@ -52,96 +49,45 @@ class LinkProblem:
     """As written."""
     kind: str
     """`wiki`, `markdown`, `embed` or `property`."""
-    key: str
-    """The property that holds it; empty in the body."""
+    property: str | None
+    """The property that holds it; None in the body."""
     why: str
     candidates: tuple[VaultPath, ...]
     """The notes that it means, or might."""
     fix: str | None
     """What it becomes when it is mended; None when only a person can tell."""
 
-    def as_json(self) -> dict[str, Value]:
-        """The problem as JSON."""
-        return {
-            "path": self.path,
-            "line": self.line,
-            "link": self.link,
-            "kind": self.kind,
-            "property": self.key or None,
-            "why": self.why,
-            "candidates": list(self.candidates),
-            "fix": self.fix,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class LinkReport:
+class LinkReport(Struct, frozen=True):
     """What a check of all links found."""
 
-    problems: tuple[LinkProblem, ...] = ()
+    broken: tuple[LinkProblem, ...] = ()
+    ambiguous: tuple[LinkProblem, ...] = ()
+    alias_only: tuple[LinkProblem, ...] = ()
     fixed: tuple[LinkProblem, ...] = ()
     notes: int = 0
     tags: int = 0
-    links: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    links: Mapping[str, Mapping[str, int]] = {}
     """Kind -> how it was resolved -> how many."""
     unreadable: tuple[VaultPath, ...] = ()
     """Notes of which not all links are known."""
     run: str | None = None
     """The run that mended links."""
 
-    def of(self, problem: str) -> tuple[LinkProblem, ...]:
-        """The problems of one kind."""
-        return tuple(each for each in self.problems if each.problem == problem)
-
-    def as_json(self) -> dict[str, Value]:
-        """The report as the contract has it; `link_report_of()` reads it again."""
+    @property
+    def by_kind(self) -> dict[str, tuple[LinkProblem, ...]]:
+        """The problems of each kind: `broken`, `ambiguous`, `alias_only`."""
         return {
-            **{
-                kind: [each.as_json() for each in self.of(kind)]
-                for kind in (BROKEN, AMBIGUOUS, ALIAS_ONLY)
-            },
-            "fixed": [each.as_json() for each in self.fixed],
-            "notes": self.notes,
-            "tags": self.tags,
-            "links": {kind: dict(hows) for kind, hows in self.links.items()},
-            "unreadable": list(self.unreadable),
-            "run": self.run,
+            BROKEN: self.broken,
+            AMBIGUOUS: self.ambiguous,
+            ALIAS_ONLY: self.alias_only,
         }
 
-
-def link_report_from_json(said: Mapping[str, Any]) -> LinkReport:
-    """The report that `as_json()` made this of, but for what was wrong with mended links."""
-
-    def problems(kind: str, key: str) -> list[LinkProblem]:
-        return [
-            LinkProblem(
-                kind,
-                each["path"],
-                each["line"],
-                each["link"],
-                each["kind"],
-                each["property"] or "",
-                each["why"],
-                tuple(each["candidates"]),
-                each["fix"],
-            )
-            for each in said[key]
-        ]
-
-    return LinkReport(
-        tuple(
-            sorted(
-                (p for k in (BROKEN, AMBIGUOUS, ALIAS_ONLY) for p in problems(k, k)),
-                key=lambda each: (each.path, each.line),
-            )
-        ),
-        tuple(problems("", "fixed")),
-        said["notes"],
-        said["tags"],
-        said["links"],
-        tuple(said["unreadable"]),
-        said["run"],
-    )
+    @property
+    def problems(self) -> tuple[LinkProblem, ...]:
+        """All problems, by path and line."""
+        found = (*self.broken, *self.ambiguous, *self.alias_only)
+        return tuple(sorted(found, key=lambda each: (each.path, each.line)))
 
 
 def check_links(
@@ -178,9 +124,9 @@ def fix_links(
         progress=progress,
     )
     left = _LinkChecker(ctx, files, progress).report()
-    still = {(each.path, each.key, each.link) for each in left.problems}
-    fixed = tuple(p for p in mending if (p.path, p.key, p.link) not in still)
-    return replace(left, fixed=fixed, run=done.run if done else None)
+    still = {(each.path, each.property, each.link) for each in left.problems}
+    fixed = tuple(p for p in mending if (p.path, p.property, p.link) not in still)
+    return structs.replace(left, fixed=fixed, run=done.run if done else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,22 +201,28 @@ class _LinkChecker:
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
         problems = self._judged(tally)
-        if any(each.problem != AMBIGUOUS for each in problems):
+        if problems[BROKEN] or problems[ALIAS_ONLY]:
             self.survey = _with_history(self._ctx, self.survey)
             problems = self._judged(tally := Counter())
         links: dict[str, dict[str, int]] = {}
         for (kind, how), number in sorted(tally.items()):
             links.setdefault(kind, {})[how] = number
         return LinkReport(
-            tuple(problems),
+            tuple(problems[BROKEN]),
+            tuple(problems[AMBIGUOUS]),
+            tuple(problems[ALIAS_ONLY]),
             notes=len(self._notes),
             tags=sum(len(note.refs.tags) for note in self._notes),
             links=links,
             unreadable=tuple(self._unreadable),
         )
 
-    def _judged(self, tally: Counter[tuple[str, str]]) -> list[LinkProblem]:
-        problems = []
+    def _judged(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
+        problems: dict[str, list[LinkProblem]] = {
+            BROKEN: [],
+            AMBIGUOUS: [],
+            ALIAS_ONLY: [],
+        }
         for note in self._notes:
             for key, link in _links(note):
                 resolution = self.survey.judge(link, note.path)
@@ -278,7 +230,7 @@ class _LinkChecker:
                 tally[kind, _how(resolution, link)] += 1
                 if resolution.problem:
                     found = _problem(note, kind, key, link, resolution)
-                    problems.append(_redacted_problem(found, self._ctx.view))
+                    problems[resolution.problem].append(_redacted_problem(found, self._ctx.view))
         return problems
 
 
@@ -312,12 +264,11 @@ def _problem(
         written, lambda each: resolution.turn if each.target == link.target else None
     )
     return LinkProblem(
-        resolution.problem,
         note.path,
         note.parts.text.count("\n", 0, at) + 1,
         written,
         kind,
-        key,
+        key or None,
         resolution.why,
         resolution.candidates,
         fix if fix != written else None,
@@ -326,7 +277,7 @@ def _problem(
 
 def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
     """The problem without the secrets that a person typed into a link."""
-    return replace(
+    return structs.replace(
         found,
         link=view.redact_text(found.link),
         why=view.redact_text(found.why),

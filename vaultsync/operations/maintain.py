@@ -12,18 +12,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY
-from vaultsync.operations.retention import (
-    MAX_CHAIN_LENGTH,
-    RetentionAction,
-    plan_retention,
-)
+from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted
 from vaultsync.sync.run import record_run, sync_once
 
 
@@ -102,10 +100,10 @@ def run_maintenance(
     named = tuple(duty.fact.id for duty in duties)
     after = replace(request, named=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(ctx, after, progress=progress)
-    whole = replace(
+    whole = structs.replace(
         followed,
-        seconds=ctx.clock.monotonic() - began,
-        counts=dict(Counter(told.counts) + Counter(followed.counts)),
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(Counter(told.counts) + Counter(followed.counts)),
         actions=[*told.actions, *followed.actions],
     )
     record_run(ctx, request, whole)
@@ -187,8 +185,8 @@ def _report(
     counts: Counter[str] = Counter()
     actions = []
     for duty in duties:
-        word, counted = _WORDS[duty.becomes is None]
-        counts[counted] += 1
+        word, row = _WORDS[duty.becomes is None]
+        counts[row] += 1
         base = bases.get(duty.fact.id)
         fields = () if duty.becomes is None else ("supersedesId", "supersededById")
         path = base.path if base else None
@@ -197,7 +195,7 @@ def _report(
     return Report(
         run=request.run or "",
         dry_run=dry_run,
-        seconds=ctx.clock.monotonic() - began,
-        counts=counts,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(counts),
         actions=actions,
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vaultsync.errors import MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json
 from vaultsync.storage.store import FeedRow, Store, StoreWrite
 from vaultsync.sync.context import SyncContext
@@ -20,8 +20,7 @@ ROWS_PER_BATCH = 500
 MAX_COPY_TRIES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationReport:
+class MigrationReport(Struct, frozen=True):
     """What a migration did."""
 
     store: str
@@ -32,17 +31,7 @@ class MigrationReport:
     vectors: int
     """Facts whose vectors came along."""
     seconds: float
-
-    def as_json(self) -> dict[str, Value]:
-        """What was done as JSON."""
-        return {
-            "store": self.store,
-            "facts": self.facts,
-            "tombstones": self.tombstones,
-            "copied": self.copied,
-            "vectors": self.vectors,
-            "seconds": round(self.seconds, 3),
-        }
+    """To the millisecond."""
 
 
 def copy_store(source: Store, target: Store, *, progress: Progress | None = None) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
+
+from msgspec import structs
 
 from vaultsync.errors import RevisionMismatchError, RunNotFoundError
 from vaultsync.model.compare import differing_keys
@@ -20,7 +22,7 @@ from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, notices_of
 from vaultsync.sync.run import record_run, sync_once
 
 MAX_UNDO_TRIES = 20
@@ -68,11 +70,11 @@ def undo_run(
     work = _Undo(ctx, request)
     work.take_back(run, by_fact)
     report = sync_once(ctx, request, progress=progress)
-    told = replace(
+    told = structs.replace(
         report,
-        counts=dict(work.counts + Counter(report.counts)),
+        counts=counted(work.counts + Counter(report.counts)),
         actions=[*work.actions, *report.actions, *work.kept],
-        attention=[*report.attention, *work.notices],
+        attention=[*report.attention, *notices_of(work.notices)],
     )
     if not told.quiet:
         record_run(ctx, request, told)

@@ -35,14 +35,8 @@ from vaultsync.recall.ranking import (
     fuse,
     weighted_score,
 )
-from vaultsync.recall.request import parse_request
-from vaultsync.recall.result import (
-    Hit,
-    RecallResult,
-    RecallSources,
-    RecallStage,
-    StageCandidate,
-)
+from vaultsync.recall.request import RecallRequest, parse_request
+from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.35
@@ -295,8 +289,11 @@ class RecallSearch:
             importance=fact.importance,
         )
         stage = "index" if nearness is None else "fused" if by_words else "vector"
-        return Hit(
-            fact=fact,
+        hit = Hit(
+            id=fact.id,
+            title=fact.title,
+            type=fact.type,
+            path=fact.path,
             score=round(total, 4),
             similarity=round(signals.similarity, 4),
             recency=round(signals.recency, 4),
@@ -305,6 +302,7 @@ class RecallSearch:
             why=explain_hit(reasons),
             snippet=snippet(self._nearest(fact, held), self._terms),
         )
+        return hit.about(fact)
 
     def _nearest(self, fact: Fact, held: Mapping[int, str]) -> str:
         """Where in a fact to look for a passage: all of it, or the chunk that is near."""
@@ -330,6 +328,7 @@ class RecallSearch:
 __all__ = [
     "RECALL_MODES",
     "Hit",
+    "RecallRequest",
     "RecallResult",
     "RecallSources",
     "RecallStage",
@@ -338,60 +337,33 @@ __all__ = [
 ]
 
 
-def recall(
-    sources: RecallSources,
-    question: str,
-    *,
-    agent: str | None,
-    limit: int = 10,
-    mode: str = "auto",
-    types: Iterable[str] = (),
-    scopes: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    max_priority: int = 2,
-    status: str | None = "active",
-    heads_only: bool = True,
-    since: str | None = None,
-    until: str | None = None,
-    user: str | None = None,
-    explain: bool = False,
-    fitting: float = 0.0,
-) -> RecallResult:
+def recall(sources: RecallSources, asked: RecallRequest, *, fitting: float = 0.0) -> RecallResult:
     """The facts that answer a question, best first. Changes nothing but the index.
 
     Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
-    `since:…`, `until:…`; and "phrases" must occur. `status` None is any. `since` is the
-    first day, month or moment; `until` the last day or month, or the moment before which.
-    `user` leaves only what is about that user. What has a similarity less than `fitting`
-    is left out.
+    `since:…`, `until:…`; and "phrases" must occur. What has a similarity less than
+    `fitting` is left out.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
     """
-    if mode not in RECALL_MODES:
-        raise InvalidFieldError("mode", mode, "one of " + ", ".join(RECALL_MODES))
+    if asked.mode not in RECALL_MODES:
+        raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
     began = sources.ctx.clock.monotonic()
-    asked, filters = parse_request(
-        question,
-        today=sources.ctx.clock.now().date(),
-        limit=limit,
-        types=types,
-        scopes=scopes,
-        tags=tags,
-        max_priority=max_priority,
-        status=status,
-        heads_only=heads_only,
-        since=since,
-        until=until,
-        user=user,
-    )
+    question, filters = parse_request(asked, today=sources.ctx.clock.now().date())
     work = RecallSearch(
-        sources, asked, filters, agent, limit=limit, fitting=fitting, explain=explain
+        sources,
+        question,
+        filters,
+        asked.agent,
+        limit=asked.limit,
+        fitting=fitting,
+        explain=asked.explain,
     )
-    source = work.answer(mode)
+    source = work.answer(asked.mode)
     hits = work.hits()
     return RecallResult(
-        query=sources.ctx.view.redact_text(question),
+        query=sources.ctx.view.redact_text(asked.query),
         source=source,
         confidence=round(work.confidence, 3),
         degraded=tuple(dict.fromkeys(work.degraded)),

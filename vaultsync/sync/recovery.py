@@ -22,11 +22,7 @@ from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.displaced_files import (
-    defer_when_many,
-    examine_displaced_files,
-    swap_back,
-)
+from vaultsync.sync.displaced_files import defer_when_many, examine_displaced_files, swap_back
 from vaultsync.sync.history import unrecorded_entries
 from vaultsync.sync.identity import base_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark

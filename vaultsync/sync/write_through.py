@@ -11,12 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES

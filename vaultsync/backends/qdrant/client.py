@@ -15,12 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.errors import (
-    ClosedError,
-    exists_already,
-    status_of,
-    translate_error,
-)
+from vaultsync.backends.qdrant.errors import ClosedError, exists_already, status_of, translate_error
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,

@@ -37,12 +37,7 @@ from vaultsync.backends.vectors.columns import (
 )
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.ports import NearFact, VectorRow
-from vaultsync.model.canonical import (
-    FOREVER,
-    NEVER,
-    tag_keys_with_parents,
-    to_microseconds,
-)
+from vaultsync.model.canonical import FOREVER, NEVER, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY

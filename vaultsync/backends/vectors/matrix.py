@@ -34,12 +34,7 @@ from vaultsync.backends.vectors.columns import (
     index_missing_error,
     not_finite_error,
 )
-from vaultsync.backends.vectors.files import (
-    MATRIX_PARTS,
-    DamagedError,
-    MatrixFiles,
-    MatrixHeader,
-)
+from vaultsync.backends.vectors.files import MATRIX_PARTS, DamagedError, MatrixFiles, MatrixHeader
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
