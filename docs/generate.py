@@ -12,6 +12,7 @@ import inspect
 import json
 import re
 import sys
+import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
@@ -22,15 +23,18 @@ import click
 import msgspec
 from msgspec import Struct, structs
 
+import vaultsync
 from vaultsync import errors
+from vaultsync.api.opening import Initialised
 from vaultsync.cli.main import cli
+from vaultsync.context_packs.pack import ContextPack
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
 from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS_BY_NAME
-from vaultsync.model.fact import make_fact
+from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (
     Conflict,
@@ -41,11 +45,21 @@ from vaultsync.notes.conflict_note import (
 )
 from vaultsync.notes.render import render_note
 from vaultsync.privacy.error_json import Failure
+from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MarkerSettings
+from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import decision_table as reconcile
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.report import (
+    ActionTaken,
+    Difference,
+    Report,
+    ReportedNotice,
+    Status,
+    Verification,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -503,6 +517,116 @@ def mcp_prompts() -> str:
     )
 
 
+# ------------------------------------------------------------------------ Python API
+
+FUNCTIONS = ("init", "open")
+WIDTH = 88
+"""Characters; a longer signature has a line for each parameter."""
+VALUES: Sequence[type] = (
+    Fact,
+    Initialised,
+    Report,
+    ActionTaken,
+    ReportedNotice,
+    Status,
+    Verification,
+    Difference,
+    RecallResult,
+    Hit,
+    ContextPack,
+    HistoryEntry,
+)
+"""What methods of `Memory` return, in the order in which a reader meets it."""
+
+
+def python_functions() -> str:
+    """The functions of the package."""
+    return "\n".join(_callable(name, getattr(vaultsync, name)) for name in FUNCTIONS)
+
+
+def python_memory() -> str:
+    """`Memory`, method by method, in the order of the alphabet."""
+    names = [name for name in dir(vaultsync.Memory) if not name.startswith("_")]
+    return "\n".join(
+        _callable(name, getattr(vaultsync.Memory, name))
+        for name in names
+        if inspect.isfunction(getattr(vaultsync.Memory, name))
+    )
+
+
+def _callable(name: str, function: Callable[..., object]) -> str:
+    signature = inspect.signature(function)
+    given = [each for key, each in signature.parameters.items() if key != "self"]
+    call = f"def {name}{signature.replace(parameters=given)}: ...".replace("'", "")
+    if len(call) > WIDTH:
+        before, _, after = call.rpartition(") -> ")
+        first, _, inner = before.partition("(")
+        call = f"{first}(\n    {', '.join(inner.split(', '))},\n) -> {after}"
+        call = re.sub(r", (?=\*, |\w+: )", ",\n    ", call).replace("*, ", "*,\n    ")
+    described = _described(inspect.getdoc(function) or "")
+    return f"### `{name}`\n\n{fenced(call, 'py')}\n{described}\n"
+
+
+def _described(text: str) -> str:
+    """A docstring as markdown: the sections of Google's style become lists."""
+    lines: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        head = re.fullmatch(r"(Args|Raises|Returns|Yields|Example|Examples):(.*)", line)
+        if head:
+            inside = head[1] in ("Args", "Raises") and not head[2]
+            title = {"Args": "Arguments", "Raises": "Errors"}.get(head[1], head[1])
+            lines += ["", f"**{title}**{head[2]}", ""] if head[2] else ["", f"**{title}**", ""]
+        elif inside and (item := re.match(r" {4}([\w, *]+): (.*)", line)):
+            lines.append(f"- {listed(item[1].split(', '))}: {item[2]}")
+        elif inside and line.startswith("    "):
+            lines.append(f"  {line.strip()}")
+        else:
+            inside = inside and not line
+            lines.append(line.removeprefix("    ") if not inside else line)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def python_values() -> str:
+    """What methods return: every public field, its type and what it says."""
+    return "\n".join(map(_value, VALUES))
+
+
+def _value(of: type) -> str:
+    opening = " ".join((inspect.getdoc(of) or "").partition("\n\n")[0].split())
+    rows = [
+        [code(name), code(kind), says]
+        for base in reversed(of.__mro__)
+        if base.__module__.startswith("vaultsync.")
+        for name, kind, says in _documented(base)
+    ]
+    return f"### `{of.__name__}`\n\n{opening}\n\n{table(['field', 'type', ''], rows)}"
+
+
+def _documented(of: type) -> Iterator[tuple[str, str, str]]:
+    """The fields and properties of a class, each with the text that stands below it."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(of)))
+    body = next(each for each in tree.body if isinstance(each, ast.ClassDef)).body
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            says = ""
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                says = str(after.value.value)
+            name, kind = node.target.id, ast.unparse(node.annotation)
+        elif isinstance(node, ast.FunctionDef) and _is_property(node):
+            says = ast.get_docstring(node) or ""
+            name, kind = node.name, ast.unparse(node.returns) if node.returns else ""
+        else:
+            continue
+        if not name.startswith("_") and "ClassVar" not in kind:
+            yield name, kind.replace(" | ", " or "), " ".join(says.partition("\n\n")[0].split())
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    found = {ast.unparse(each) for each in node.decorator_list}
+    return bool(found & {"property", "cached_property"})
+
+
 # ------------------------------------------------------------------------------ parts
 
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -519,6 +643,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "mcp-resources": mcp_resources,
     "mcp-tools": mcp_tools,
     "note": note,
+    "python-functions": python_functions,
+    "python-memory": python_memory,
+    "python-values": python_values,
     "routes": routes,
     "settings": settings,
     "statuses": statuses,
