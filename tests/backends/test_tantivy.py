@@ -64,9 +64,7 @@ def test_notes_in_many_languages_are_found_in_one_vault(index: TantivyIndex) -> 
     assert [language for language, _ in missed] == ["spanish", "turkish"]
 
 
-def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(
-    folder: Path,
-) -> None:
+def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(folder: Path) -> None:
     index = TantivyIndex(folder, language="german")
     note = "Die Verträge über die Häuser sind alle in diesem Ordner."
     put(index, a_fact(A, note), a_fact(B, "They are running the tests in the cache."))

@@ -106,9 +106,7 @@ def test_a_damaged_file_hides_no_other_and_breaks_nothing(
         index.close()
 
 
-def test_a_vector_that_rotted_ends_the_index_when_it_is_rewritten(
-    tmp_path: Path,
-) -> None:
+def test_a_vector_that_rotted_ends_the_index_when_it_is_rewritten(tmp_path: Path) -> None:
     index = MatrixVectors(tmp_path)
     index.reset("m/3/c")
     for vector in (X, Y, X):

@@ -195,11 +195,7 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
     prepared = {"onnx.quant.pre_process": "onnxruntime.quant"}
     onnx.helper.set_model_props(model, prepared)
     quantize_dynamic(
-        model,
-        quantized,
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        reduce_range=True,
+        model, quantized, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
     )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

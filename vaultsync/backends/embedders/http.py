@@ -204,8 +204,7 @@ class HttpEmbedder:
         else:
             hint = "see that the setting `http:URL#MODEL` names the right address and model"
         raise EmbedderError(
-            f"the embedding service at {self._host} refuses with {status}{said}",
-            hint=hint,
+            f"the embedding service at {self._host} refuses with {status}{said}", hint=hint
         )
 
     def _unit(self, made: object) -> list[float]:

@@ -23,13 +23,7 @@ _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
 def load_sentence_model(
-    kind: str,
-    name: str,
-    *,
-    called: str,
-    hint: str,
-    offline: bool = True,
-    **options: object,
+    kind: str, name: str, *, called: str, hint: str, offline: bool = True, **options: object
 ) -> Any:  # noqa: ANN401 - of a package that may be missing
     """A model on the processor, by the name of its class; it takes seconds.
 

@@ -11,13 +11,7 @@ from pathlib import Path
 
 DEFAULT_INCLUDE = ("MEMORY.md",)
 """Of a folder, unless somebody says otherwise (seed 000)."""
-DEFAULT_EXCLUDE = (
-    "node_modules/**",
-    ".git/**",
-    "dist/**",
-    "**/CHANGELOG.md",
-    "**/LICENSE.md",
-)
+DEFAULT_EXCLUDE = ("node_modules/**", ".git/**", "dist/**", "**/CHANGELOG.md", "**/LICENSE.md")
 """Of a folder, in any case (seed 000)."""
 _DRAFTS = re.compile(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
 """What editors leave beside a file while they save it."""

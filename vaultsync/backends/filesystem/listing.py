@@ -16,12 +16,7 @@ from itertools import accumulate, chain, repeat
 from pathlib import Path
 
 from vaultsync.errors import UnsafePathError
-from vaultsync.model.paths import (
-    VaultPath,
-    is_foreign_conflict_copy,
-    path_key,
-    vault_path,
-)
+from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, path_key, vault_path
 from vaultsync.storage.vault import FileStamp, FolderListing
 
 

@@ -47,8 +47,7 @@ from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultSca
 
 _MARKER = ".meta/config.toml"
 _DERIVED = re.compile(
-    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
-    re.IGNORECASE,
+    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
 _NO_NOTE = -2
 """The mtime of what was displaced and is nothing that a note can be."""

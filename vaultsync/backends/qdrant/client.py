@@ -15,12 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.errors import (
-    ClosedError,
-    exists_already,
-    status_of,
-    translate_error,
-)
+from vaultsync.backends.qdrant.errors import ClosedError, exists_already, status_of, translate_error
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -132,8 +127,7 @@ def _condition(said: Condition) -> Model:
         return models.IsEmptyCondition(is_empty=models.PayloadField(key=said.key))
     if isinstance(said, NumberRange):
         return models.FieldCondition(
-            key=said.key,
-            range=models.Range(gte=said.least, lte=said.most, lt=said.below),
+            key=said.key, range=models.Range(gte=said.least, lte=said.most, lt=said.below)
         )
     match = models.MatchAny(any=list(said.values))
     return models.FieldCondition(key=said.key, match=match)
@@ -184,8 +178,7 @@ class ClientPointCollection:
             from qdrant_client import QdrantClient
         except ImportError:
             raise ConfigError(
-                "qdrant-client is not installed",
-                hint="pip install 'vaultsync[qdrant]'",
+                "qdrant-client is not installed", hint="pip install 'vaultsync[qdrant]'"
             ) from None
 
         place = self._place
@@ -274,9 +267,7 @@ class ClientPointCollection:
                 ),
                 quantization_config=models.ScalarQuantization(
                     scalar=models.ScalarQuantizationConfig(
-                        type=models.ScalarType.INT8,
-                        quantile=layout.QUANTILE,
-                        always_ram=True,
+                        type=models.ScalarType.INT8, quantile=layout.QUANTILE, always_ram=True
                     )
                 ),
                 on_disk_payload=False,
@@ -361,12 +352,7 @@ class ClientPointCollection:
         return int(found.count)
 
     def search(
-        self,
-        vector: Sequence[float],
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int,
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
         found = self._ask(

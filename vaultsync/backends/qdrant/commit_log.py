@@ -93,12 +93,7 @@ class CommitRecord:
         return None
 
     def decide(
-        self,
-        writes: Sequence[StoreWrite],
-        known: Mapping[str, StoredFact],
-        *,
-        mark: str,
-        at: str,
+        self, writes: Sequence[StoreWrite], known: Mapping[str, StoredFact], *, mark: str, at: str
     ) -> CommitDecision:
         """Each write against what is known of its fact, those before it included."""
         last = {key: row.feed_row for key, row in known.items()}
@@ -119,12 +114,7 @@ class CommitRecord:
             gone = write.fact is None
             facts += (before is None or before.deleted) - gone
             now = FeedRow(
-                seq,
-                write.fact_id,
-                f"{seq}-{mark}",
-                deleted=gone,
-                actor=write.actor,
-                at=at,
+                seq, write.fact_id, f"{seq}-{mark}", deleted=gone, actor=write.actor, at=at
             )
             last[write.fact_id] = now
             if write.fact is not None:
@@ -151,10 +141,7 @@ class CommitRecord:
         """The head without its older batches, and the point that keeps those."""
         if len(self.log) <= MAX_LOGGED_BATCHES:
             return self, None
-        old, rest = (
-            self.log[: MAX_LOGGED_BATCHES // 2],
-            self.log[MAX_LOGGED_BATCHES // 2 :],
-        )
+        old, rest = (self.log[: MAX_LOGGED_BATCHES // 2], self.log[MAX_LOGGED_BATCHES // 2 :])
         payload = {
             "kind": "log",
             "seq": old[0].first,
@@ -212,12 +199,7 @@ def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
     return [
         Point(
             page_id(mark, number),
-            {
-                "kind": "page",
-                "revision": mark,
-                "at": at,
-                "rows": rows_text(some),
-            },
+            {"kind": "page", "revision": mark, "at": at, "rows": rows_text(some)},
         )
         for number, some in enumerate(_parted(rows))
     ]

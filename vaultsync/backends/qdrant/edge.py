@@ -188,12 +188,7 @@ class EdgePointCollection:
         return int(self._ask("count", request))
 
     def search(
-        self,
-        vector: Sequence[float],
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int,
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
         edge = _edge()

@@ -138,12 +138,7 @@ class PointCollection(Protocol):
         ...
 
     def search(
-        self,
-        vector: Sequence[float],
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int,
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points, the nearest first."""
         ...

@@ -63,12 +63,7 @@ class QdrantStore:
     """
 
     def __init__(
-        self,
-        points: PointCollection,
-        *,
-        clock: Clock,
-        create: bool,
-        dimension: Callable[[], int],
+        self, points: PointCollection, *, clock: Clock, create: bool, dimension: Callable[[], int]
     ) -> None:
         self._points = points
         self._clock = clock

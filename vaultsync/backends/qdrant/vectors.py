@@ -37,12 +37,7 @@ from vaultsync.backends.vectors.columns import (
 )
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.ports import NearFact, VectorRow
-from vaultsync.model.canonical import (
-    FOREVER,
-    NEVER,
-    tag_keys_with_parents,
-    to_microseconds,
-)
+from vaultsync.model.canonical import FOREVER, NEVER, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY
@@ -125,11 +120,7 @@ class QdrantVectors:
         return found
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Add rows; those of the facts in `replace` go, and the record comes last."""
         book = self._book()
@@ -281,10 +272,7 @@ def _id(row: VectorRow) -> str:
 
 def _fields_hash(fact: Fact) -> str:
     """What tells whether a row was made of the same filterable fields."""
-    *plain, tags = (
-        *filterable_fields(fact)[:-1],
-        sorted(tag_keys_with_parents(fact.tags)),
-    )
+    *plain, tags = (*filterable_fields(fact)[:-1], sorted(tag_keys_with_parents(fact.tags)))
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]
 
@@ -310,12 +298,7 @@ def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
 
 
 def _index_record(identity: str | None, record: str | None = None, dimension: int = 0) -> Point:
-    payload = {
-        "kind": "vectors",
-        "identity": identity,
-        "record": record,
-        "dimension": dimension,
-    }
+    payload = {"kind": "vectors", "identity": identity, "record": record, "dimension": dimension}
     return Point(_INDEX_RECORD_ID, payload)
 
 

@@ -340,8 +340,7 @@ class SqliteArchive:
         """Remember fingerprints; None forgets one."""
         told = [(path_to_column(path), each) for path, each in fingerprints.items()]
         self._change(
-            "DELETE FROM folders WHERE path = ?",
-            [(path,) for path, each in told if each is None],
+            "DELETE FROM folders WHERE path = ?", [(path,) for path, each in told if each is None]
         )
         self._change(
             "INSERT OR REPLACE INTO folders VALUES (?, ?)",
@@ -377,8 +376,7 @@ class SqliteArchive:
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases whose note lies directly in a folder, by the name of the file."""
         rows = self._rows(
-            SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL",
-            path_to_column(folder),
+            SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", path_to_column(folder)
         )
         return {path_from_column(row[2]): base_from_row(row) for row in rows}
 
@@ -466,14 +464,7 @@ class SqliteArchive:
         self._change(
             "INSERT INTO conflicts (id, fact_id, open, body) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET open = excluded.open, body = excluded.body",
-            [
-                (
-                    conflict.id,
-                    conflict.fact_id,
-                    not conflict.outcome,
-                    value_to_json(conflict),
-                )
-            ],
+            [(conflict.id, conflict.fact_id, not conflict.outcome, value_to_json(conflict))],
         )
 
     def conflicts(self, *, closed: bool = False) -> list[Conflict]:

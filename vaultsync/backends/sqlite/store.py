@@ -116,8 +116,7 @@ class SqliteStore:
     def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
         rows = self._rows(
-            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
-            fact_id,
+            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?", fact_id
         )
         return _feed_row(rows[0]) if rows else None
 

@@ -265,10 +265,7 @@ class FilterColumns:
         return cls(WordTable(), np.zeros(0, np.bool_), np.zeros(0, TAG_DTYPE), *columns)
 
     def grown(
-        self,
-        rows: npt.NDArray[np.void],
-        tags: npt.NDArray[np.void],
-        dead: npt.NDArray[np.uint32],
+        self, rows: npt.NDArray[np.void], tags: npt.NDArray[np.void], dead: npt.NDArray[np.uint32]
     ) -> FilterColumns:
         """With more rows behind these, and with rows that died."""
         columns = (np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS)

@@ -309,11 +309,7 @@ class LanceVectors:
                 shutil.rmtree(path, ignore_errors=True)
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Add rows; those of the facts in `replace` go first: one version of the table."""
         with self._writing():

@@ -73,11 +73,7 @@ class LocalVectors:
         return self._matrix.vectors(chunk_ids)
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
         self._matrix.put(rows, replace=replace, record=record)

@@ -34,12 +34,7 @@ from vaultsync.backends.vectors.columns import (
     index_missing_error,
     not_finite_error,
 )
-from vaultsync.backends.vectors.files import (
-    MATRIX_PARTS,
-    DamagedError,
-    MatrixFiles,
-    MatrixHeader,
-)
+from vaultsync.backends.vectors.files import MATRIX_PARTS, DamagedError, MatrixFiles, MatrixHeader
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -141,10 +136,7 @@ def _check(block: mmap.mmap | bytes, seen: MatrixHeader, header: MatrixHeader, p
 
 
 def nearest_facts(
-    held: MatrixSnapshot,
-    vector: npt.NDArray[np.float32],
-    filters: FactFilters,
-    limit: int,
+    held: MatrixSnapshot, vector: npt.NDArray[np.float32], filters: FactFilters, limit: int
 ) -> list[NearFact]:
     """The nearest facts that pass the filters, each once."""
     admitted = held.columns.admitted(filters)
@@ -282,11 +274,7 @@ class MatrixVectors:
         }
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
         with self.alone():
@@ -466,10 +454,7 @@ class MatrixVectors:
         header = self._files.append(header, blocks)
         for start in range(0, len(alive), _AT_ONCE):
             some = alive[start : start + _AT_ONCE]
-            blocks = {
-                "vectors": seen.vectors[some].tobytes(),
-                "rows": seen.rows[some].tobytes(),
-            }
+            blocks = {"vectors": seen.vectors[some].tobytes(), "rows": seen.rows[some].tobytes()}
             header = self._files.append(header, blocks)
         return header
 

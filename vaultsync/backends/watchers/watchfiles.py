@@ -67,10 +67,7 @@ class WatchfilesWatcher(EventCollector):
         except RuntimeError as error:
             raise OSError(str(error)) from error
         self._thread = threading.Thread(
-            target=self._listen,
-            args=(chain([first], changes),),
-            name="watcher",
-            daemon=True,
+            target=self._listen, args=(chain([first], changes),), name="watcher", daemon=True
         )
         self._thread.start()
 
