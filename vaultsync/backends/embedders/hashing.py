@@ -22,16 +22,13 @@ class HashEmbedder:
 
     @property
     def model(self) -> str:
-        """Its name."""
         return "hash-1"
 
     @property
     def dimension(self) -> int:
-        """The length of each vector."""
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order."""
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:

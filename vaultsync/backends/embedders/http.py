@@ -82,7 +82,6 @@ class HttpEmbedder:
 
     @property
     def model(self) -> str:
-        """The name of the model, as the service knows it."""
         return self._model
 
     @property
@@ -97,12 +96,6 @@ class HttpEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order.
-
-        Raises:
-            EmbedderError: the service does not answer, refuses, or answers with what
-                cannot be vectors of these texts.
-        """
         if len(texts) <= 1:
             return [vector for text in texts for vector in self._vectors([text])]
         from concurrent.futures import ThreadPoolExecutor

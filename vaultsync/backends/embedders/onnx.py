@@ -42,12 +42,10 @@ class OnnxEmbedder:
 
     @property
     def model(self) -> str:
-        """The name of the model and of the way it was exported."""
         return self._name
 
     @property
     def dimension(self) -> int:
-        """The length of each vector."""
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -66,7 +64,6 @@ class OnnxEmbedder:
         return self._running.embed(texts)
 
     def close(self) -> None:
-        """Let go of the model."""
         self._running = None
 
     def _start(self) -> _Running:

@@ -174,7 +174,6 @@ class SentenceEmbedder:
 
     @property
     def model(self) -> str:
-        """The name of the model."""
         return self.weights.name if self.weights else self._hub
 
     @property
@@ -187,12 +186,6 @@ class SentenceEmbedder:
         return self.weights.dimension if self.weights else len(self.embed(["."])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order.
-
-        Raises:
-            EmbedderError: packages or model are missing, or the model is not the one
-                that is meant.
-        """
         if not texts:
             return []
         made = self.loaded().encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
@@ -200,7 +193,6 @@ class SentenceEmbedder:
         return vectors
 
     def close(self) -> None:
-        """Let go of the model."""
         self._model = None
 
     def loaded(self) -> Any:  # noqa: ANN401 - of a package that may be missing

@@ -47,12 +47,10 @@ class DiskMemoryFile:
 
     @property
     def name(self) -> str:
-        """What it is known by."""
         return self._name
 
     @property
     def key(self) -> str:
-        """Its name in its folder."""
         return self._path.name
 
     @property
@@ -61,11 +59,6 @@ class DiskMemoryFile:
         return self._path
 
     def read(self, limit: int) -> bytes | None:
-        """All of it; None when only its folder is there.
-
-        Raises:
-            UnreadableMemoryFileError: it cannot be read, is no file, or is larger.
-        """
         for pause in _PAUSES:
             if pause:  # to sleep for no time costs a tenth of a millisecond
                 time.sleep(pause)
@@ -103,11 +96,6 @@ class DiskMemoryFile:
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
-        """Nobody else who asks works with the files of this folder meanwhile.
-
-        Raises:
-            MemoryFileBusyError: somebody has had it for so long.
-        """
         import filelock
 
         lock = filelock.FileLock(self._folder / LOCK_FILE)
@@ -222,7 +210,6 @@ class DiskMemoryFile:
             raise MemoryFileChangedError(self._name, tuple(saved))
 
     def leftovers(self) -> Sequence[bytes]:
-        """What a crash left in the staging folder."""
         where = self._folder / STAGING_DIR
         try:
             fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -235,19 +222,16 @@ class DiskMemoryFile:
             os.close(fd)
 
     def drop_leftovers(self) -> None:
-        """Remove them."""
         with contextlib.suppress(OSError), self._staging():
             pass
 
     def state(self) -> bytes | None:
-        """What was kept beside the files of this folder."""
         try:
             return (self._folder / STATE_FILE).read_bytes()
         except OSError:
             return None
 
     def put_state(self, data: bytes) -> bool:
-        """Keep it; False when nothing can be written there."""
         draft = self._folder / f"{STATE_FILE}.draft"
         try:
             draft.touch(mode=0o600)  # it repeats headings, in which a secret may stand

@@ -96,17 +96,14 @@ class VaultFs:
             raise VaultMissingError(self._tree.where, why) from error
 
     def scan(self) -> VaultScan:
-        """Walk all folders but the ignored."""
         return self._tree.scan(self._ignore)
 
     def folder(self, path: VaultPath) -> FolderListing | None:
-        """One folder, listed anew."""
         if path:
             vault_path(path)
         return self._tree.list_one(path, self._ignore)
 
     def stamp(self, path: VaultPath) -> FileStamp | None:
-        """The stamp of a note; None only while the root is where it was."""
         vault_path(path)
         try:
             with self._tree.place(path) as place:
@@ -118,7 +115,6 @@ class VaultFs:
             raise vault_tree.unreadable_error(path, error) from error
 
     def read(self, path: VaultPath) -> NoteFile:
-        """The whole note."""
         vault_path(path)
         try:
             fd = self._tree.open_file(path)
@@ -132,23 +128,18 @@ class VaultFs:
             raise vault_tree.unreadable_error(path, error) from error
 
     def stage(self, op: str, data: bytes) -> None:
-        """Write a file into the staging folder, which only we may enter."""
         self._staging.write(op, data)
 
     def staged(self, op: str) -> NoteFile | None:
-        """The file under `op`, whatever its size."""
         return self._staging.read(op)
 
     def ops(self) -> list[str]:
-        """The ops, sorted."""
         return self._staging.ops()
 
     def discard(self, op: str) -> None:
-        """Unlink the file under `op`."""
         self._staging.remove(op)
 
     def create(self, op: str, path: VaultPath) -> FileStamp:
-        """Rename the staged file to `path`."""
         self.check_new(path)
         staged = self._staging.place(op)
         found = vault_list.stamp_from_stat(syscalls.stat_of(staged))
@@ -311,34 +302,29 @@ class VaultFs:
         self._tree.touch(path)
 
     def read_meta(self, path: VaultPath) -> bytes | None:
-        """Read whole; never through a link."""
         _check_derived(path)
         with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
             return vault_tree.read_stable(place, path, links=1).data
         return None
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
-        """List; what is no regular file is left out."""
         _check_derived(VaultPath(f"{folder}/x"))
         paths = (VaultPath(f"{folder}/{name}") for name in self._tree.names(folder))
         return [path for path in paths if _DERIVED.fullmatch(path)]
 
     def drop_meta(self, path: VaultPath) -> None:
-        """Unlink."""
         _check_derived(path)
         with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
             syscalls.remove_any(place)
             self._tree.forget(path)
 
     def check_new(self, path: VaultPath) -> None:
-        """Refuse a path that no scan would find again."""
         vault_path(path)
         name = path.rpartition("/")[2]
         if vault_list.is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
-        """Remember to sync what an app wrote, and where it took it from."""
         for each in gone:
             self._tree.forget(each)
         self._tree.touch(path)

@@ -150,63 +150,48 @@ class VaultThroughApp:
     # ------------------------------------------------------- all else is the vault's
 
     def vault_id(self) -> str:
-        """As the vault does."""
         return self._vault.vault_id()
 
     def scan(self) -> VaultScan:
-        """As the vault does."""
         return self._vault.scan()
 
     def folder(self, path: VaultPath) -> FolderListing | None:
-        """As the vault does."""
         return self._vault.folder(path)
 
     def stamp(self, path: VaultPath) -> FileStamp | None:
-        """As the vault does."""
         return self._vault.stamp(path)
 
     def read(self, path: VaultPath) -> NoteFile:
-        """As the vault does."""
         return self._vault.read(path)
 
     def stage(self, op: str, data: bytes) -> None:
-        """As the vault does."""
         self._vault.stage(op, data)
 
     def staged(self, op: str) -> NoteFile | None:
-        """As the vault does."""
         return self._vault.staged(op)
 
     def ops(self) -> list[str]:
-        """As the vault does."""
         return self._vault.ops()
 
     def discard(self, op: str) -> None:
-        """As the vault does."""
         self._vault.discard(op)
 
     def create(self, op: str, path: VaultPath) -> FileStamp:
-        """As the vault does: the app finds new notes by itself."""
         return self._vault.create(op, path)
 
     def write_meta(self, path: VaultPath, data: bytes) -> None:
-        """As the vault does."""
         self._vault.write_meta(path, data)
 
     def read_meta(self, path: VaultPath) -> bytes | None:
-        """As the vault does."""
         return self._vault.read_meta(path)
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
-        """As the vault does."""
         return self._vault.list_meta(folder)
 
     def drop_meta(self, path: VaultPath) -> None:
-        """As the vault does."""
         self._vault.drop_meta(path)
 
     def sync(self) -> None:
-        """As the vault does, and what the app wrote is covered too."""
         self._vault.sync()
 
     def close(self) -> None:

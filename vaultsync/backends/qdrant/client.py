@@ -213,7 +213,6 @@ class ClientPointCollection:
     # ---------------------------------------------------------------- collection
 
     def exists(self) -> bool:
-        """Whether the collection is there, made as it should be."""
         if self._known:
             return True
         if not self._ask("collection_exists"):
@@ -243,7 +242,6 @@ class ClientPointCollection:
             )
 
     def make(self, dimension: int) -> None:
-        """Make the collection with its payload indexes."""
         models, place = load_models(), self._place
         self._check_version()
         try:
@@ -284,12 +282,10 @@ class ClientPointCollection:
         self.exists()
 
     def dimensions(self) -> set[int]:
-        """The lengths of vectors that the collection can hold."""
         vectors = self._config()["params"].get("vectors") or {}
         return {each["size"] for each in vectors.values()}
 
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too."""
         models = load_models()
         dense = models.DenseVectorConfig(size=dimension, distance=models.Distance.COSINE)
         try:
@@ -313,7 +309,6 @@ class ClientPointCollection:
     # --------------------------------------------------------------------- reads
 
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
-        """The payloads of those points that are there."""
         wanted, found = list(ids), {}
         for at in range(0, len(wanted), POINTS_PER_REQUEST):
             records = self._ask(
@@ -334,7 +329,6 @@ class ClientPointCollection:
         after: str = "",
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
-        """Points with an id greater than `after`, by id."""
         records, _ = self._ask(
             "scroll",
             scroll_filter=filter_of(where),
@@ -347,7 +341,6 @@ class ClientPointCollection:
         return records_after(after, records)[:limit]
 
     def count(self, where: PointFilter) -> int:
-        """How many points there are, exactly."""
         found = self._ask("count", count_filter=filter_of(where), exact=True)
         return int(found.count)
 
@@ -378,7 +371,6 @@ class ClientPointCollection:
         return {"search_params": found}
 
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
-        """The vectors of points, by the value of a key."""
         return vectors_of(
             lambda offset: self._ask(
                 "scroll",
@@ -396,12 +388,10 @@ class ClientPointCollection:
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
-        """Do the steps in order, in as many requests as they need."""
         for changes in operation_requests(steps):
             self._ask("batch_update_points", update_operations=changes, **self._writes)
 
     def close(self) -> None:
-        """Let go of the connection, or of the folder."""
         self._closed = True
         if self._client is not None and self._ours:
             self._client.close()

@@ -65,7 +65,6 @@ class EdgePointCollection:
     # ---------------------------------------------------------------- collection
 
     def exists(self) -> bool:
-        """Whether the shard is there, made as it should be."""
         if self._shard is not None:
             return True
         if self._closed or not _has_shard(self._folder):
@@ -107,7 +106,6 @@ class EdgePointCollection:
             self._shard.flush()
 
     def make(self, dimension: int) -> None:
-        """Make the shard with its payload indexes."""
         self._patience.ask(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
@@ -144,11 +142,9 @@ class EdgePointCollection:
         return self._patience.ask(request)
 
     def dimensions(self) -> set[int]:
-        """The lengths of vectors that the shard can hold."""
         return {each["size"] for each in self._config()["vectors"].values()}
 
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too."""
         edge = _edge()
         made = edge.UpdateOperation.create_dense_vector(
             vector_name(dimension), dimension, edge.Distance.Cosine
@@ -158,7 +154,6 @@ class EdgePointCollection:
     # --------------------------------------------------------------------- reads
 
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
-        """The payloads of those points that are there."""
         payload = True if fields is None else list(fields)
         records = self._ask("retrieve", list(ids), with_payload=payload, with_vector=False)
         return {str(each.id): each.payload or {} for each in records}
@@ -171,7 +166,6 @@ class EdgePointCollection:
         after: str = "",
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
-        """Points with an id greater than `after`, by id."""
         request = _edge().ScrollRequest(
             offset=after or None,
             limit=limit + bool(after),
@@ -183,7 +177,6 @@ class EdgePointCollection:
         return records_after(after, records)[:limit]
 
     def count(self, where: PointFilter) -> int:
-        """How many points there are, exactly."""
         request = _edge().CountRequest(exact=True, filter=_filter(where))
         return int(self._ask("count", request))
 
@@ -209,8 +202,6 @@ class EdgePointCollection:
         return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found]
 
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
-        """The vectors of points, by the value of a key."""
-
         def page(offset: object) -> EdgeValue:
             request = _edge().ScrollRequest(
                 offset=offset,
@@ -259,7 +250,6 @@ class EdgePointCollection:
             self._ask("flush")
 
     def close(self) -> None:
-        """Let go of the folder."""
         self._closed = True
         if self._shard is not None:
             self._shard.close()

@@ -74,12 +74,10 @@ class QdrantStore:
     # --------------------------------------------------------------------- reads
 
     def state(self) -> StoreState:
-        """Where the store stands."""
         head, _ = self._settled()
         return StoreState(head.store_id, head.seq, head.facts)
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        """The last write of each fact written after `since`, tombstones too, by seq."""
         head, _ = self._settled()
         if since >= head.seq:
             return []
@@ -89,12 +87,10 @@ class QdrantStore:
         return sorted(to_feed_row(key, payload) for key, payload in found)
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        """The last write of one fact; None when the store never knew it."""
         payload = self._take([fact_id], FEED_KEYS).get(fact_id)
         return to_feed_row(fact_id, payload) if payload else None
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision that was written under a number."""
         head, _ = self._settled(fields=("log",))
         found = head.revision_at(seq)
         if found is not None or not 0 < seq <= head.seq:
@@ -107,18 +103,12 @@ class QdrantStore:
         return CommitRecord("", "", seq=seq, log=log).revision_at(seq)
 
     def get(self, fact_id: str) -> Fact:
-        """The fact, with its `revision`.
-
-        Raises:
-            FactNotFoundError: unknown, or a tombstone.
-        """
         found = self.find_many([fact_id])
         if fact_id not in found:
             raise FactNotFoundError(fact_id)
         return found[fact_id]
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that exist."""
         found: dict[str, Fact] = {}
         wanted = iter(fact_ids)
         while some := list(islice(wanted, POINTS_PER_REQUEST)):
@@ -129,12 +119,10 @@ class QdrantStore:
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        """What a tombstone last said, with the tombstone's `revision`; None if none."""
         payload = self._take([fact_id], FACT_KEYS).get(fact_id)
         return to_fact(payload, buried=True) if payload else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        """All facts with an id greater than `after`, by id."""
         self._settled()
         for _, payload in self._walk(_FACTS, FACT_KEYS, after=after):
             fact = to_fact(payload, buried=False)
@@ -142,12 +130,10 @@ class QdrantStore:
                 yield fact
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        """Whether a write of a fact that bore this `op` was done."""
         payload = self._take([fact_id], ("op",)).get(fact_id)
         return payload is not None and payload.get("op") == op
 
     def close(self) -> None:
-        """Let go of the collection; harmless when repeated."""
         self._points.close()
 
     # -------------------------------------------------------------------- writes

@@ -61,12 +61,10 @@ class QdrantVectors:
         self._dimension = dimension
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         found: str | None = self._book().get("identity")
         return found
 
     def record(self) -> str | None:
-        """What was noted last."""
         found: str | None = self._book().get("record")
         return found
 
@@ -85,14 +83,12 @@ class QdrantVectors:
             self._points.do([UpsertPoints([_index_record(identity)])])
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
         for payload in self._held(fact_ids, ("fact", "chunk")):
             found.setdefault(payload["fact"], set()).add(payload["chunk"])
         return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         now = {fact.id: _fields_hash(fact) for fact in facts}
         return {
             payload["fact"]
@@ -101,14 +97,12 @@ class QdrantVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         with _as_index_errors():
             if not self._points.exists():
                 return 0
             return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         dimension = int(self._book().get("dimension") or 0)
         if not dimension:
             return {}
@@ -165,7 +159,6 @@ class QdrantVectors:
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         dimension = int(self._book().get("dimension") or 0)
         if not dimension or limit < 1 or filters.scopes == frozenset():
             return []
@@ -202,7 +195,6 @@ class QdrantVectors:
                 tidy()
 
     def close(self) -> None:
-        """Let go of the collection."""
         self._points.close()
 
     def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:

@@ -298,7 +298,6 @@ class SqliteArchive:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Group writes: all are durable at the end, or none when the block raises."""
         with self._lock:
             with self._asking() as db:
                 if self._writing:
@@ -320,24 +319,20 @@ class SqliteArchive:
                 self._writing = False
 
     def setting(self, key: str) -> str | None:
-        """A remembered word."""
         rows = self._rows("SELECT value FROM settings WHERE key = ?", key)
         return rows[0][0] if rows else None
 
     def set_setting(self, key: str, value: str | None) -> None:
-        """Remember a word, or forget it."""
         if value is None:
             self._change("DELETE FROM settings WHERE key = ?", [(key,)])
         else:
             self._change("INSERT OR REPLACE INTO settings VALUES (?, ?)", [(key, value)])
 
     def folders(self) -> dict[VaultPath, bytes]:
-        """The fingerprints of the folders in which nothing was left to do."""
         rows = self._rows("SELECT path, fingerprint FROM folders")
         return {path_from_column(path): fingerprint for path, fingerprint in rows}
 
     def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
-        """Remember fingerprints; None forgets one."""
         told = [(path_to_column(path), each) for path, each in fingerprints.items()]
         self._change(
             "DELETE FROM folders WHERE path = ?", [(path,) for path, each in told if each is None]
@@ -348,17 +343,14 @@ class SqliteArchive:
         )
 
     def count_bases(self) -> int:
-        """How many facts have a base."""
         count: int = self._rows("SELECT count(*) FROM bases")[0][0]
         return count
 
     def find_base(self, fact_id: str) -> Base | None:
-        """The base of one fact."""
         rows = self._rows(SELECT_BASES + "WHERE fact_id = ?", fact_id)
         return base_from_row(rows[0]) if rows else None
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
-        """The bases there are."""
         found: dict[str, Base] = {}
         wanted = iter(fact_ids)
         while batch := list(islice(wanted, sqlite_file.BATCH_ROWS)):
@@ -369,24 +361,20 @@ class SqliteArchive:
         return found
 
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
-        """Where the notes of some facts lie; those that are missing are left out."""
         rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
         return {row[0]: path_from_columns(row[1], row[2]) for row in rows}
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        """The bases whose note lies directly in a folder, by the name of the file."""
         rows = self._rows(
             SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL", path_to_column(folder)
         )
         return {path_from_column(row[2]): base_from_row(row) for row in rows}
 
     def missing_bases(self) -> list[Base]:
-        """The bases with `missing_since`, by id."""
         rows = self._rows(SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
         return [base_from_row(row) for row in rows]
 
     def iter_bases(self) -> Iterator[Base]:
-        """All bases, by id."""
         after = ""
         while rows := self._rows(
             SELECT_BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
@@ -397,21 +385,18 @@ class SqliteArchive:
             after = rows[-1][0]
 
     def paths(self) -> dict[VaultPath, str]:
-        """Path -> fact id of all bases that are not missing."""
         found: dict[VaultPath, str] = dict(self._rows(SELECT_PATHS))
         for folder, name, fact_id in self._rows(SELECT_NON_UTF8_PATHS):
             found[path_from_columns(folder, name)] = fact_id
         return found
 
     def put_bases(self, bases: Iterable[Base]) -> None:
-        """Set bases."""
         self._change(
             "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
             map(base_to_row, bases),
         )
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
-        """Forget bases. Their blobs stay."""
         self._change("DELETE FROM bases WHERE fact_id = ?", zip(fact_ids))
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
@@ -419,48 +404,37 @@ class SqliteArchive:
         self._change("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
 
     def blob(self, sha: str) -> bytes | None:
-        """Kept bytes."""
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
         return rows[0][0] if rows else None
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
-        """Remember begun writes."""
         self._put("intent", intents)
 
     def drop_intents(self, ops: Iterable[str]) -> None:
-        """Forget them."""
         self._forget("intent", ops)
 
     def intents(self) -> list[WriteIntent]:
-        """Begun writes, oldest first."""
         return [intent_from_json(body) for body in self._bodies("intent")]
 
     def put_displaced_files(self, lingers: Iterable[DisplacedFile]) -> None:
-        """Remember displaced files."""
         self._put("linger", lingers)
 
     def drop_displaced_files(self, ops: Iterable[str]) -> None:
-        """Forget them."""
         self._forget("linger", ops)
 
     def displaced_files(self) -> list[DisplacedFile]:
-        """Displaced files, oldest first."""
         return [displaced_file_from_json(body) for body in self._bodies("linger")]
 
     def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
-        """Queue changes; a row with a known op replaces it and keeps its place."""
         self._put("outgoing", rows)
 
     def drop_outbox(self, ops: Iterable[str]) -> None:
-        """Forget them."""
         self._forget("outgoing", ops)
 
     def outbox(self) -> list[OutboxEntry]:
-        """Queued changes, oldest first."""
         return [outbox_entry_from_json(body) for body in self._bodies("outgoing")]
 
     def put_conflict(self, conflict: Conflict) -> None:
-        """Set a conflict, open or closed."""
         self._change(
             "INSERT INTO conflicts (id, fact_id, open, body) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET open = excluded.open, body = excluded.body",
@@ -468,7 +442,6 @@ class SqliteArchive:
         )
 
     def conflicts(self, *, closed: bool = False) -> list[Conflict]:
-        """The open conflicts, or all of them; oldest first."""
         rows = self._rows(
             "SELECT body FROM conflicts ORDER BY n"
             if closed
@@ -477,7 +450,6 @@ class SqliteArchive:
         return [conflict_from_json(body) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
-        """Append history. It is never changed."""
         self._change(
             "INSERT INTO history (run, at, fact_id, side, actor, field,"
             ' "before", "after") VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -485,7 +457,6 @@ class SqliteArchive:
         )
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
-        """The history of a fact or of a run, oldest first."""
         key, value = ("fact_id", fact_id) if fact_id else ("run", run)
         which = f"WHERE {key} = ? " if value else ""
         values = [value] if value else []
@@ -494,7 +465,6 @@ class SqliteArchive:
         return [each for each in entries if run in ("", each.run)]
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
-        """The newest entry by which each fact lost its note."""
         found: dict[str, HistoryEntry] = {}
         ids = iter(fact_ids)
         while some := list(islice(ids, sqlite_file.BATCH_ROWS)):
@@ -512,7 +482,6 @@ class SqliteArchive:
         return found
 
     def put_run(self, run: RunRecord) -> None:
-        """Remember a pass."""
         self._change(
             "INSERT INTO runs (run, at, kind, report) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (run) DO UPDATE SET at = excluded.at, kind = excluded.kind,"
@@ -521,17 +490,14 @@ class SqliteArchive:
         )
 
     def find_run(self, run: str) -> RunRecord | None:
-        """A pass by its id."""
         found = self._rows(SELECT_RUNS + "WHERE run = ?", run)
         return run_from_row(found[0]) if found else None
 
     def last_run(self) -> RunRecord | None:
-        """The newest pass."""
         found = self._rows(SELECT_RUNS + "ORDER BY n DESC LIMIT 1")
         return run_from_row(found[0]) if found else None
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
-        """Replace what waits for a person at a path; an empty list clears it."""
         place = path_to_column(path)
         self._change("DELETE FROM attention WHERE path = ?", [(place,)])
         self._change(
@@ -540,12 +506,10 @@ class SqliteArchive:
         )
 
     def notices(self) -> list[Notice]:
-        """Everything that waits for a person, by path."""
         rows = self._rows("SELECT body FROM attention ORDER BY path, n")
         return [notice_from_json(body) for (body,) in rows]
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
         with self._lock:
             if self._db is None:
                 return

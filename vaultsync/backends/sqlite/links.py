@@ -53,7 +53,6 @@ class SqliteLinks:
         self._file: tuple[int, int] | None = None
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to; None when it has to be built."""
         rows = self._rows("SELECT version FROM version")
         return rows[0][0] if rows else None
 
@@ -65,12 +64,6 @@ class SqliteLinks:
         version: str,
         entities: Iterable[EntityRecord] = (),
     ) -> None:
-        """Replace the links of facts, and forget facts, all or none.
-
-        Raises:
-            IndexBusyError: another process is writing; nothing was done.
-            OSError: the disk is full or broken; the index is as it was.
-        """
         gone = list(drop)
         named = [(each.fact_id, each.scope, json.dumps(each.names)) for each in entities]
 
@@ -93,8 +86,6 @@ class SqliteLinks:
         self._change(change)
 
     def clear(self) -> None:
-        """Forget everything, the version too. Raises as `update()`."""
-
         def change(db: sqlite3.Connection) -> None:
             for table in ("version", "links", "entities"):
                 db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these three
@@ -102,12 +93,10 @@ class SqliteLinks:
         self._change(change)
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
-        """The links in the note of a fact, in the order they were put."""
         query = f"SELECT {_COLUMNS} FROM links WHERE fact_id = ? ORDER BY n"  # noqa: S608 - a constant
         return [LinkReference(*row) for row in self._rows(query, fact_id)]
 
     def links_to(self, names: Iterable[str]) -> list[LinkReference]:
-        """All links whose target ends in one of these file names."""
         wanted = json.dumps(sorted({name_key(name) for name in names} - {""}))
         query = (
             f"SELECT {_COLUMNS} FROM links WHERE name != ''"  # noqa: S608 - a constant
@@ -116,12 +105,10 @@ class SqliteLinks:
         return [LinkReference(*row) for row in self._rows(query, wanted)]
 
     def entities(self) -> list[EntityRecord]:
-        """All entities, by id."""
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
         with self._lock:
             if self._db is not None:
                 self._db.close()

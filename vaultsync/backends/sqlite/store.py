@@ -102,11 +102,9 @@ class SqliteStore:
         return store
 
     def state(self) -> StoreState:
-        """Where the store stands."""
         return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        """The last write of each fact written after `since`, tombstones too, by seq."""
         rows = self._rows(
             "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE seq > ? ORDER BY seq",
             since,
@@ -114,30 +112,22 @@ class SqliteStore:
         return [_feed_row(row) for row in rows]
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        """The last write of one fact; None when the store never knew it."""
         rows = self._rows(
             "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?", fact_id
         )
         return _feed_row(rows[0]) if rows else None
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision that was written under a number."""
         rows = self._rows("SELECT revision FROM log WHERE seq = ?", seq)
         return rows[0][0] if rows else None
 
     def get(self, fact_id: str) -> Fact:
-        """The fact, with its `revision`.
-
-        Raises:
-            FactNotFoundError: unknown, or a tombstone.
-        """
         rows = self._rows("SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id)
         if not rows:
             raise FactNotFoundError(fact_id)
         return _fact(*rows[0])
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that exist."""
         found: dict[str, Fact] = {}
         wanted = iter(fact_ids)
         while batch := list(islice(wanted, sqlite_file.BATCH_ROWS)):
@@ -150,7 +140,6 @@ class SqliteStore:
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        """What a tombstone last said, with the tombstone's `revision`; None if none."""
         rows = self._rows(
             "SELECT revision, body FROM facts WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
             fact_id,
@@ -158,7 +147,6 @@ class SqliteStore:
         return _fact(*rows[0]) if rows else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        """All facts with an id greater than `after`, by id."""
         while rows := self._rows(
             "SELECT revision, body, id FROM facts WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
             after,
@@ -169,10 +157,6 @@ class SqliteStore:
             after = rows[-1][2]
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Do each write whose condition holds, all in one durable transaction.
-
-        Returns one new revision, or the reason of a refusal, per write, in order.
-        """
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         # Made before the file is locked: other processes wait for what is inside.
         told = [_columns(each.fact) for each in writes]
@@ -188,11 +172,9 @@ class SqliteStore:
         return answers
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        """Whether a write of a fact that bore this `op` was done."""
         return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
         with self._lock:
             self._closed = True
             self._let_go()

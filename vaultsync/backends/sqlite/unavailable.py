@@ -20,43 +20,33 @@ class UnavailableStore:
         raise StoreUnavailableError(self._why)
 
     def state(self) -> StoreState:
-        """Not known."""
         self._unavailable()
 
     def feed(self, since: int = 0) -> list[FeedRow]:  # noqa: ARG002 - the port's words
-        """Not known."""
         self._unavailable()
 
     def last_write(self, fact_id: str) -> FeedRow | None:  # noqa: ARG002 - the port's words
-        """Not known."""
         self._unavailable()
 
     def revision_at(self, seq: int) -> str | None:  # noqa: ARG002 - the port's words
-        """Not known."""
         self._unavailable()
 
     def get(self, fact_id: str) -> Fact:  # noqa: ARG002 - the port's words
-        """Not known."""
         self._unavailable()
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:  # noqa: ARG002
-        """Not known."""
         self._unavailable()
 
     def tombstone(self, fact_id: str) -> Fact | None:  # noqa: ARG002 - the port's words
-        """Not known."""
         self._unavailable()
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:  # noqa: ARG002
-        """Not known."""
         self._unavailable()
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:  # noqa: ARG002
-        """Not done."""
         self._unavailable()
 
     def was_applied(self, fact_id: str, op: str) -> bool:  # noqa: ARG002 - the port's words
-        """Not known."""
         self._unavailable()
 
     def close(self) -> None:

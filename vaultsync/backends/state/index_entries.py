@@ -37,7 +37,6 @@ class FileEntryCache:
         self._path = Path(path)
 
     def load(self) -> CachedEntries | None:
-        """What was saved last."""
         try:
             head, _, body = self._path.read_bytes().partition(b"\n")
             seal = _SEAL.decode(head)
@@ -48,7 +47,6 @@ class FileEntryCache:
             return None
 
     def save(self, held: CachedEntries) -> None:
-        """Write beside and rename."""
         body = msgspec.json.encode(list(held.entries.values()))
         head = msgspec.json.encode(_Checksum(ENTRIES_FORMAT, held.version, crc32(body)))
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

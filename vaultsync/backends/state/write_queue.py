@@ -22,16 +22,13 @@ class FileWriteQueue:
         self._log = folder / "log.jsonl"
 
     def put(self, item: QueuedText) -> None:
-        """Keep it durably, instead of what has the same op."""
         made = json.dumps(asdict(item), ensure_ascii=False, indent=1)
         _write(self._queue / f"{item.op}.json", made.encode(errors="surrogatepass"))
 
     def drop(self, op: str) -> None:
-        """Forget it; harmless when repeated."""
         (self._queue / f"{op}.json").unlink(missing_ok=True)
 
     def waiting(self, name: str | None = None) -> list[QueuedText]:
-        """What waits for a file, or for any, oldest first."""
         try:
             names = sorted(os.listdir(self._queue))  # noqa: PTH208 - before each sync
         except FileNotFoundError:
@@ -49,7 +46,6 @@ class FileWriteQueue:
         return found
 
     def log(self, entry: Mapping[str, Value]) -> None:
-        """Append a line to the log, durably."""
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         line = json.dumps(entry, ensure_ascii=False).encode(errors="surrogatepass")
         fd = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -60,7 +56,6 @@ class FileWriteQueue:
             os.close(fd)
 
     def keep(self, data: bytes) -> str:
-        """Keep bytes for good under their hash."""
         name = sha256(data).hexdigest()
         _write(self._kept / name, data)
         return name

@@ -163,7 +163,6 @@ class LanceVectors:
     # ---------------------------------------------------------------------- reading
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         held = self._header()
         return held["identity"] if held else None
 
@@ -176,14 +175,12 @@ class LanceVectors:
         return found
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
         for row in self._of_facts(fact_ids, ["fact", "chunk"]):
             found.setdefault(row["fact"], set()).add(row["chunk"])
         return {fact: frozenset(chunks) for fact, chunks in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         given = {fact.id: filterable_fields(fact) for fact in facts}
         return {
             row["fact"]
@@ -192,7 +189,6 @@ class LanceVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         return len({row["fact"] for row in self._of_facts(None, ["fact"])})
 
     def _of_facts(self, fact_ids: Iterable[str] | None, columns: list[str]) -> list[dict[str, Any]]:
@@ -201,7 +197,6 @@ class LanceVectors:
         return self._read(self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns)
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         wanted = sorted(set(chunk_ids))
         pages = (
             sql_one_of("chunk", wanted[start : start + _AT_ONCE])
@@ -222,7 +217,6 @@ class LanceVectors:
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         held = self._header()
         if held is None or not held["table"] or limit < 1:
             return []
@@ -301,7 +295,6 @@ class LanceVectors:
     # ---------------------------------------------------------------------- writing
 
     def reset(self, identity: str) -> None:
-        """Forget everything."""
         with self._writing():
             empty = {"record": None, "dimension": 0, "table": "", "version": 0}
             self._file.write({"identity": identity, "tidied": 0, **empty})
@@ -412,7 +405,6 @@ class LanceVectors:
         return bool(self._name)
 
     def close(self) -> None:
-        """Let go of the table."""
         self._table, self._name = None, ""
 
 

@@ -46,36 +46,29 @@ class LocalVectors:
         return found
 
     def record(self) -> str | None:
-        """What was noted last."""
         return self._matrix.record()
 
     def reset(self, identity: str) -> None:
-        """Forget everything."""
         with self._matrix.alone():
             self._matrix.reset(identity)
             with suppress(*_TROUBLE):
                 self._table.reset(identity)
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         return self._matrix.chunks(fact_ids)
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         return self._matrix.outdated(facts)
 
     def count(self) -> int:
-        """How many facts it holds."""
         return self._matrix.count()
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         return self._matrix.vectors(chunk_ids)
 
     def put(
         self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Add rows; those of the facts in `replace` go first."""
         self._matrix.put(rows, replace=replace, record=record)
         if self._matrix.rows() >= self._index_from:
             self._copy()
@@ -83,7 +76,6 @@ class LocalVectors:
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         if self._matrix.rows() >= self._index_from and self._table_answers():
             found = self._table.search(vector, filters, limit=limit)
             if found and self._table.identity() is not None:
@@ -109,7 +101,6 @@ class LocalVectors:
         self._matrix.tidy()
 
     def close(self) -> None:
-        """Let go of the files."""
         self._matrix.close()
         self._table.close()
 

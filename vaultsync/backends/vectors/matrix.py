@@ -217,22 +217,18 @@ class MatrixVectors:
         self._bad: MatrixHeader | None = None
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         seen = self._now()
         return seen.header.identity if seen else None
 
     def record(self) -> str | None:
-        """What was noted last."""
         seen = self._now()
         return seen.header.record if seen else None
 
     def reset(self, identity: str) -> None:
-        """Forget everything."""
         with self.alone():
             self._files.publish(self._files.begin(identity))
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         seen = self._now()
         if seen is None:
             return {}
@@ -247,7 +243,6 @@ class MatrixVectors:
         return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         seen = self._now()
         if seen is None:
             return set()
@@ -260,12 +255,10 @@ class MatrixVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         seen = self._now()
         return seen.header.facts if seen else 0
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         seen = self._now()
         if seen is None:
             return {}
@@ -276,7 +269,6 @@ class MatrixVectors:
     def put(
         self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Add rows; those of the facts in `replace` go first."""
         with self.alone():
             seen = self._now()
             if seen is None:
@@ -324,7 +316,6 @@ class MatrixVectors:
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         seen = self._now()
         if seen is None or not len(seen.rows) or limit < 1:
             return []
@@ -345,7 +336,6 @@ class MatrixVectors:
                 self._files.publish(self._rewritten(seen))
 
     def close(self) -> None:
-        """Let go of the files."""
         self._seen = None
 
     # ------------------------------------------------------- for who keeps a copy of it
