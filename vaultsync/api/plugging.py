@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaultsync import settings as config
-from vaultsync.backends.obsidian.plugin import PluginFiles, PluginFolder
+from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Protocol
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
 
 MIN_COSINE = 0.985
@@ -254,7 +255,4 @@ def _sha(file: Path) -> str:
 
 
 def _write(file: Path, manifest: dict[str, object]) -> None:
-    with file.open("w", encoding="utf-8") as opened:
-        json.dump(manifest, opened, indent=1)
-        opened.flush()
-        os.fsync(opened.fileno())
+    replace_file(file, json.dumps(manifest, indent=1).encode(), mode=0o644)

@@ -19,6 +19,7 @@ from typing import Any
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
@@ -232,12 +233,8 @@ class DiskMemoryFile:
             return None
 
     def put_state(self, data: bytes) -> bool:
-        draft = self._folder / f"{STATE_FILE}.draft"
-        try:
-            draft.touch(mode=0o600)  # it repeats headings, in which a secret may stand
-            draft.chmod(0o600)
-            draft.write_bytes(data)
-            draft.replace(self._folder / STATE_FILE)
+        try:  # for the user alone: it repeats headings, which may hold a secret
+            replace_file(self._folder / STATE_FILE, data, mode=0o600, durable=False)
         except OSError:
             return False
         return True

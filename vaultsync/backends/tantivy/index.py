@@ -20,6 +20,7 @@ import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.query import (
     NAME_FIELDS,
@@ -316,9 +317,8 @@ class TantivyIndex:
     def _say_ahead(self, view: _CommitReader, version: str) -> None:
         """Needs no lock: it is about one commit, and nobody reads it with another."""
         if version != view.version:
-            path = self._folder / f"{_VERSION_FILE}.{os.urandom(4).hex()}"
-            path.write_text(f"{view.committed}\n{version}", encoding="utf-8")
-            path.replace(self._folder / _VERSION_FILE)
+            text = f"{view.committed}\n{version}"
+            replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from zlib import crc32
 
-from vaultsync.backends.vectors.checksummed_json import ChecksummedJson, write_all
+from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 
 _FORMAT = 1
 MATRIX_PARTS = ("vectors", "rows", "tags", "dead", "words")
@@ -88,8 +88,10 @@ class MatrixFiles:
                 continue
             fd = os.open(self._part(header, part), os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                write_all(fd, block, sizes[part])
-                sizes[part] += len(block)
+                rest = memoryview(block)
+                while rest:
+                    done = os.pwrite(fd, rest, sizes[part])
+                    rest, sizes[part] = rest[done:], sizes[part] + done
                 sums[part] = crc32(block, sums[part])
                 if os.fstat(fd).st_size <= sizes[part]:
                     os.ftruncate(fd, sizes[part] + max(_SPARE, sizes[part] // 4))
