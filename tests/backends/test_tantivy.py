@@ -425,11 +425,11 @@ def test_an_error_of_the_disk_is_named(
 
 WRITER = """
 import sys
-from tests.backends.test_tantivy import IDS, Entry, TantivyIndex, a_fact
+from tests.backends.test_tantivy import IDS, IndexDocument, TantivyIndex, a_fact
 
 def entries():
     for each in IDS:
-        yield Entry(a_fact(each, "Black."))
+        yield IndexDocument(a_fact(each, "Black."))
     print("writing", flush=True)
     sys.stdin.readline()
 
