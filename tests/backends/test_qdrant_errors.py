@@ -214,7 +214,7 @@ def test_a_restart_is_waited_for(
                 server.start()
 
     again = Restarting()
-    store._points._patience._clock = again  # type: ignore[attr-defined]
+    store._points._retry._clock = again  # type: ignore[attr-defined]
 
     assert isinstance(store.write([a_write()])[0], str)
     assert again.pauses
@@ -243,7 +243,7 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
             server.start()
 
     again = Restarting()
-    store._points._patience._clock = again  # type: ignore[attr-defined]
+    store._points._retry._clock = again  # type: ignore[attr-defined]
     answers = store.write([a_write(A), a_write(B)])
 
     assert again.pauses
