@@ -6,7 +6,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -130,7 +129,7 @@ class SqliteLinks:
         self._answer(together)
 
     def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask the file; a damaged one is thrown away once, and an empty one asked."""
+        """Ask the file; a damaged one is replaced by an empty one, once."""
         with self._lock:
             try:
                 return self._asked(ask)
@@ -141,7 +140,7 @@ class SqliteLinks:
             return self._asked(ask)
 
     def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask, with what the system refuses told in the words of the port."""
+        """Ask, and raise the errors of the port."""
         try:
             return ask(self._opened())
         except sqlite3.OperationalError as error:
@@ -175,8 +174,7 @@ class SqliteLinks:
     def _throw_away(self) -> None:
         self.close()
         for end in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                Path(f"{self._path}{end}").unlink()
+            Path(f"{self._path}{end}").unlink(missing_ok=True)
 
 
 def _stored_links(
