@@ -397,7 +397,7 @@ def test_many_rows_are_copied(tmp_path: Path) -> None:
     assert holds(copy(index)) != holds(index)
     index.tidy()  # it is open by now
     assert holds(copy(index)) == holds(index)
-    assert index._matrix.uncopied() == 0
+    assert index.uncopied() == 0
 
 
 def test_a_copy_has_the_fields_that_filters_ask(tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ def test_a_matrix_that_is_lost_is_made_again_from_the_copy(tmp_path: Path) -> No
     shutil.rmtree(tmp_path / "matrix")
 
     assert holds(index) == right
-    assert index._matrix.uncopied() == 0
+    assert index.uncopied() == 0
     shutil.rmtree(tmp_path / "matrix")
     assert holds(LocalVectors(tmp_path)) == right
 
@@ -484,7 +484,7 @@ def test_a_rewriting_before_all_is_copied_begins_another_copy(
         many(index, tag="c")
         index.put([], replace=IDS[3:])
         index.tidy()
-    assert index._matrix.rows() == 3
+    assert index.rows() == 3
     many(index, tag="d")
     index.put([], replace=IDS[400:])
     index.tidy()
@@ -511,7 +511,7 @@ def test_the_table_answers_where_there_are_many(
 
     assert found(index, limit=1) == [IDS[0]]
     assert asked == ["table"]
-    index._matrix.put([row(A, "waits", Y)])
+    MatrixVectors.put(index, [row(A, "waits", Y)])
     found(index)
     assert asked == ["table", "matrix"]
     index.put([])
