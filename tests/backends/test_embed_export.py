@@ -68,7 +68,7 @@ def export(
         folder,
         model=MODEL,
         embed=lambda made, texts: [list(each) for each in vectors],
-        whole=lambda made: read_export(made, MODEL) is not None,
+        is_whole=lambda made: read_export(made, MODEL) is not None,
     )
 
 

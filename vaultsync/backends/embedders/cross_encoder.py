@@ -42,6 +42,6 @@ class CrossReranker:
                 num_labels=1,
             )
         pairs = [(question, text) for text in texts]
-        made = self._loaded.predict(pairs, show_progress_bar=False)
-        scores: list[float] = made.astype("float64").tolist()
+        found = self._loaded.predict(pairs, show_progress_bar=False)
+        scores: list[float] = found.astype("float64").tolist()
         return scores
