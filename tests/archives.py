@@ -75,10 +75,7 @@ def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflic
         fact_id=fact_id,
         path=VaultPath("a/b.md"),
         conflict_path=VaultPath("a/b.conflict.md"),
-        fields=(
-            FieldConflict("title", "x", "y", "z"),
-            FieldConflict("tags", ["1"], [], None),
-        ),
+        fields=(FieldConflict("title", "x", "y", "z"), FieldConflict("tags", ["1"], [], None)),
         actor="indy",
         at="2026-02-14T13:45:00Z",
         run="r1",
@@ -90,14 +87,7 @@ def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflic
 
 def an_entry(run: str, fact_id: str, field: str = "title") -> HistoryEntry:
     return HistoryEntry(
-        run,
-        "2026-02-14T13:45:00Z",
-        fact_id,
-        "vault",
-        "indy",
-        field,
-        {"x": ["ü", None]},
-        2.5,
+        run, "2026-02-14T13:45:00Z", fact_id, "vault", "indy", field, {"x": ["ü", None]}, 2.5
     )
 
 

@@ -112,11 +112,7 @@ def check(home: Home) -> None:
 
 
 def kill_at(
-    chosen: Sequence[Point],
-    found: Sequence[Point],
-    template: Home,
-    work: str,
-    tmp: Path,
+    chosen: Sequence[Point], found: Sequence[Point], template: Home, work: str, tmp: Path
 ) -> int:
     """Kill the work at each of the points; returns how many were reached."""
     limits = thresholds(found)
@@ -126,11 +122,7 @@ def kill_at(
             home = template.copy(tmp / f"{point.call}-{point.n}")
             more = _words(home) if work == "write through" else {}
             struck = killed.do(
-                home,
-                work,
-                call=point.call,
-                skip=limits[point.call] - point.n,
-                more=more,
+                home, work, call=point.call, skip=limits[point.call] - point.n, more=more
             )
             assert not struck.broke, f"{point}: {struck.broke}"
             assert not struck.refused, f"{point}: {struck.refused}"

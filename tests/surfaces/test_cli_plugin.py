@@ -11,7 +11,7 @@ from msgspec.json import encode
 
 from vaultsync import api as app
 from vaultsync.api.plugging import install_plugin
-from vaultsync.backends.obsidian import plugin as obsidian_plugin
+from vaultsync.backends.obsidian import settings_folder as obsidian_plugin
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, PluginNotBuiltError
 

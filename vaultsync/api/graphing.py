@@ -114,7 +114,7 @@ class GraphMethods(EngineSession):
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
         """
-        from vaultsync.backends.obsidian.graph_settings import ObsidianSettings
+        from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
         from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vaultsync import settings as config
-from vaultsync.backends.obsidian.plugin import PluginFiles, PluginFolder
+from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
 
 
 class PluginInstallation(Struct, frozen=True):
