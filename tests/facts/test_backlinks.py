@@ -6,7 +6,7 @@ import pytest
 
 from tests.linked import LinkedWorld
 from vaultsync.errors import NotFoundError
-from vaultsync.facts.backlinks import find_fact, linked_from, linking_to
+from vaultsync.facts.related import find_fact, linked_from, linking_to
 
 
 class Joined(LinkedWorld):

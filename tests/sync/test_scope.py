@@ -12,7 +12,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
 )
 from vaultsync.facts import service as work
-from vaultsync.facts.conflicts import find_conflict, visible_conflicts
+from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.facts.listing import select_facts
 from vaultsync.model.schema import Value
 from vaultsync.sync.pass_types import SyncRequest

@@ -5,12 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from vaultsync.errors import NotFoundError
 from vaultsync.markdown.blocks import ProseSpan, prose_paragraphs, prose_spans
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
+
+T = TypeVar("T")
 
 WIKI_LINK = "wiki"
 MARKDOWN_LINK = "markdown"
@@ -336,6 +339,55 @@ def fold_case(text: str) -> str:
     # Obsidian takes a no-break blank in a link for a blank.
     plain = text.replace("\u00a0", " ").replace("\u202f", " ")
     return unicodedata.normalize("NFC", plain).lower()
+
+
+class NoteNames(NamedTuple):
+    """Everything that a note can be called."""
+
+    id: str
+    path: str | None
+    title: str
+    aliases: Sequence[str]
+
+
+MAX_NAMES_IN_HINT = 5
+
+
+def find_by_name(
+    name: str, items: Iterable[T], names_of: Callable[[T], NoteNames], *, kind: str
+) -> T:
+    """The only item with a name: an id or path wins over a title or file name, that over an alias.
+
+    Args:
+        name: as a user writes it; case does not count.
+        items: to look through.
+        names_of: the names of an item.
+        kind: what the items are, for the error.
+
+    Raises:
+        NotFoundError: no item has the name, or more than one.
+    """
+    key = fold_case(name.strip())
+    matches: tuple[list[T], ...] = ([], [], [])
+    for item in items:
+        names = names_of(item)
+        path = fold_case(names.path or "")
+        if key in (names.id, path, path.removesuffix(".md")):
+            matches[0].append(item)
+        elif key in (fold_case(names.title), stem_of(path)):
+            matches[1].append(item)
+        elif key in map(fold_case, names.aliases):
+            matches[2].append(item)
+    found = next(filter(None, matches), [])
+    if not found:
+        message = f"no {kind} is called {name[:80]!r}"
+        raise NotFoundError(message, hint="give an id, a path, a title or an alias")
+    if len(found) > 1:
+        several = [names_of(each) for each in found[:MAX_NAMES_IN_HINT]]
+        listed = ", ".join(each.path or each.id for each in several)
+        message = f"{len(found)} {kind}s are called {name[:80]!r}"
+        raise NotFoundError(message, hint=f"name one by its path: {listed}")
+    return found[0]
 
 
 def _without_suffix(text: str) -> str:

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
-from vaultsync.facts.backlinks import catch_up_link_index
-from vaultsync.links.index_sync import RELATED_KEY
+from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
 from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver
@@ -192,7 +191,7 @@ def rewrite_moved_links(
         return report
     rewrite_conflict_note_links(ctx, sense.shift.moved, sense.retarget)
     try:
-        catch_up_link_index(ctx, links)
+        update_link_index(ctx.redacted_store, links)
         named = _linking(ctx, links, sense)
     except (DerivedError, StoreUnavailableError, OSError):
         return report
