@@ -94,7 +94,7 @@ def test_a_target_means_what_it_means_in_obsidian(
 def test_a_target_may_mean_several_files_the_one_it_means_first(
     names: LinkResolver, target: str, source: str, expected: list[str]
 ) -> None:
-    assert list(names.meanings(target, VaultPath(source))) == expected
+    assert list(names.candidates(target, VaultPath(source))) == expected
 
 
 def test_the_shortest_path_is_the_shortest_text_not_the_fewest_folders() -> None:

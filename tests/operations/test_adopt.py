@@ -80,9 +80,9 @@ def test_one_note_is_adopted_alone() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        ("Stub.md", "", "there is nothing in it yet"),
-        ("Stub.md", "\n \n", "there is nothing in it yet"),
-        ("photo.png", "PNG", "is no note"),
+        ("Stub.md", "", "it is empty"),
+        ("Stub.md", "\n \n", "it is empty"),
+        ("photo.png", "PNG", "is not a note"),
         ("Mine.conflict.md", "Mine.", "conflict note"),
         ("Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
         ("half.md", "---\ntags: [a, b", "still writing"),

@@ -121,7 +121,7 @@ def test_facts_that_are_not_here_are_no_copy() -> None:
     odd = make_fact({"id": world.clock.new_id(), "title": "Odd"})
     target.write([StoreWrite(odd.id, odd, None, MIGRATION_ACTOR)])
 
-    with pytest.raises(MigrationError, match="not here"):
+    with pytest.raises(MigrationError, match="the source lacks"):
         check_copied(world.store, target)
 
 

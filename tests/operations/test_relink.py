@@ -391,7 +391,7 @@ def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> 
     sense = moved_files(world.ctx, "no run", tuple)
     named = [fact.id, world.clock.new_id()]
 
-    done = rewrite_note_links_of(world.ctx, named, sense, reason="-", actor="x")
+    done = rewrite_note_links_of(world.ctx, named, sense, reason="-")
 
     assert done is None
 

@@ -274,7 +274,7 @@ def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
     bad = world.note(fact.id)
     world.store.restore(backup)
     report = rebuild(world.ctx, "vault")
-    assert action(report, fact.id).reason == "as its note was read last"
+    assert action(report, fact.id).reason == "as its note was last read"
     assert world.note(fact.id) == bad
     assert PERSONS_ALPHA in world.fact(fact.id).content
     world.person_edits(world.path(fact.id), "status: [active", "status: done")
