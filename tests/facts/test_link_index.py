@@ -78,9 +78,7 @@ def _entity(fact_id: str) -> EntityRecord:
     return EntityRecord(fact_id, "public", ("x",))
 
 
-def test_a_store_that_was_restored_and_written_to_since_is_noticed(
-    world: Linked,
-) -> None:
+def test_a_store_that_was_restored_and_written_to_since_is_noticed(world: Linked) -> None:
     world.agent_remembers("[[kept]]", title="Kept")
     kept = world.store.snapshot()
     world.agent_remembers("[[lost]]", title="Lost", type="person")

@@ -190,20 +190,10 @@ def test_an_update_with_an_old_revision_is_refused() -> None:
     fact = world.mirrored()
     world.agent_updates(fact.id, priority=0)
     with pytest.raises(RevisionMismatchError):
-        work.update(
-            world.ctx,
-            fact.id,
-            {"priority": 4},
-            agent="indy",
-            expect=fact.revision,
-        )
+        work.update(world.ctx, fact.id, {"priority": 4}, agent="indy", expect=fact.revision)
     assert world.fact(fact.id).priority == 0
     now = work.update(
-        world.ctx,
-        fact.id,
-        {"priority": 4},
-        agent="indy",
-        expect=world.fact(fact.id).revision,
+        world.ctx, fact.id, {"priority": 4}, agent="indy", expect=world.fact(fact.id).revision
     )
     assert now.priority == 4
 
@@ -297,9 +287,7 @@ def test_a_fact_is_superseded_once_and_then_its_heir_is() -> None:
 
 
 @pytest.mark.parametrize("slower", ["indy", None])
-def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(
-    slower: str | None,
-) -> None:
+def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(slower: str | None) -> None:
     world = World()
     old = world.mirrored(type="decision")
     heirs = []

@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 
 import vaultsync.graph
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
-from vaultsync.graph.export import (
-    EXPORTS,
-    graph_to_canvas,
-    graph_to_graphml,
-    graph_to_json,
-)
+from vaultsync.graph.export import EXPORTS, graph_to_canvas, graph_to_graphml, graph_to_json
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
 from vaultsync.graph.page import graph_to_html
 from vaultsync.graph.service import neighborhood
@@ -96,15 +91,7 @@ def test_facts_and_names_are_nodes_and_what_joins_them_edges(graph: Graph) -> No
 
 def test_a_node_says_where_its_note_is(graph: Graph) -> None:
     assert graph.nodes[NEW.id] == GraphNode(
-        NEW.id,
-        "New",
-        "decision",
-        "public",
-        NEW.path,
-        "active",
-        2,
-        "2026-02-14",
-        (),
+        NEW.id, "New", "decision", "public", NEW.path, "active", 2, "2026-02-14", ()
     )
     assert graph.nodes["name:convex"] == GraphNode("name:convex", "Convex", "unresolved")
 
@@ -128,13 +115,7 @@ def test_stats_count_parts_hubs_and_what_stands_alone(graph: Graph) -> None:
     stats = graph_stats(graph, hubs=2)
 
     assert (stats.nodes, stats.edges) == (9, 10)
-    assert dict(stats.types) == {
-        "decision": 2,
-        "fact": 2,
-        "person": 2,
-        "unresolved": 2,
-        "note": 1,
-    }
+    assert dict(stats.types) == {"decision": 2, "fact": 2, "person": 2, "unresolved": 2, "note": 1}
     assert next(iter(stats.types)) == "decision"
     assert stats.kinds["mentions"] == 6
     assert stats.components == (8,)
@@ -218,11 +199,7 @@ def test_neighbours_are_told_with_how_far_and_by_what(graph: Graph) -> None:
     ]
     assert [edge.kind for edge in found[0].via] == ["relation"]
     assert [edge.source for edge in found[3].via] == [NEW.id]
-    assert [each.node.label for each in find_neighbors(graph, ALICE.id)] == [
-        "Bob",
-        "New",
-        "Old",
-    ]
+    assert [each.node.label for each in find_neighbors(graph, ALICE.id)] == ["Bob", "New", "Old"]
     assert find_neighbors(graph, ALONE.id, 3) == []
 
 
@@ -276,11 +253,7 @@ def test_graphml_has_no_place_for_control_characters() -> None:
 
 
 COLOUR = re.compile(r"[1-6]|#[0-9a-f]{6}")
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    "text": ("text",),
-    "file": ("file",),
-    "group": (),
-}
+NEEDS: Mapping[str, tuple[str, ...]] = {"text": ("text",), "file": ("file",), "group": ()}
 SIDES = {"top", "right", "bottom", "left"}
 
 
@@ -307,13 +280,7 @@ def test_a_canvas_holds_to_its_specification(graph: Graph) -> None:
     canvas = check_canvas(graph_to_canvas(graph))
 
     groups = [node["label"] for node in canvas["nodes"] if node["type"] == "group"]
-    assert groups == [
-        "decision (2)",
-        "fact (2)",
-        "note (1)",
-        "person (2)",
-        "unresolved (2)",
-    ]
+    assert groups == ["decision (2)", "fact (2)", "note (1)", "person (2)", "unresolved (2)"]
     files = [node["file"] for node in canvas["nodes"] if node["type"] == "file"]
     assert len(files) == 6
     assert [node["type"] for node in canvas["nodes"][:5]] == ["group"] * 5

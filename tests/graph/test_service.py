@@ -8,12 +8,7 @@ import pytest
 
 from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
-from vaultsync.graph.service import (
-    load_graph,
-    neighborhood,
-    node_json,
-    stats_json,
-)
+from vaultsync.graph.service import load_graph, neighborhood, node_json, stats_json
 from vaultsync.graph.stats import graph_stats
 
 

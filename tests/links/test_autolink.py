@@ -42,10 +42,7 @@ def linked(text: str, targets: Sequence[LinkTarget] = TARGETS) -> str:
         ("Bob's plan", "[[people/Bob|Bob]]'s plan"),
         ("Robert or Bob", "[[people/Bob|Robert]] or Bob"),
         ("we use convex, CONVEX", "we use [[Convex|convex]], CONVEX"),
-        (
-            "**Alice**, _Bob_ (Convex)",
-            "**[[Alice]]**, _[[people/Bob|Bob]]_ ([[Convex]])",
-        ),
+        ("**Alice**, _Bob_ (Convex)", "**[[Alice]]**, _[[people/Bob|Bob]]_ ([[Convex]])"),
         ("> - Alice\n> - x", "> - [[Alice]]\n> - x"),
         ("1. Alice\n\n   Bob", "1. [[Alice]]\n\n   [[people/Bob|Bob]]"),
         ("Convex-based", "[[Convex]]-based"),
@@ -139,10 +136,7 @@ def test_a_name_that_two_have_links_to_none() -> None:
 
 
 def test_of_overlapping_names_the_longest_counts() -> None:
-    targets = [
-        LinkTarget("Bob Smith", ("Bob Smith",)),
-        LinkTarget("S", ("Smith & Company",)),
-    ]
+    targets = [LinkTarget("Bob Smith", ("Bob Smith",)), LinkTarget("S", ("Smith & Company",))]
 
     assert linked("Bob Smith & Company", targets) == "Bob [[S|Smith & Company]]"
 
@@ -202,48 +196,9 @@ def test_a_hostile_text_takes_no_longer_than_a_long_one(piece: str) -> None:
 
 
 def texts() -> st.SearchStrategy[str]:
-    words = (
-        "Alice",
-        "Alice Smith",
-        "Bob",
-        "Convex",
-        "convex",
-        "Al B.",
-        "李明",
-        "アリス",
-    )
-    marks = (
-        "[[",
-        "]]",
-        "[",
-        "]",
-        "](",
-        ")",
-        "|",
-        "`",
-        "```",
-        "$",
-        "$$",
-        "%%",
-        "<",
-        ">",
-    )
-    more = (
-        "\n",
-        "\n\n",
-        "# ",
-        "> ",
-        "- ",
-        "    ",
-        "\\",
-        "*",
-        "_",
-        ".",
-        " ",
-        " ",
-        "x",
-        "&",
-    )
+    words = ("Alice", "Alice Smith", "Bob", "Convex", "convex", "Al B.", "李明", "アリス")
+    marks = ("[[", "]]", "[", "]", "](", ")", "|", "`", "```", "$", "$$", "%%", "<", ">")
+    more = ("\n", "\n\n", "# ", "> ", "- ", "    ", "\\", "*", "_", ".", " ", " ", "x", "&")
     rest = ("<!--", "-->", "#", "https://", "[[Alice]]", "[t](a.md)", "| ", "===", "'s")
     pieces = st.sampled_from((*words, *words, *marks, *more, *rest))
     return st.lists(pieces, max_size=20).map("".join)

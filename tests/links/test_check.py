@@ -32,11 +32,7 @@ TEXTS = {
     "one/Same name.md": "",
     "two/same-name.md": "",
 }
-ALIASES = {
-    "Note.md": ["NT", "Shared", "C sharp"],
-    "My plan.md": ["shared "],
-    "C#.md": ["cs"],
-}
+ALIASES = {"Note.md": ["NT", "Shared", "C sharp"], "My plan.md": ["shared "], "C#.md": ["cs"]}
 
 
 @pytest.fixture
@@ -44,10 +40,7 @@ def survey() -> LinkSurvey:
     texts = {VaultPath(path): text for path, text in TEXTS.items()}
     anchors = {path: note_references(text, {}).anchors for path, text in texts.items()}
     aliases = {VaultPath(path): many for path, many in ALIASES.items()}
-    titles = {
-        VaultPath("a/2026-02-14-plan.md"): ["The Plan "],
-        VaultPath("C#.md"): ["nt"],
-    }
+    titles = {VaultPath("a/2026-02-14-plan.md"): ["The Plan "], VaultPath("C#.md"): ["nt"]}
     paths = [*texts, *titles, VaultPath("p.png")]
     return LinkSurvey.of(paths, anchors, aliases, titles)
 
@@ -116,9 +109,7 @@ def test_a_place_that_is_not_there_breaks_a_link(survey: LinkSurvey, text: str, 
     assert resolution.to is not None
 
 
-def test_places_in_a_note_that_could_not_be_read_are_not_judged(
-    survey: LinkSurvey,
-) -> None:
+def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: LinkSurvey) -> None:
     assert judge(replace(survey, anchors={}), "[[Note#Nowhere]]").problem == ""
 
 
@@ -143,9 +134,7 @@ def test_a_link_that_says_only_an_alias_is_mended(
     assert mended(survey, text) == after
 
 
-def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(
-    survey: LinkSurvey,
-) -> None:
+def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[the plan]]")
 
     assert resolution.problem == ALIAS_ONLY
@@ -185,18 +174,14 @@ def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
     assert mended(survey, text) == after
 
 
-def test_a_name_that_is_like_several_is_for_a_person_to_tell(
-    survey: LinkSurvey,
-) -> None:
+def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[Same  name]]")
 
     assert list(resolution.candidates) == ["one/Same name.md", "two/same-name.md"]
     assert resolution.fix is None
 
 
-def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
-    survey: LinkSurvey,
-) -> None:
+def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[old/Note]]")
 
     assert (resolution.problem, resolution.why) == (BROKEN, "there is Note.md")
@@ -209,10 +194,7 @@ def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
     [
         ("[[Nobody]]", "nothing is called Nobody"),
         ("![[a/missing.png]]", "nothing is called missing.png"),
-        (
-            "[[https://example.org]]",
-            "it is a web address, which double brackets do not lead to",
-        ),
+        ("[[https://example.org]]", "it is a web address, which double brackets do not lead to"),
     ],
 )
 def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) -> None:

@@ -119,9 +119,7 @@ def test_a_link_says_the_name_when_only_one_file_has_it(names: LinkResolver) -> 
     assert names.link_text(VaultPath("odd.md.md")) == "odd.md.md"
 
 
-def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(
-    names: LinkResolver,
-) -> None:
+def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(names: LinkResolver) -> None:
     assert names.link_text(VaultPath("new/Alone.md")) == "new/Alone"
     assert names.link_text(VaultPath("new/Fresh.md")) == "Fresh"
 

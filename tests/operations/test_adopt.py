@@ -267,8 +267,7 @@ def test_a_type_that_is_unknown_does_not_stop_an_adoption() -> None:
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"],
+    "key", ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"]
 )
 def test_any_property_of_an_author_comes_through(key: str) -> None:
     world = World()

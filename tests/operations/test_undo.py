@@ -8,17 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.doubles.store import MemoryStore
-from tests.world import (
-    AGENTS,
-    LINES,
-    MERGED,
-    PERSONS,
-    World,
-    action,
-    kinds,
-    notice,
-    taken,
-)
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
@@ -201,9 +191,7 @@ def test_a_taken_back_property_and_own_field_are_gone_again() -> None:
     world = World()
     fact = world.mirrored(type="decision")
     world.person_edits(
-        world.path(fact.id),
-        "priority:",
-        "mood: sunny\ndecisionOutcome: done\npriority:",
+        world.path(fact.id), "priority:", "mood: sunny\ndecisionOutcome: done\npriority:"
     )
     run = world.sync().run
     assert world.fact(fact.id).properties == {"mood": "sunny"}
@@ -348,9 +336,7 @@ def test_an_undone_undo_of_an_adoption_is_the_adoption() -> None:
 
 
 @pytest.mark.parametrize("how", ["deleted", "broken", "adopted", "renamed"])
-def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
-    how: str,
-) -> None:
+def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(how: str) -> None:
     world = World()
     path, fact_id, run = _adopted(world)
     back = _undo(world, run).run
@@ -582,10 +568,7 @@ def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
         ("content",),
     ]
     assert [each.action for each in report.actions][-1] == "keep"
-    assert (action(report, two).action, action(report, two).fields) == (
-        "keep",
-        ("content",),
-    )
+    assert (action(report, two).action, action(report, two).fields) == ("keep", ("content",))
 
 
 def test_an_undo_that_has_nothing_to_do_is_no_run() -> None:
@@ -607,7 +590,4 @@ def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back() -> None:
         world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
     run = world.sync().run
     report = _undo(world, run)
-    assert _done(report) == {
-        "updated_in_store": len(facts),
-        "updated_in_vault": len(facts),
-    }
+    assert _done(report) == {"updated_in_store": len(facts), "updated_in_vault": len(facts)}

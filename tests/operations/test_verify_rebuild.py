@@ -74,11 +74,7 @@ def test_verify_names_every_field_that_differs_in_the_vault(old: str, new: str, 
     proof = verify_all(world.ctx)
     assert not proof.equal
     (found,) = proof.differences
-    assert (found.fact_id, found.path, found.field) == (
-        fact.id,
-        world.path(fact.id),
-        key,
-    )
+    assert (found.fact_id, found.path, found.field) == (fact.id, world.path(fact.id), key)
     assert found.vault != found.store
     assert found.store == found.base
 
@@ -368,9 +364,7 @@ def test_a_rebuild_can_be_repeated(source: str) -> None:
     world.assert_at_rest()
 
 
-def test_verify_says_how_far_it_is_with_many_facts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_verify_says_how_far_it_is_with_many_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     for number in range(5):
         world.agent_remembers(f"{number}.", title=f"Fact {number}")
@@ -427,9 +421,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
-    archive: str,
-) -> None:
+def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(archive: str) -> None:
     world = World()
     fact = world.mirrored()
     path = world.path(fact.id)
@@ -458,9 +450,7 @@ def _timeless(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
-    archive: str,
-) -> None:
+def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(archive: str) -> None:
     world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)

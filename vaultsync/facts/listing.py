@@ -27,10 +27,7 @@ class FactPage:
 
     def as_json(self) -> dict[str, Value]:
         """The facts as surfaces show them, and the id to ask for the next ones after."""
-        return {
-            "facts": [public_values(each) for each in self.facts],
-            "next": self.next,
-        }
+        return {"facts": [public_values(each) for each in self.facts], "next": self.next}
 
 
 def select_facts(

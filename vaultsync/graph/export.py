@@ -11,13 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from vaultsync.graph.colours import colour_of
-from vaultsync.graph.model import (
-    EDGE_MENTIONS,
-    EDGE_RELATED,
-    Graph,
-    GraphEdge,
-    GraphNode,
-)
+from vaultsync.graph.model import EDGE_MENTIONS, EDGE_RELATED, Graph, GraphEdge, GraphNode
 from vaultsync.graph.page import graph_to_html
 from vaultsync.model.schema import Value
 

@@ -42,12 +42,7 @@ def node_json(node: GraphNode) -> dict[str, Value]:
 
 
 def _edge_json(edge: GraphEdge) -> dict[str, Value]:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "type": edge.kind,
-        "label": edge.label,
-    }
+    return {"source": edge.source, "target": edge.target, "type": edge.kind, "label": edge.label}
 
 
 def stats_json(stats: GraphStats) -> dict[str, Value]:

@@ -30,9 +30,7 @@ class EntityNames:
     """
 
     def __init__(
-        self,
-        links: LinkIndex | None = None,
-        lock: AbstractContextManager[object] | None = None,
+        self, links: LinkIndex | None = None, lock: AbstractContextManager[object] | None = None
     ) -> None:
         self._links = links
         self._lock = lock or nullcontext()

@@ -6,13 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.links.wikilinks import (
-    Link,
-    ProseBlock,
-    find_links,
-    prose_blocks,
-    whole_link,
-)
+from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind

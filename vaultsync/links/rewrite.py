@@ -206,10 +206,7 @@ class MovedFiles:
     """How links resolved before some files moved, and how they resolve now."""
 
     def __init__(
-        self,
-        before: LinkResolver,
-        now: LinkResolver,
-        moved: Mapping[VaultPath, VaultPath],
+        self, before: LinkResolver, now: LinkResolver, moved: Mapping[VaultPath, VaultPath]
     ) -> None:
         self._before = before
         self._now = now
@@ -245,12 +242,7 @@ class MovedFiles:
 
 
 def link_target_text(
-    names: LinkResolver,
-    to: VaultPath,
-    link: Link,
-    source: VaultPath,
-    *,
-    relative: bool = False,
+    names: LinkResolver, to: VaultPath, link: Link, source: VaultPath, *, relative: bool = False
 ) -> str | None:
     """The target of a link from the note at `source` to a file, in the style of `link`.
 

@@ -236,9 +236,7 @@ class LinkResolver:
     __slots__ = ("_by_name", "_by_path")
 
     def __init__(
-        self,
-        by_path: Mapping[str, VaultPath],
-        by_name: Mapping[str, tuple[VaultPath, ...]],
+        self, by_path: Mapping[str, VaultPath], by_name: Mapping[str, tuple[VaultPath, ...]]
     ) -> None:
         self._by_path = by_path
         self._by_name = by_name

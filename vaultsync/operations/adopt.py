@@ -8,12 +8,7 @@ from dataclasses import replace
 from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    VaultPath,
-    file_name_of,
-    is_foreign_conflict_copy,
-    is_note_name,
-)
+from vaultsync.model.paths import VaultPath, file_name_of, is_foreign_conflict_copy, is_note_name
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table

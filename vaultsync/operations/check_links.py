@@ -26,11 +26,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import NoteView
-from vaultsync.operations.relink import (
-    VaultFiles,
-    list_vault_notes,
-    rewrite_note_links_of,
-)
+from vaultsync.operations.relink import VaultFiles, list_vault_notes, rewrite_note_links_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 

@@ -14,12 +14,7 @@ from vaultsync.errors import (
 )
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import (
-    FIELDS_BY_KEY,
-    NON_FIELD_KEYS,
-    OWN_FIELDS_BY_KEY,
-    Value,
-)
+from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.scope import can_see
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.storage.store import RevisionMismatch, StoreWrite

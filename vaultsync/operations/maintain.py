@@ -12,11 +12,7 @@ from dataclasses import replace
 
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY
-from vaultsync.operations.retention import (
-    MAX_CHAIN_LENGTH,
-    RetentionAction,
-    plan_retention,
-)
+from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
@@ -48,10 +44,7 @@ FACTS_PER_BATCH = 500
 STOPPED_SETTING = "stopped_upkeep"
 """The setting with the id of the maintenance run that the guard stopped last. Other runs
 follow before the user confirms it, so the last run is not enough."""
-_WORDS = {
-    True: ("delete_fact", "deleted_in_store"),
-    False: ("update_store", "updated_in_store"),
-}
+_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
 
 
 def run_maintenance(
@@ -86,11 +79,7 @@ def run_maintenance(
     """
     began = ctx.clock.monotonic()
     request = SyncRequest(
-        kind="maintain",
-        actor=actor,
-        confirm=confirm,
-        max_delete=max_delete,
-        run=ctx.clock.new_id(),
+        kind="maintain", actor=actor, confirm=confirm, max_delete=max_delete, run=ctx.clock.new_id()
     )
     confirmed = confirm is not None and confirm == ctx.archive.setting(STOPPED_SETTING)
     if not dry_run:
@@ -150,10 +139,7 @@ def _record_stopped(ctx: SyncContext, run: str | None) -> None:
 
 
 def _carry_out(
-    ctx: SyncContext,
-    planned: Sequence[RetentionAction],
-    actor: str,
-    progress: Progress | None,
+    ctx: SyncContext, planned: Sequence[RetentionAction], actor: str, progress: Progress | None
 ) -> list[RetentionAction]:
     """Write to the store; returns what was done. Facts that others changed are left alone."""
     done: list[RetentionAction] = []

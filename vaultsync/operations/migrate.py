@@ -90,10 +90,7 @@ class _FeedSnapshot:
 
 
 def _missing_writes(
-    source: Store,
-    target: Store,
-    page: Sequence[FeedRow],
-    known: Mapping[str, FeedRow],
+    source: Store, target: Store, page: Sequence[FeedRow], known: Mapping[str, FeedRow]
 ) -> list[StoreWrite]:
     """The writes that the target lacks for a page of rows.
 
@@ -168,11 +165,7 @@ def check_copied(
 
 
 def copy_vectors(
-    source: VectorIndex,
-    target: VectorIndex,
-    store: Store,
-    *,
-    progress: Progress | None = None,
+    source: VectorIndex, target: VectorIndex, store: Store, *, progress: Progress | None = None
 ) -> int:
     """Copy the vectors to an index of the same model; returns the number of facts.
 

@@ -20,22 +20,13 @@ from vaultsync.sync.snapshot import path_in
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.TOMBSTONE)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)
 _NO_NOTE = (VaultChange.NONE, VaultChange.GONE, VaultChange.DELETED)
-_NOT_READ = (
-    VaultChange.UNREADABLE,
-    VaultChange.UNSETTLED,
-    VaultChange.UNKNOWN,
-    VaultChange.COPIED,
-)
+_NOT_READ = (VaultChange.UNREADABLE, VaultChange.UNSETTLED, VaultChange.UNKNOWN, VaultChange.COPIED)
 
 _UNREADABLE_REASON = "the note cannot be read; it is left alone"
 
 
 def rebuild(
-    ctx: SyncContext,
-    source: str,
-    *,
-    actor: str = "person",
-    progress: Progress | None = None,
+    ctx: SyncContext, source: str, *, actor: str = "person", progress: Progress | None = None
 ) -> Report:
     """Make the other side, and the base, equal to `source`.
 
@@ -109,17 +100,14 @@ class VaultRebuildPlanner(TablePlanner):
             if case.base is None or not self._is_outdated(case, case.base):
                 return _action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
             # Otherwise the outdated fact would overwrite the note in the next run.
-            note = base_note(self._ctx, case.base)
-            last_read = VaultSide(
-                VaultChange.UNCHANGED, case.base.path, case.base.sha, note, case.base.fact
-            )
-            case, reason = case._replace(vault=last_read), "as its note was last read"
+            base = case.base
+            read = base_note(self._ctx, base)
+            vault_side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, read, base.fact)
+            case, reason = case._replace(vault=vault_side), "as its note was last read"
         action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
-                self.plan_note(action, case),
-                do=ActionKind.CREATE_NOTE,
-                reason="a new fact",
+                self.plan_note(action, case), do=ActionKind.CREATE_NOTE, reason="a new fact"
             )
         if change in _NO_NOTE:
             return action

@@ -33,11 +33,7 @@ HistoryEntries = Sequence[HistoryEntry]
 
 
 def undo_run(
-    ctx: SyncContext,
-    run: str,
-    *,
-    actor: str = "person",
-    progress: Progress | None = None,
+    ctx: SyncContext, run: str, *, actor: str = "person", progress: Progress | None = None
 ) -> Report:
     """Undo the changes of a run. What was changed again since then stays as it is.
 
@@ -145,12 +141,7 @@ class _Undo:
         self.counts[_COUNTED[do]] += 1
 
     def _keep(
-        self,
-        fact_id: str,
-        reason: str,
-        *,
-        path: str | None = None,
-        fields: tuple[str, ...] = (),
+        self, fact_id: str, reason: str, *, path: str | None = None, fields: tuple[str, ...] = ()
     ) -> None:
         where = self._where(fact_id, path)
         self.kept.append(ActionTaken(ACTION_KEEP, fact_id, where, fields, reason))

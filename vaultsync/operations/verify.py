@@ -71,8 +71,7 @@ def _redacted_difference(
     """The differences without the secrets of the facts."""
     sides = [
         view.redact_values(
-            [(each.field, value) for each, value in zip(found, side, strict=True)],
-            *facts,
+            [(each.field, value) for each, value in zip(found, side, strict=True)], *facts
         )
         for side in (
             [each.vault for each in found],
