@@ -22,6 +22,11 @@ from vaultsync.sync.report import Report
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def _undo(world: World, run: str) -> Report:
     world.clock.advance(1)
     report = undo_run(world.ctx, run)
@@ -35,8 +40,7 @@ def _done(report: Report) -> dict[str, int]:
     return {k: n for k, n in report.counts.items() if n and k != "unchanged"}
 
 
-def test_a_persons_edit_is_taken_back_on_both_sides() -> None:
-    world = World()
+def test_a_persons_edit_is_taken_back_on_both_sides(world: World) -> None:
     fact = world.mirrored()
     before = world.note(fact.id)
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -47,8 +51,7 @@ def test_a_persons_edit_is_taken_back_on_both_sides() -> None:
     assert now == [x for x in before.split("\n") if "updatedAt" not in x]
 
 
-def test_an_agents_edit_is_taken_back_on_both_sides() -> None:
-    world = World()
+def test_an_agents_edit_is_taken_back_on_both_sides(world: World) -> None:
     fact = world.mirrored(tags=["a"])
     world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
     run = world.sync().run
@@ -58,8 +61,7 @@ def test_an_agents_edit_is_taken_back_on_both_sides() -> None:
     assert "Charlie says more." in world.note(fact.id)
 
 
-def test_what_was_changed_since_stays() -> None:
-    world = World()
+def test_what_was_changed_since_stays(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
@@ -71,8 +73,7 @@ def test_what_was_changed_since_stays() -> None:
     assert now.status == "archived"
 
 
-def test_a_line_that_was_changed_again_since_stays() -> None:
-    world = World()
+def test_a_line_that_was_changed_again_since_stays(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
@@ -82,8 +83,7 @@ def test_a_line_that_was_changed_again_since_stays() -> None:
     assert "Alpha, once more." in world.fact(fact.id).content
 
 
-def test_an_undone_undo_is_the_edit() -> None:
-    world = World()
+def test_an_undone_undo_is_the_edit(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
@@ -94,8 +94,7 @@ def test_an_undone_undo_is_the_edit() -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_fact_that_an_agent_made_goes_with_its_note() -> None:
-    world = World()
+def test_a_fact_that_an_agent_made_goes_with_its_note(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("Made.", title="Made")
     run = world.sync().run
@@ -105,8 +104,7 @@ def test_a_fact_that_an_agent_made_goes_with_its_note() -> None:
     assert "Made." in world.everything_kept()
 
 
-def test_a_note_that_became_a_fact_only_loses_its_id() -> None:
-    world = World()
+def test_a_note_that_became_a_fact_only_loses_its_id(world: World) -> None:
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
     run = adopt_notes(world.ctx, [VaultPath(path)]).run
@@ -117,8 +115,7 @@ def test_a_note_that_became_a_fact_only_loses_its_id() -> None:
     assert world.facts() == []
 
 
-def test_an_adopted_folder_that_is_given_back_is_not_taken_again() -> None:
-    world = World()
+def test_an_adopted_folder_that_is_given_back_is_not_taken_again(world: World) -> None:
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
     run = adopt_notes(world.ctx, [VaultPath("Journal")]).run
@@ -128,8 +125,7 @@ def test_an_adopted_folder_that_is_given_back_is_not_taken_again() -> None:
     assert world.facts() == []
 
 
-def test_a_note_that_a_person_deleted_comes_back() -> None:
-    world = World()
+def test_a_note_that_a_person_deleted_comes_back(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     path, data = world.path(fact.id), world.note(fact.id)
@@ -144,8 +140,7 @@ def test_a_note_that_a_person_deleted_comes_back() -> None:
     assert [x for x in world.text(path).split("\n") if "updatedAt" not in x] == kept
 
 
-def test_a_fact_that_an_agent_deleted_comes_back() -> None:
-    world = World()
+def test_a_fact_that_an_agent_deleted_comes_back(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -155,8 +150,7 @@ def test_a_fact_that_an_agent_deleted_comes_back() -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_merge_is_taken_back_on_both_sides() -> None:
-    world = World()
+def test_a_merge_is_taken_back_on_both_sides(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -166,14 +160,12 @@ def test_a_merge_is_taken_back_on_both_sides() -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_an_unknown_run_is_refused() -> None:
-    world = World()
+def test_an_unknown_run_is_refused(world: World) -> None:
     with pytest.raises(RunNotFoundError):
         undo_run(world.ctx, "no-such-run")
 
 
-def test_undo_without_the_store_does_nothing() -> None:
-    world = World()
+def test_undo_without_the_store_does_nothing(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
@@ -187,8 +179,7 @@ def test_undo_without_the_store_does_nothing() -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_taken_back_property_and_own_field_are_gone_again() -> None:
-    world = World()
+def test_a_taken_back_property_and_own_field_are_gone_again(world: World) -> None:
     fact = world.mirrored(type="decision")
     world.person_edits(
         world.path(fact.id), "priority:", "mood: sunny\ndecisionOutcome: done\npriority:"
@@ -202,8 +193,7 @@ def test_a_taken_back_property_and_own_field_are_gone_again() -> None:
     assert "sunny" not in world.note(fact.id)
 
 
-def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name() -> None:
-    world = World()
+def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name(world: World) -> None:
     fact = world.mirrored()
     to = "team-core/notes/By hand.md"
     world.person_renames(world.path(fact.id), to)
@@ -221,8 +211,7 @@ def _edit_of_two(world: World) -> tuple[str, str, str]:
     return one.id, two.id, world.sync().run
 
 
-def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back() -> None:
-    world = World()
+def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back(world: World) -> None:
     one, two, run = _edit_of_two(world)
     world.agent_forgets(one)
     world.quiesce()
@@ -231,8 +220,7 @@ def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back() -> N
     assert world.fact(two).content == LINES
 
 
-def test_a_fact_that_came_back_since_stays_as_it_is() -> None:
-    world = World()
+def test_a_fact_that_came_back_since_stays_as_it_is(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -244,8 +232,7 @@ def test_a_fact_that_came_back_since_stays_as_it_is() -> None:
     assert world.fact(fact.id).content == AGENTS
 
 
-def test_a_fact_that_was_made_and_is_gone_since_stays_gone() -> None:
-    world = World()
+def test_a_fact_that_was_made_and_is_gone_since_stays_gone(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("New.", title="New")
     run = world.sync().run
@@ -267,8 +254,7 @@ def _adopted(world: World) -> tuple[str, str, str]:
     return path, fact_id, run
 
 
-def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> None:
-    world = World()
+def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read(world: World) -> None:
     path, fact_id, run = _adopted(world)
     broken = b"---\na: [\n---\nWords.\n"
     world.person_writes(path, broken)
@@ -283,8 +269,7 @@ def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> Non
     assert world.data(path) == broken
 
 
-def test_an_adoption_is_taken_back_though_a_person_took_out_the_id() -> None:
-    world = World()
+def test_an_adoption_is_taken_back_though_a_person_took_out_the_id(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.person_writes(path, "Words, mine again.\n")
     _undo(world, run)
@@ -292,8 +277,7 @@ def test_an_adoption_is_taken_back_though_a_person_took_out_the_id() -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_an_adoption_whose_note_nobody_knows_is_not_taken_back() -> None:
-    world = World()
+def test_an_adoption_whose_note_nobody_knows_is_not_taken_back(world: World) -> None:
     path, fact_id, run = _adopted(world)
     text = world.text(path)
     with world.archive.transaction():
@@ -304,8 +288,7 @@ def test_an_adoption_whose_note_nobody_knows_is_not_taken_back() -> None:
     assert world.text(path) == text
 
 
-def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run() -> None:
-    world = World()
+def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run(world: World) -> None:
     path, fact_id, run = _adopted(world)
     report = _undo(world, run)
     assert _done(report) == {"deleted_in_store": 1, "updated_in_vault": 1}
@@ -320,8 +303,7 @@ def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run() -> None:
     assert entry.after is None
 
 
-def test_an_undone_undo_of_an_adoption_is_the_adoption() -> None:
-    world = World()
+def test_an_undone_undo_of_an_adoption_is_the_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     adopted = world.text(path)
     back = _undo(world, run).run
@@ -336,8 +318,9 @@ def test_an_undone_undo_of_an_adoption_is_the_adoption() -> None:
 
 
 @pytest.mark.parametrize("how", ["deleted", "broken", "adopted", "renamed"])
-def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(how: str) -> None:
-    world = World()
+def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
+    world: World, how: str
+) -> None:
     path, fact_id, run = _adopted(world)
     back = _undo(world, run).run
     if how == "deleted":
@@ -358,8 +341,9 @@ def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(how: s
     world.assert_at_rest() if how != "broken" else None
 
 
-def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone() -> None:
-    world = World()
+def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone(
+    world: World,
+) -> None:
     _, fact_id, run = _adopted(world)
     back = _undo(world, run).run
     fact_work.restore(world.ctx, fact_id, agent="indy")
@@ -369,8 +353,7 @@ def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undon
     assert world.is_alive(fact_id)
 
 
-def test_an_adopted_fact_that_is_gone_since_stays_gone() -> None:
-    world = World()
+def test_an_adopted_fact_that_is_gone_since_stays_gone(world: World) -> None:
     _, fact_id, run = _adopted(world)
     world.agent_forgets(fact_id)
     world.quiesce()
@@ -380,16 +363,14 @@ def test_an_adopted_fact_that_is_gone_since_stays_gone() -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_an_agents_change_is_in_the_note_that_is_given_back() -> None:
-    world = World()
+def test_an_agents_change_is_in_the_note_that_is_given_back(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="Words of the agent.")
     _undo(world, run)
     assert world.text(path) == "Words of the agent.\n"
 
 
-def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption() -> None:
-    world = World()
+def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="# A heading\n\nWords.")
     text = world.text(path)
@@ -400,8 +381,7 @@ def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption() -> None:
     assert world.text(path) == text
 
 
-def test_an_agent_that_is_faster_keeps_an_adoption() -> None:
-    world = World()
+def test_an_agent_that_is_faster_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.at("stage", lambda: _changes(world, fact_id))
     report = undo_run(world.ctx, run)
@@ -415,8 +395,7 @@ def _changes(world: World, fact_id: str) -> None:
     world.agent_updates(fact_id, priority=0)
 
 
-def test_a_person_who_saves_in_that_moment_keeps_an_adoption() -> None:
-    world = World()
+def test_a_person_who_saves_in_that_moment_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     mine = world.text(path).replace("Words.", "My words.")
     world.at("exchange", lambda: world.person_writes(path, mine))
@@ -427,8 +406,7 @@ def test_a_person_who_saves_in_that_moment_keeps_an_adoption() -> None:
     assert world.fact(fact_id).content == "My words."
 
 
-def test_a_note_that_may_not_be_written_keeps_its_adoption() -> None:
-    world = World()
+def test_a_note_that_may_not_be_written_keeps_its_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     text = world.text(path)
 
@@ -444,8 +422,7 @@ def test_a_note_that_may_not_be_written_keeps_its_adoption() -> None:
     assert world.is_alive(fact_id)
 
 
-def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more() -> None:
-    world = World()
+def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.at("exchange", lambda: world.person_deletes(path))
     report = undo_run(world.ctx, run)
@@ -455,8 +432,7 @@ def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more() -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_what_an_editor_saves_into_a_note_just_given_back_is_kept() -> None:
-    world = World()
+def test_what_an_editor_saves_into_a_note_just_given_back_is_kept(world: World) -> None:
     path, _, run = _adopted(world)
     editor = world.vault.open_handle(path)
     undo_run(world.ctx, run)
@@ -467,8 +443,7 @@ def test_what_an_editor_saves_into_a_note_just_given_back_is_kept() -> None:
 
 
 @pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
-def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(step: str) -> None:
-    world = World()
+def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(world: World, step: str) -> None:
     path, fact_id, run = _adopted(world)
 
     def dies() -> None:
@@ -487,8 +462,7 @@ def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(step: str) -> Non
     assert not world.is_alive(fact_id)
 
 
-def test_many_notes_that_are_given_back_linger_together() -> None:
-    world = World()
+def test_many_notes_that_are_given_back_linger_together(world: World) -> None:
     many = NOTES_PER_FSYNC + 2
     for number in range(many):
         world.person_writes(f"team-core/notes/{number}.md", f"Words {number}.\n")
@@ -500,8 +474,7 @@ def test_many_notes_that_are_given_back_linger_together() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both() -> None:
-    world = World()
+def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both(world: World) -> None:
     fact_id = world.clock.new_id()
     text = f"---\nid: {fact_id}\n---\nFrom afar.\n"
     world.person_writes("afar.md", text)
@@ -514,8 +487,7 @@ def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both() -> None:
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(source: str) -> None:
-    world = World()
+def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(world: World, source: str) -> None:
     fact = world.mirrored()
     if source == "store":
         world.vault.delete(world.path(fact.id))
@@ -530,8 +502,7 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(source: str) -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays() -> None:
-    world = World()
+def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes_for_good(world.path(fact.id))
@@ -542,8 +513,7 @@ def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays() -> None:
     assert world.fact(fact.id).content == AGENTS
 
 
-def test_a_restored_fact_is_deleted_again_when_that_is_taken_back() -> None:
-    world = World()
+def test_a_restored_fact_is_deleted_again_when_that_is_taken_back(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -555,8 +525,7 @@ def test_a_restored_fact_is_deleted_again_when_that_is_taken_back() -> None:
     assert not world.is_alive(fact.id)
 
 
-def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
-    world = World()
+def test_the_report_names_what_is_taken_back_and_what_stays(world: World) -> None:
     one, two, run = _edit_of_two(world)
     world.person_edits(world.path(two), PERSONS_ALPHA, "Alpha, once more.")
     world.quiesce()
@@ -571,8 +540,7 @@ def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
     assert (action(report, two).action, action(report, two).fields) == ("keep", ("content",))
 
 
-def test_an_undo_that_has_nothing_to_do_is_no_run() -> None:
-    world = World()
+def test_an_undo_that_has_nothing_to_do_is_no_run(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
@@ -582,8 +550,7 @@ def test_an_undo_that_has_nothing_to_do_is_no_run() -> None:
     assert world.archive.find_run(report.run) is None
 
 
-def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back() -> None:
-    world = World()
+def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back(world: World) -> None:
     facts = [world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)]
     world.quiesce()
     for fact in facts:
