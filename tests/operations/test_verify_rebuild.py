@@ -21,6 +21,11 @@ from vaultsync.sync.context import SyncContext
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
     """Lose the store or the archive, or both, for good."""
     if store:
@@ -205,8 +210,7 @@ def test_the_vault_is_rebuilt_from_the_store() -> None:
     assert {path: world.text(path) for path in world.notes()} == before
 
 
-def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -217,8 +221,7 @@ def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents() 
     assert "what the agent says" in world.everything_kept()
 
 
-def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -230,8 +233,7 @@ def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons() 
     assert PERSONS_ALPHA in world.everything_kept()
 
 
-def test_a_rebuild_from_the_vault_keeps_facts_without_notes() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_keeps_facts_without_notes(world: World) -> None:
     world.mirrored()
     new = world.agent_remembers("New.", title="New")
     rebuild(world.ctx, "vault")
@@ -240,16 +242,14 @@ def test_a_rebuild_from_the_vault_keeps_facts_without_notes() -> None:
     assert "New." in world.note(new.id)
 
 
-def test_a_rebuild_from_the_store_keeps_notes_without_facts() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_keeps_notes_without_facts(world: World) -> None:
     world.mirrored()
     world.person_writes("team-core/notes/mine.md", "Mine.\n")
     rebuild(world.ctx, "store")
     assert world.text("team-core/notes/mine.md").endswith("Mine.\n")
 
 
-def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
-    world = World()
+def test_a_rebuild_leaves_what_cannot_be_read_alone(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), "status: active", "status: [active")
     bad = world.note(fact.id)
@@ -260,8 +260,7 @@ def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
         assert world.fact(fact.id).content == AGENTS
 
 
-def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
-    world = World()
+def test_beside_an_older_store_a_note_counts_as_it_was_read_last(world: World) -> None:
     fact = world.mirrored()
     backup = world.store.snapshot()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -279,8 +278,7 @@ def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
     assert PERSONS_ALPHA in world.note(fact.id)
 
 
-def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had() -> None:
-    world = World()
+def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     backup = world.store.snapshot()
     fact = world.mirrored()
@@ -290,8 +288,7 @@ def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had() 
     assert world.fact(fact.id).content == LINES
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away(world: World) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.mirrored("Stays.", title="A bystander")
@@ -302,8 +299,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away() -> None:
     assert LINES in world.everything_kept()
 
 
-def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
     fact = world.mirrored()
     world.agent_forgets(fact.id)
     rebuild(world.ctx, "vault")
@@ -311,8 +307,9 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it(
+    world: World,
+) -> None:
     fact = world.mirrored()
     world.agent_forgets(fact.id)
     world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
@@ -325,9 +322,8 @@ def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_i
 
 @pytest.mark.parametrize("source", ["vault", "store"])
 def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
-    source: str, monkeypatch: pytest.MonkeyPatch
+    world: World, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
     world.mirrored()
     fact = world.agent_remembers(LINES, title="Another")
     scan = SimVault.scan
@@ -344,8 +340,7 @@ def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
     assert world.path(fact.id) == "team-core/notes/new.md"
 
 
-def test_a_rebuild_needs_the_store() -> None:
-    world = World()
+def test_a_rebuild_needs_the_store(world: World) -> None:
     world.mirrored()
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
@@ -364,8 +359,9 @@ def test_a_rebuild_can_be_repeated(source: str) -> None:
     world.assert_at_rest()
 
 
-def test_verify_says_how_far_it_is_with_many_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
+def test_verify_says_how_far_it_is_with_many_facts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(5):
         world.agent_remembers(f"{number}.", title=f"Fact {number}")
     world.quiesce()
@@ -377,16 +373,14 @@ def test_verify_says_how_far_it_is_with_many_facts(monkeypatch: pytest.MonkeyPat
     assert verify_all(world.ctx) == proof
 
 
-def test_verify_names_a_scope_that_differs() -> None:
-    world = World()
+def test_verify_names_a_scope_that_differs(world: World) -> None:
     fact = world.mirrored()
     world.agent_updates(fact.id, scope="public")
     (found,) = verify_all(world.ctx).differences
     assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
 
 
-def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes(world.path(fact.id))
@@ -394,8 +388,7 @@ def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone() -> None:
     assert world.is_alive(fact.id)
 
 
-def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -407,8 +400,9 @@ def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() 
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base(
+    world: World,
+) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.mirrored("Stays.", title="A bystander")
@@ -421,8 +415,9 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(archive: str) -> None:
-    world = World()
+def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
+    world: World, archive: str
+) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.mirrored("Stays.", title="A bystander")
@@ -450,8 +445,9 @@ def _timeless(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(archive: str) -> None:
-    world = World()
+def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
+    world: World, archive: str
+) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.person_edits(world.path(fact.id), "priority: 2", "priority: 1")
@@ -467,8 +463,9 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(archive: st
     assert world.fact(fact.id).priority == 1
 
 
-def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace(
+    world: World,
+) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -480,8 +477,7 @@ def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace()
 
 
 @pytest.mark.parametrize("text", [ALPHA, PERSONS_ALPHA])
-def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(world: World, text: str) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.person_edits(path, f"id: {fact.id}\n", "")
@@ -492,8 +488,7 @@ def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it() -> None:
-    world = World()
+def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     del world.store._rows[fact.id]
