@@ -11,6 +11,7 @@ from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
@@ -35,36 +36,38 @@ def _undo(world: World, run: str) -> Report:
     return report
 
 
+def _edited(world: World) -> tuple[Fact, str]:
+    """A fact whose note a person edited, and the run that found that."""
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    return fact, world.sync().run
+
+
+def _timeless(text: str) -> list[str]:
+    return [line for line in text.split("\n") if "updatedAt" not in line]
+
+
 def _done(report: Report) -> dict[str, int]:
     """What a report counts, but for what did not change."""
     return {k: n for k, n in report.counts.items() if n and k != "unchanged"}
 
 
-def test_a_persons_edit_is_taken_back_on_both_sides(world: World) -> None:
-    fact = world.mirrored()
-    before = world.note(fact.id)
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
-    _undo(world, run)
-    assert world.fact(fact.id).content == LINES
-    now = [x for x in world.note(fact.id).split("\n") if "updatedAt" not in x]
-    assert now == [x for x in before.split("\n") if "updatedAt" not in x]
-
-
-def test_an_agents_edit_is_taken_back_on_both_sides(world: World) -> None:
+@pytest.mark.parametrize("editors", ["person", "agent", "both"])
+def test_an_edit_is_undone_on_both_sides(world: World, editors: str) -> None:
     fact = world.mirrored(tags=["a"])
-    world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
-    run = world.sync().run
-    _undo(world, run)
+    before = world.note(fact.id)
+    if editors != "agent":
+        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    if editors != "person":
+        world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
+    _undo(world, world.sync().run)
     now = world.fact(fact.id)
     assert (now.content, now.tags, now.priority) == (LINES, ("a",), 2)
-    assert "Charlie says more." in world.note(fact.id)
+    assert _timeless(world.note(fact.id)) == _timeless(before)
 
 
 def test_what_was_changed_since_stays(world: World) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+    fact, run = _edited(world)
     world.agent_updates(fact.id, content=MERGED, status="archived")
     world.quiesce()
     _undo(world, run)
@@ -74,9 +77,7 @@ def test_what_was_changed_since_stays(world: World) -> None:
 
 
 def test_a_line_that_was_changed_again_since_stays(world: World) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+    fact, run = _edited(world)
     world.person_edits(world.path(fact.id), PERSONS_ALPHA, "Alpha, once more.")
     world.quiesce()
     _undo(world, run)
@@ -84,9 +85,7 @@ def test_a_line_that_was_changed_again_since_stays(world: World) -> None:
 
 
 def test_an_undone_undo_is_the_edit(world: World) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+    fact, run = _edited(world)
     back = undo_run(world.ctx, run).run
     world.quiesce()
     assert world.fact(fact.id).content == LINES
@@ -104,22 +103,15 @@ def test_a_fact_that_an_agent_made_goes_with_its_note(world: World) -> None:
     assert "Made." in world.everything_kept()
 
 
-def test_a_note_that_became_a_fact_only_loses_its_id(world: World) -> None:
+@pytest.mark.parametrize("adopted", ["Journal/today.md", "Journal"])
+def test_an_adopted_note_only_loses_its_id_and_is_not_adopted_again(
+    world: World, adopted: str
+) -> None:
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
-    run = adopt_notes(world.ctx, [VaultPath(path)]).run
+    run = adopt_notes(world.ctx, [VaultPath(adopted)]).run
     world.quiesce()
     assert world.text(path) != text
-    _undo(world, run)
-    assert world.text(path) == text
-    assert world.facts() == []
-
-
-def test_an_adopted_folder_that_is_given_back_is_not_taken_again(world: World) -> None:
-    path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
-    world.person_writes(path, text)
-    run = adopt_notes(world.ctx, [VaultPath("Journal")]).run
-    world.quiesce()
     _undo(world, run)
     assert world.text(path) == text
     assert world.facts() == []
@@ -136,8 +128,7 @@ def test_a_note_that_a_person_deleted_comes_back(world: World) -> None:
     assert world.is_alive(fact.id)
     assert world.path(fact.id) == path
     assert LINES in world.text(path)
-    kept = [x for x in data.split("\n") if "updatedAt" not in x]
-    assert [x for x in world.text(path).split("\n") if "updatedAt" not in x] == kept
+    assert _timeless(world.text(path)) == _timeless(data)
 
 
 def test_a_fact_that_an_agent_deleted_comes_back(world: World) -> None:
@@ -150,25 +141,13 @@ def test_a_fact_that_an_agent_deleted_comes_back(world: World) -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_merge_is_taken_back_on_both_sides(world: World) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.agent_updates(fact.id, content=AGENTS)
-    run = world.sync().run
-    _undo(world, run)
-    assert world.fact(fact.id).content == LINES
-    assert LINES in world.note(fact.id)
-
-
 def test_an_unknown_run_is_refused(world: World) -> None:
     with pytest.raises(RunNotFoundError):
         undo_run(world.ctx, "no-such-run")
 
 
 def test_undo_without_the_store_does_nothing(world: World) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+    fact, run = _edited(world)
     note = world.note(fact.id)
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
@@ -383,16 +362,16 @@ def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption(world: Wor
 
 def test_an_agent_that_is_faster_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
-    world.at("stage", lambda: _changes(world, fact_id))
+
+    def faster() -> None:
+        world.agent_updates(fact_id, priority=0)
+
+    world.at("stage", faster)
     report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone"]
     world.assert_at_rest()
     assert world.fact(fact_id).priority == 0
     assert "priority: 0" in world.text(path)
-
-
-def _changes(world: World, fact_id: str) -> None:
-    world.agent_updates(fact_id, priority=0)
 
 
 def test_a_person_who_saves_in_that_moment_keeps_an_adoption(world: World) -> None:
@@ -541,9 +520,7 @@ def test_the_report_names_what_is_taken_back_and_what_stays(world: World) -> Non
 
 
 def test_an_undo_that_has_nothing_to_do_is_no_run(world: World) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+    _, run = _edited(world)
     _undo(world, run)
     report = _undo(world, run)
     assert report.quiet

@@ -9,6 +9,7 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render_note
 from vaultsync.operations import verify as verify_module
@@ -35,8 +36,8 @@ def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
     world.ctx = SyncContext(world.vault, world.store, world.archive, world.clock)
 
 
-def _populated() -> World:
-    world = World()
+@pytest.fixture
+def populated(world: World) -> World:
     other = world.mirrored("Other.", title="Other", type="person")
     world.mirrored(
         "A decision.",
@@ -53,9 +54,23 @@ def _populated() -> World:
     return world
 
 
-def test_verify_finds_equal_sides_equal() -> None:
-    world = _populated()
-    proof = verify_all(world.ctx)
+def _state(world: World) -> tuple[dict[str, bytes], dict[str, str | None]]:
+    """The bytes of every note and the revision of every fact."""
+    notes = {path: world.data(path) for path in world.notes()}
+    return notes, {fact.id: fact.revision for fact in world.facts()}
+
+
+def _forgotten(world: World) -> tuple[Fact, str]:
+    """A fact that an agent deleted, and the path of its note."""
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    world.agent_forgets(fact.id)
+    return fact, path
+
+
+def test_verify_finds_equal_sides_equal(populated: World) -> None:
+    proof = verify_all(populated.ctx)
     assert proof.equal
     assert proof.checked == 3
     assert proof.as_json()["equal"] is True
@@ -72,64 +87,60 @@ def test_verify_finds_equal_sides_equal() -> None:
         ("priority: 2", "priority: 0", "priority"),
     ],
 )
-def test_verify_names_every_field_that_differs_in_the_vault(old: str, new: str, key: str) -> None:
-    world = _populated()
-    (fact,) = [each for each in world.facts() if each.type == "decision"]
-    world.person_edits(world.path(fact.id), old, new)
-    proof = verify_all(world.ctx)
+def test_verify_names_every_field_that_differs_in_the_vault(
+    populated: World, old: str, new: str, key: str
+) -> None:
+    (fact,) = [each for each in populated.facts() if each.type == "decision"]
+    populated.person_edits(populated.path(fact.id), old, new)
+    proof = verify_all(populated.ctx)
     assert not proof.equal
     (found,) = proof.differences
-    assert (found.fact_id, found.path, found.field) == (fact.id, world.path(fact.id), key)
+    assert (found.fact_id, found.path, found.field) == (fact.id, populated.path(fact.id), key)
     assert found.vault != found.store
     assert found.store == found.base
 
 
-def test_verify_names_what_differs_in_the_store() -> None:
-    world = _populated()
-    (fact,) = [each for each in world.facts() if each.type == "decision"]
-    world.agent_updates(fact.id, content="Changed.", confidence=1.0)
-    found = {each.field for each in verify_all(world.ctx).differences}
+def test_verify_names_what_differs_in_the_store(populated: World) -> None:
+    (fact,) = [each for each in populated.facts() if each.type == "decision"]
+    populated.agent_updates(fact.id, content="Changed.", confidence=1.0)
+    found = {each.field for each in verify_all(populated.ctx).differences}
     assert found == {"content", "confidence"}
 
 
-def test_verify_trusts_no_file_time() -> None:
-    world = _populated()
-    path = world.notes()[0]
-    inode = world.vault.files[path]
+def test_verify_trusts_no_file_time(populated: World) -> None:
+    path = populated.notes()[0]
+    inode = populated.vault.files[path]
     # Bytes change, nothing else does: only reading tells.
     inode.data = inode.data.replace(b"O", b"0")
-    assert world.sync().quiet
-    assert not verify_all(world.ctx).equal
+    assert populated.sync().quiet
+    assert not verify_all(populated.ctx).equal
 
 
-def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
-    world = _populated()
-    new = world.agent_remembers("New.", title="New")
-    gone, lost, *_ = sorted(world.notes())
-    world.person_deletes(gone)
-    fact_id = world.archive.paths()[VaultPath(lost)]
-    world.agent_forgets(fact_id)
-    found = {each.fact_id: each.field for each in verify_all(world.ctx).differences}
+def test_verify_names_facts_without_notes_and_notes_without_facts(populated: World) -> None:
+    new = populated.agent_remembers("New.", title="New")
+    gone, lost, *_ = sorted(populated.notes())
+    populated.person_deletes(gone)
+    fact_id = populated.archive.paths()[VaultPath(lost)]
+    populated.agent_forgets(fact_id)
+    found = {each.fact_id: each.field for each in verify_all(populated.ctx).differences}
     assert found[new.id] == "note"
     assert found[fact_id] == "fact"
     assert len(found) == 3
 
 
-def test_verify_names_a_note_that_cannot_be_read() -> None:
-    world = _populated()
-    path = world.notes()[0]
-    world.person_edits(path, "status: active", "status: [active")
-    (found,) = verify_all(world.ctx).differences
+def test_verify_names_a_note_that_cannot_be_read(populated: World) -> None:
+    path = populated.notes()[0]
+    populated.person_edits(path, "status: active", "status: [active")
+    (found,) = verify_all(populated.ctx).differences
     assert found.path == path
     assert path in found.why
 
 
-def test_verify_names_a_value_that_its_field_does_not_take() -> None:
-    world = _populated()
-    path = world.notes()[0]
-    world.person_edits(path, "priority: 2", "priority: 7")
-    world.sync()
-    proof = verify_all(world.ctx)
+def test_verify_names_a_value_that_its_field_does_not_take(populated: World) -> None:
+    path = populated.notes()[0]
+    populated.person_edits(path, "priority: 2", "priority: 7")
+    populated.sync()
+    proof = verify_all(populated.ctx)
     (found,) = proof.held
     assert (found.path, found.field) == (path, "priority")
     assert (found.vault, found.store) == (7, 2)
@@ -137,77 +148,68 @@ def test_verify_names_a_value_that_its_field_does_not_take() -> None:
     assert proof.equal
 
 
-def test_verify_says_how_far_it_is() -> None:
-    world = _populated()
+def test_verify_says_how_far_it_is(populated: World) -> None:
     seen: list[tuple[str, int, int]] = []
-    verify_all(world.ctx, progress=lambda *args: seen.append(args))
+    verify_all(populated.ctx, progress=lambda *args: seen.append(args))
     assert seen[-1] == ("verify", 3, 3)
 
 
-def test_verify_needs_the_vault() -> None:
-    world = _populated()
-    world.vault.vanish()
+def test_verify_needs_the_vault(populated: World) -> None:
+    populated.vault.vanish()
     with pytest.raises(VaultMissingError):
-        verify_all(world.ctx)
+        verify_all(populated.ctx)
 
 
-def test_verify_writes_nothing() -> None:
-    world = _populated()
-    world.person_edits(world.notes()[0], "status: active", "status: archived")
-    with world.nobody_writes():
-        verify_all(world.ctx)
+def test_verify_writes_nothing(populated: World) -> None:
+    populated.person_edits(populated.notes()[0], "status: active", "status: archived")
+    with populated.nobody_writes():
+        verify_all(populated.ctx)
 
 
-def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides() -> None:
-    world = _populated()
-    notes = {path: world.data(path) for path in world.notes()}
-    revisions = {fact.id: fact.revision for fact in world.facts()}
-    _fresh(world)
-    world.quiesce()
-    assert {path: world.data(path) for path in world.notes()} == notes
-    assert {fact.id: fact.revision for fact in world.facts()} == revisions
-    assert world.conflicts() == []
-    world.assert_at_rest()
+def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides(populated: World) -> None:
+    before = _state(populated)
+    _fresh(populated)
+    populated.quiesce()
+    assert _state(populated) == before
+    assert populated.conflicts() == []
+    populated.assert_at_rest()
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(source: str) -> None:
-    world = _populated()
-    notes = {path: world.data(path) for path in world.notes()}
-    revisions = {fact.id: fact.revision for fact in world.facts()}
-    _fresh(world)
-    rebuild(world.ctx, source)
-    assert {path: world.data(path) for path in world.notes()} == notes
-    assert {fact.id: fact.revision for fact in world.facts()} == revisions
-    world.assert_at_rest()
+def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(
+    populated: World, source: str
+) -> None:
+    before = _state(populated)
+    _fresh(populated)
+    rebuild(populated.ctx, source)
+    assert _state(populated) == before
+    populated.assert_at_rest()
 
 
 @pytest.mark.parametrize("archive", [True, False])
-def test_the_store_is_rebuilt_from_the_vault(archive: bool) -> None:
-    world = _populated()
-    before = {fact.id: fact for fact in world.facts()}
-    notes = {path: world.data(path) for path in world.notes()}
-    _fresh(world, store=True, archive=archive)
-    rebuild(world.ctx, "vault")
-    world.assert_at_rest()
-    after = {fact.id: fact for fact in world.facts()}
+def test_the_store_is_rebuilt_from_the_vault(populated: World, archive: bool) -> None:
+    before = {fact.id: fact for fact in populated.facts()}
+    notes = {path: populated.data(path) for path in populated.notes()}
+    _fresh(populated, store=True, archive=archive)
+    rebuild(populated.ctx, "vault")
+    populated.assert_at_rest()
+    after = {fact.id: fact for fact in populated.facts()}
     assert after.keys() == before.keys()
     for fact_id, fact in before.items():
         same = after[fact_id].replace({"updatedAt": fact.updated_at})
         assert same.values() | {"relatedFactIds": []} == fact.values() | {"relatedFactIds": []}
         assert same.properties == fact.properties
         assert same.related_fact_ids == fact.related_fact_ids
-    assert {path: world.data(path) for path in world.notes()} == notes
+    assert {path: populated.data(path) for path in populated.notes()} == notes
 
 
-def test_the_vault_is_rebuilt_from_the_store() -> None:
-    world = _populated()
-    before = {path: world.text(path) for path in world.notes()}
-    for path in world.notes():
-        world.vault.delete(path)
-    rebuild(world.ctx, "store")
-    world.assert_at_rest()
-    assert {path: world.text(path) for path in world.notes()} == before
+def test_the_vault_is_rebuilt_from_the_store(populated: World) -> None:
+    before = {path: populated.text(path) for path in populated.notes()}
+    for path in populated.notes():
+        populated.vault.delete(path)
+    rebuild(populated.ctx, "store")
+    populated.assert_at_rest()
+    assert {path: populated.text(path) for path in populated.notes()} == before
 
 
 def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents(world: World) -> None:
@@ -289,10 +291,7 @@ def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had(wo
 
 
 def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away(world: World) -> None:
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+    _, path = _forgotten(world)
     rebuild(world.ctx, "store")
     assert path not in world.notes()
     world.assert_at_rest()
@@ -300,8 +299,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away(world: World
 
 
 def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
-    fact = world.mirrored()
-    world.agent_forgets(fact.id)
+    fact, _ = _forgotten(world)
     rebuild(world.ctx, "vault")
     assert world.fact(fact.id).content == LINES
     world.assert_at_rest()
@@ -310,8 +308,7 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
 def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it(
     world: World,
 ) -> None:
-    fact = world.mirrored()
-    world.agent_forgets(fact.id)
+    fact, _ = _forgotten(world)
     world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
     world.lose_archive()
     report = rebuild(world.ctx, "vault")
@@ -348,15 +345,12 @@ def test_a_rebuild_needs_the_store(world: World) -> None:
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_a_rebuild_can_be_repeated(source: str) -> None:
-    world = _populated()
-    rebuild(world.ctx, source)
-    notes = {path: world.data(path) for path in world.notes()}
-    revisions = {fact.id: fact.revision for fact in world.facts()}
-    rebuild(world.ctx, source)
-    assert {path: world.data(path) for path in world.notes()} == notes
-    assert {fact.id: fact.revision for fact in world.facts()} == revisions
-    world.assert_at_rest()
+def test_a_rebuild_can_be_repeated(populated: World, source: str) -> None:
+    rebuild(populated.ctx, source)
+    before = _state(populated)
+    rebuild(populated.ctx, source)
+    assert _state(populated) == before
+    populated.assert_at_rest()
 
 
 def test_verify_says_how_far_it_is_with_many_facts(
@@ -389,9 +383,7 @@ def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone(world: Worl
 
 
 def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it(world: World) -> None:
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+    fact, _ = _forgotten(world)
     world.person_deletes(world.path(fact.id))
     rebuild(world.ctx, "store")
     world.quiesce()
@@ -403,10 +395,7 @@ def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it(wo
 def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base(
     world: World,
 ) -> None:
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+    _, path = _forgotten(world)
     world.lose_archive()
     rebuild(world.ctx, "store")
     assert path not in world.notes()
@@ -418,10 +407,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
 def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
     world: World, archive: str
 ) -> None:
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+    fact, path = _forgotten(world)
     world.person_edits(path, "---\nid", "---\nmood: sunny # today\nid")
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     text = world.text(path)
@@ -466,9 +452,7 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
 def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace(
     world: World,
 ) -> None:
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+    fact, _ = _forgotten(world)
     world.quiesce()
     world.lose_archive()
     report = rebuild(world.ctx, "store")
