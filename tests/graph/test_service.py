@@ -9,7 +9,8 @@ from msgspec import to_builtins
 
 from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
-from vaultsync.graph.service import load_graph, load_graph_stats, neighborhood
+from vaultsync.graph.service import load_graph, neighborhood
+from vaultsync.graph.stats import graph_stats
 
 
 @pytest.fixture
@@ -72,14 +73,14 @@ def test_what_is_near_is_told_with_all_that_joins_it(world: World) -> None:
 
 
 def test_a_name_that_nothing_has_is_not_found(world: World) -> None:
-    with pytest.raises(NotFoundError, match="nothing in the graph"):
+    with pytest.raises(NotFoundError, match="no node is called"):
         labels(world, around="Nobody")
 
 
 def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
     world.mirrored("-", title="Alice", type="project")
 
-    with pytest.raises(NotFoundError, match="2 in the graph") as error:
+    with pytest.raises(NotFoundError, match="2 nodes are called") as error:
         labels(world, around="Alice")
     assert "team-core/people/Alice.md" in error.value.hint
     assert "Alice" in labels(world, around="team-core/people/Alice")
@@ -87,7 +88,7 @@ def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
 
 def test_statistics_as_json_are_plain(world: World) -> None:
     graph = load_graph(world.ctx, agent="indy")
-    said = json.loads(json.dumps(to_builtins(load_graph_stats(graph, hubs=1))))
+    said = json.loads(json.dumps(to_builtins(graph_stats(graph, hubs=1))))
 
     assert said["nodes"] == 4
     assert said["kinds"] == {"mentions": 3}

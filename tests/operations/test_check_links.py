@@ -88,9 +88,7 @@ def test_notes_of_nobody_are_judged_too(world: World) -> None:
     ]
 
 
-def test_a_property_of_which_only_the_meaning_is_known_is_still_found(
-    world: World,
-) -> None:
+def test_a_property_of_which_only_the_meaning_is_known_is_still_found(world: World) -> None:
     world.person_writes(FOREIGN, "---\na: b\nup: '[[ Nobody ]]'\n---\n")
 
     (problem,) = check(world).problems

@@ -283,9 +283,7 @@ def test_the_history_tells_who_rewrote_links_and_why(world: Moving) -> None:
     ]
 
 
-def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(
-    world: Moving,
-) -> None:
+def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("First [[Alice]].\n\nLast.")
     world.person_renames(world.path(alice.id), NEW)
@@ -392,7 +390,7 @@ def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> 
     sense = moved_files(world.ctx, "no run", tuple)
     named = [fact.id, world.clock.new_id()]
 
-    done = rewrite_note_links_of(world.ctx, named, sense, reason="-", actor="x")
+    done = rewrite_note_links_of(world.ctx, named, sense, reason="-")
 
     assert done is None
 
@@ -408,9 +406,7 @@ def test_a_dry_run_rewrites_nothing(world: Moving) -> None:
     assert world.fact(fact.id).content == "With [[Alice]]."
 
 
-def test_a_renamed_note_that_nobody_links_to_costs_no_second_pass(
-    world: Moving,
-) -> None:
+def test_a_renamed_note_that_nobody_links_to_costs_no_second_pass(world: Moving) -> None:
     alice = world.alice()
     world.mirrored("With [[Bob]].")
     world.person_renames(world.path(alice.id), NEW)
@@ -449,9 +445,7 @@ def test_a_run_that_moved_nothing_rewrites_nothing(world: Moving) -> None:
     assert rewrite_moved_links(world.ctx, world.links, report) == report
 
 
-def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(
-    world: Moving,
-) -> None:
+def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(world: Moving) -> None:
     alice = world.alice()
     gone = world.mirrored("-", title="Gone", type="entity")
     fact = world.mirrored("[[Alice]] [[Gone]]")

@@ -75,11 +75,12 @@ class GraphMethods(EngineSession):
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph."""
-        from vaultsync.graph.service import load_graph, load_graph_stats
+        from vaultsync.graph.service import load_graph
+        from vaultsync.graph.stats import graph_stats
 
         self._flush()
         graph = load_graph(self._ctx, agent=self.agent, scope=scope)
-        return load_graph_stats(graph, hubs=hubs)
+        return graph_stats(graph, hubs=hubs)
 
     def graph_neighbors(
         self, name: str, *, depth: int = 1, scope: str | None = None

@@ -148,7 +148,7 @@ class SyncMethods(IndexMethods):
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
-        from vaultsync.facts.conflicts import visible_conflicts
+        from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflict_notes import redact_conflict
 
         found = visible_conflicts(self._ctx, agent=self.agent)
@@ -230,7 +230,7 @@ class SyncMethods(IndexMethods):
         text: str | None,
         agent: str | None,
     ) -> Conflict:
-        from vaultsync.facts.conflicts import find_conflict
+        from vaultsync.facts.service import find_conflict
         from vaultsync.notes.conflict_note import is_deletion
         from vaultsync.sync.conflict_notes import redact_conflict
         from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict

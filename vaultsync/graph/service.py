@@ -1,23 +1,12 @@
-"""The graph of what somebody sees: made of the facts, never kept."""
+"""The graph of the facts that an agent can see; built when asked for, never stored."""
 
 from __future__ import annotations
 
-from vaultsync.errors import NotFoundError
 from vaultsync.graph.model import Graph, build_graph
-from vaultsync.graph.stats import (
-    GraphStats,
-    Neighbor,
-    NodeName,
-    find_neighbors,
-    find_nodes,
-    graph_stats,
-    name_of,
-)
+from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
+from vaultsync.links.wikilinks import NoteNames, find_by_name
 from vaultsync.model.scope import can_see, check_scope
 from vaultsync.sync.context import SyncContext
-
-MAX_HINT_NAMES = 5
-"""Names that a hint lists."""
 
 
 class Neighborhood(NodeName, frozen=True):
@@ -37,18 +26,18 @@ def load_graph(
     around: str | None = None,
     depth: int = 1,
 ) -> Graph:
-    """The graph of the facts that an agent sees.
+    """The graph of the facts that an agent can see.
 
     Args:
-        ctx: the sides.
-        agent: who looks; a person (None) sees all.
+        ctx: the two sides.
+        agent: whose facts; the user (None) sees all.
         scope: only the facts of one scope.
-        around: only a node of that name, and those near it.
-        depth: up to how many steps from it.
+        around: only the node with this name, and those near it.
+        depth: maximum distance from that node, in edges.
 
     Raises:
         StoreUnavailableError: the store does not answer.
-        InvalidScopeError: the scope makes no sense.
+        InvalidScopeError: there is no such scope.
         NotFoundError: no node, or more than one, has the name.
     """
     if scope is not None:
@@ -66,23 +55,15 @@ def load_graph(
 
 
 def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
-    """The node of a name, and those up to so many steps from it.
+    """The node with a name, and the nodes up to `depth` edges from it.
 
     Raises:
         NotFoundError: no node, or more than one, has the name.
     """
-    found = find_nodes(graph, name)
-    if not found:
-        message = f"nothing in the graph is called {name!r}"
-        raise NotFoundError(message, hint="give a title, an alias, an id or the path of a note")
-    if len(found) > 1:
-        named = ", ".join(each.path or each.id for each in found[:MAX_HINT_NAMES])
-        message = f"{len(found)} in the graph are called {name!r}"
-        raise NotFoundError(message, hint=f"name one by its path: {named}")
-    near = tuple(find_neighbors(graph, found[0].id, depth))
-    return Neighborhood(*name_of(found[0]), depth, near)
-
-
-def load_graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
-    """What a graph looks like."""
-    return graph_stats(graph, hubs=hubs)
+    node = find_by_name(
+        name,
+        graph.nodes.values(),
+        lambda each: NoteNames(each.id, each.path, each.label, each.aliases),
+        kind="node",
+    )
+    return Neighborhood(*name_of(node), depth, tuple(find_neighbors(graph, node.id, depth)))

@@ -1,9 +1,9 @@
-"""Check the links of all notes of the vault, and mend those that leave no doubt."""
+"""Check the links of all notes of the vault, and fix those with only one possible target."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import Struct, structs
@@ -26,16 +26,11 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import NoteView
-from vaultsync.operations.relink import (
-    LINKS_ACTOR,
-    VaultFiles,
-    list_vault_notes,
-    rewrite_note_links_of,
-)
+from vaultsync.operations.relink import VaultFiles, list_vault_notes, rewrite_note_links_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-FIX_REASON = "links that left no doubt were mended"
+FIX_REASON = "links with only one possible target were fixed"
 
 
 class LinkProblem(Struct, frozen=True):
@@ -93,7 +88,7 @@ class LinkReport(Struct, frozen=True):
 def check_links(
     ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
-    """Judge every link of every note, as Obsidian would follow it; changes nothing.
+    """Check every link of every note, as Obsidian resolves it; changes nothing.
 
     Raises:
         VaultMissingError: the vault cannot be listed.
@@ -104,42 +99,40 @@ def check_links(
 def fix_links(
     ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
-    """Mend the links that leave no doubt, in the notes of facts; then check again.
+    """Fix the links with only one possible target, in the notes of facts; then check again.
 
     Raises: as `sync_with()`.
     """
     check = _LinkChecker(ctx, files, progress)
     found = check.report()
     bases = ctx.archive.paths()
-    mending = [p for p in found.problems if p.fix is not None and p.path in bases]
-    if not mending:
+    fixable = [p for p in found.problems if p.fix is not None and p.path in bases]
+    if not fixable:
         return found
-    named = {bases[problem.path] for problem in mending}
     done = rewrite_note_links_of(
         ctx,
-        named,
+        {bases[problem.path] for problem in fixable},
         _LinkFixes(check.survey),
         reason=FIX_REASON,
-        actor=LINKS_ACTOR,
         progress=progress,
     )
     left = _LinkChecker(ctx, files, progress).report()
     still = {(each.path, each.property, each.link) for each in left.problems}
-    fixed = tuple(p for p in mending if (p.path, p.property, p.link) not in still)
+    fixed = tuple(p for p in fixable if (p.path, p.property, p.link) not in still)
     return structs.replace(left, fixed=fixed, run=done.run if done else None)
 
 
 @dataclass(frozen=True, slots=True)
 class _LinkFixes:
-    """Links as they are to be mended; all others mean what they mean."""
+    """Retargets the links that can be fixed; implements `LinkTargets`."""
 
     survey: LinkSurvey
 
     def retarget(self, path: VaultPath) -> RetargetLink:
-        return lambda link: self.survey.judge(link, path).turn
+        return lambda link: self.survey.check(link, path).fix
 
     def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        return self.survey.names.resolve(target, path)
+        return self.survey.resolver.resolve(target, path)
 
     target_now = target_before
 
@@ -154,7 +147,7 @@ class _CheckedNote:
 
 
 class _LinkChecker:
-    """One look at all notes."""
+    """One reading of all notes."""
 
     def __init__(self, ctx: SyncContext, files: VaultFiles, progress: Progress | None) -> None:
         self._ctx = ctx
@@ -184,7 +177,7 @@ class _LinkChecker:
         try:
             parts, properties = frontmatter.split_note(text, path)
         except UnreadableNoteError:
-            # Obsidian shows no properties then, and the rest as ever.
+            # Obsidian then shows no properties, and everything else as usual.
             parts, properties = frontmatter.split_frontmatter(text), {}
             self._unreadable.append(path)
         title = read_body(parts.body).title
@@ -224,8 +217,8 @@ class _LinkChecker:
             ALIAS_ONLY: [],
         }
         for note in self._notes:
-            for key, link in _links(note):
-                resolution = self.survey.judge(link, note.path)
+            for key, link in (*note.refs.properties, *(("", each) for each in note.refs.links)):
+                resolution = self.survey.check(link, note.path)
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _how(resolution, link)] += 1
                 if resolution.problem:
@@ -234,20 +227,14 @@ class _LinkChecker:
         return problems
 
 
-def _links(note: _CheckedNote) -> Iterator[tuple[str, Link]]:
-    yield from note.refs.properties
-    for link in note.refs.links:
-        yield "", link
-
-
 def _how(resolution: LinkTargetCheck, link: Link) -> str:
     """How a link was resolved, in words for a table."""
     if resolution.problem and resolution.problem != AMBIGUOUS:
         return resolution.problem.replace("_", " ")
     if not link.subpath:
-        return resolution.how
+        return resolution.rule
     what = "block" if link.subpath.startswith("#^") else "heading"
-    return f"{resolution.how}, {what}"
+    return f"{resolution.rule}, {what}"
 
 
 def _problem(
@@ -261,7 +248,7 @@ def _problem(
         written = note.parts.body[link.start : link.end]
         at = len(above + note.parts.fence) + link.start
     fix = rewrite_links(
-        written, lambda each: resolution.turn if each.target == link.target else None
+        written, lambda each: resolution.fix if each.target == link.target else None
     )
     return LinkProblem(
         note.path,
@@ -276,7 +263,7 @@ def _problem(
 
 
 def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
-    """The problem without the secrets that a person typed into a link."""
+    """The problem without the secrets that the user typed into a link."""
     return structs.replace(
         found,
         link=view.redact_text(found.link),
@@ -286,21 +273,21 @@ def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
 
 
 def _written(link: Link) -> str:
-    """A link in a property, of which only what it says is known."""
+    """The text of a link in a property, whose position is not known."""
     shown = f"|{link.alias}" if link.alias is not None else ""
     return f"[[{link.target}{link.subpath}{shown}]]"
 
 
 def _with_history(ctx: SyncContext, survey: LinkSurvey) -> LinkSurvey:
-    """The survey with where notes once were, as the history tells it."""
+    """The survey with the former paths of notes, from the history."""
     now = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    once: dict[VaultPath, set[str]] = {}
+    former: dict[VaultPath, set[str]] = {}
     for entry in ctx.archive.history():
         if entry.field == "path" and isinstance(entry.before, str):
-            once.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
+            former.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
     moved = {
-        path: now[next(iter(facts))]
-        for path, facts in once.items()
-        if len(facts) == 1 and facts <= now.keys()
+        path: now[next(iter(fact_ids))]
+        for path, fact_ids in former.items()
+        if len(fact_ids) == 1 and fact_ids <= now.keys()
     }
-    return replace(survey, moved=moved, once=LinkResolver.of(moved))
+    return replace(survey, moved=moved, former=LinkResolver.of(moved))

@@ -1,4 +1,4 @@
-"""The proof that vault = store = base, field by field."""
+"""Verify that vault, store and base are equal, field by field."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FACTS_PER_CHUNK = 500
 
 
 def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verification:
-    """Read every note and every fact anew and compare all three, trusting no stamp.
+    """Read every note and every fact, and compare them and the bases; trusts no cache.
 
     Raises:
-        VaultError, StoreError: a side is not there.
+        VaultError, StoreError: a side is not available.
     """
     ctx.vault.vault_id()
     differences: list[Difference] = []
@@ -70,11 +70,10 @@ def _chunk(ctx: SyncContext, bases: list[Base], held: list[Difference]) -> Itera
 def _redacted_difference(
     view: NoteView, found: Sequence[Difference], *facts: Fact | None
 ) -> Iterator[Difference]:
-    """What differs, without the secrets of the fact."""
+    """The differences without the secrets of the facts."""
     sides = [
         view.redact_values(
-            [(each.field, value) for each, value in zip(found, side, strict=True)],
-            *facts,
+            [(each.field, value) for each, value in zip(found, side, strict=True)], *facts
         )
         for side in (
             [each.vault for each in found],
@@ -105,8 +104,8 @@ def _compare(
     try:
         file = ctx.vault.read(path)
         note = read_note(file.data, path)
-    except NoteError as trouble:
-        yield Difference(fact_id, path, "note", None, store.title, None, trouble.message)
+    except NoteError as error:
+        yield Difference(fact_id, path, "note", None, store.title, None, error.message)
         return
     for problem in note.problems:
         key = problem.key
