@@ -18,7 +18,7 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.read import memory_file_notice
+from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,

@@ -1,4 +1,4 @@
-"""What came of memory files: reports, and their JSON."""
+"""Reports about memory files, and their JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SectionResult:
     reason: str = ""
 
     def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
+        """The action as all surfaces show it."""
         return {
             "action": self.action,
             "fact_id": self.fact_id,
@@ -39,24 +39,24 @@ class SectionResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What came of one file."""
+    """What was done for one file."""
 
     name: str
     sections: int = 0
-    """How many it has, those that are too short not counted."""
+    """Number of sections, without those that are too short."""
     unchanged: int = 0
     actions: Sequence[SectionResult] = ()
     attention: Sequence[Notice] = ()
     pending: Sequence[str] = ()
-    """Facts whose text waits to be embedded."""
+    """Facts that are not embedded yet."""
     left_out: int = 0
-    """Sections that are too short."""
+    """Number of sections that are too short."""
     written: int = 0
-    """Texts of agents that had waited and were written into it."""
+    """Number of queued texts of agents that were written into the file."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many sections met which end."""
+        """Numbers of sections by what was done about them."""
         done = [each.action for each in self.actions]
         return {
             "created": done.count("create"),
@@ -67,7 +67,7 @@ class FileResult:
         }
 
     def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
+        """The result as all surfaces show it."""
         return {
             "file": self.name,
             "sections": self.sections,
@@ -81,31 +81,28 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFileReport:
-    """What came of a `memory-file sync`."""
+    """What a `memory-file sync` did."""
 
     files: Sequence[FileResult]
     dry_run: bool = False
     seconds: float = 0.0
     notices: Sequence[Notice] = ()
-    """About all files together."""
+    """Those that are about no single file."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """Of all files."""
+        """The sums over all files."""
         each = [file.counts for file in self.files]
         return {name: sum(counts[name] for counts in each) for name in SECTION_COUNTS}
 
     @property
     def attention(self) -> list[Notice]:
-        """All that waits for a person."""
-        return [
-            *self.notices,
-            *(each for file in self.files for each in file.attention),
-        ]
+        """All notices."""
+        return [*self.notices, *(each for file in self.files for each in file.attention)]
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was to be done."""
+        """Whether there was nothing to do."""
         return not any(file.actions or file.written for file in self.files)
 
     @property
@@ -115,11 +112,11 @@ class MemoryFileReport:
 
     @property
     def pending(self) -> list[str]:
-        """The facts whose text waits to be embedded."""
+        """The facts that are not embedded yet."""
         return [each for file in self.files for each in file.pending]
 
     def as_json(self) -> dict[str, Value]:
-        """The report of the contract."""
+        """The report as all surfaces show it."""
         return {
             "dry_run": self.dry_run,
             "seconds": self.seconds,
@@ -132,19 +129,19 @@ class MemoryFileReport:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What came of a text that an agent writes into a memory file."""
+    """What happened to a text that an agent adds to a memory file."""
 
     name: str
     section: str
     status: str
-    """`written`, `unchanged` (it was there), or `queued`."""
+    """`written`, `unchanged` (the file has it already) or `queued`."""
     reason: str = ""
-    """Why it waits."""
+    """Why it is queued."""
     synced: MemoryFileReport | None = field(default=None, compare=False)
-    """What became of the file's facts afterwards."""
+    """The sync of the file afterwards."""
 
     def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
+        """The result as all surfaces show it."""
         return {
             "file": self.name,
             "section": self.section,
