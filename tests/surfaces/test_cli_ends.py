@@ -87,7 +87,7 @@ def test_an_error_is_what_happened_and_a_hint() -> None:
     result = run("get", ID, memory=FakeMemory(get=errors.FactNotFoundError(ID)))
 
     assert result.stderr == (
-        f"error: no fact {ID}\n\nhint: `vaultsync list` shows the facts there are\n"
+        f"error: no fact {ID}\n\nhint: `vaultsync list` shows all facts\n"
     )
 
 

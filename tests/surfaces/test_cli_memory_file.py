@@ -106,7 +106,7 @@ def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     held = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))]))
     result = run("memory-file", "sync", "m", memory=held)
     assert result.stdout.startswith(f"{NAME}: left out\n")
-    assert f"! {NAME}: was left out: it is binary\n" in result.stdout
+    assert f"! {NAME}: was skipped: it is binary\n" in result.stdout
 
 
 def test_a_file_that_is_not_there_fails_with_a_hint() -> None:

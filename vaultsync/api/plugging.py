@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.backends.obsidian.plugin import PluginFiles, PluginFolder
 
 

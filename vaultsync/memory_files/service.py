@@ -385,7 +385,8 @@ class FileSync:
                 why = f"{title!r} is gone from the file, but its fact was edited since"
                 hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
                 notices.append(memory_file_notice("LetGo", self._file.name, why, hint))
-            reason, fields = _REASONS[step.do], ()
+            reason = _REASONS[step.do]
+            fields: tuple[str, ...] = ()
             if step.do is SectionAction.UPDATE:
                 fields = tuple(sorted(step.values))
                 if step.edited:
