@@ -322,13 +322,12 @@ def statuses() -> str:
 
 
 def error_classes() -> list[type[errors.VaultsyncError]]:
-    """Every error, in the order of the tree that is drawn in the docstring."""
-    tree = errors.__doc__ or ""
+    """Every error, each below its base class, in the order of their definition."""
     found: list[type[errors.VaultsyncError]] = []
 
     def visit(of: type[errors.VaultsyncError]) -> None:
         found.append(of)
-        for each in sorted(of.__subclasses__(), key=lambda e: tree.find(e.__name__)):
+        for each in of.__subclasses__():
             if each.__module__ == errors.__name__:
                 visit(each)
 

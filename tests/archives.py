@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -51,11 +50,8 @@ def a_base(
     stamp: FileStamp | None = STAMP,
     missing_since: str | None = None,
 ) -> Base:
-    fact = dataclasses.replace(
-        make_fact({"id": fact_id, "title": title, "tags": ["x"], "mood": {"a": [1]}}),
-        path=VaultPath(path),
-        revision=f"1-{fact_id[-4:]}",
-    )
+    fact = make_fact({"id": fact_id, "title": title, "tags": ["x"], "mood": {"a": [1]}})
+    fact = fact.evolve(path=VaultPath(path), revision=f"1-{fact_id[-4:]}")
     return Base(fact, sha(title.encode()), stamp, missing_since)
 
 

@@ -16,9 +16,10 @@ import click
 import pytest
 
 from vaultsync import errors
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
+from vaultsync.settings import MarkerSettings
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind
 
@@ -221,7 +222,7 @@ def test_the_file_of_settings_is_all_defaults(tmp_path: Path) -> None:
         text for text in _blocks(DOCS / "reference" / "settings.md", "toml") if "vault_id" in text
     )
     said = tomllib.loads(example)
-    assert set(said) == set(config.MarkerSettings.__struct_fields__)
+    assert set(said) == set(MarkerSettings.__struct_fields__)
     assert set(said) <= _cells(_page("reference/settings.md"))
     (tmp_path / ".meta").mkdir()
     (tmp_path / ".meta" / "config.toml").write_text(example)

@@ -22,11 +22,14 @@ from vaultsync.errors import (
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.read import LARGE_FILE_BYTES
 from vaultsync.memory_files.report import MemoryFileReport
-from vaultsync.memory_files.sections import MAX_SECTION_CHARS, MIN_SECTION_CHARS
-from vaultsync.memory_files.service import MAX_FILES, MAX_FILES_TAKEN
-from vaultsync.memory_files.sync import MAX_TOTAL_BYTES, MAX_TOTAL_SECTIONS
+from vaultsync.memory_files.sections import LARGE_FILE_BYTES, MAX_SECTION_CHARS, MIN_SECTION_CHARS
+from vaultsync.memory_files.service import (
+    MAX_FILES,
+    MAX_FILES_TAKEN,
+    MAX_TOTAL_BYTES,
+    MAX_TOTAL_SECTIONS,
+)
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 TEXT = "Ask the harbour master before the database."

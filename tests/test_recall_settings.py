@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import vaultsync
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api import read_only as answering
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 from vaultsync.recall.request import RecallRequest
+from vaultsync.settings import Settings
 
 
 def _set(root: Path, text: str) -> None:
@@ -24,7 +25,7 @@ def _set(root: Path, text: str) -> None:
     marker.write_text("\n".join([*kept, text]))
 
 
-def _load(root: Path, text: str) -> config.Settings:
+def _load(root: Path, text: str) -> Settings:
     _set(root, text)
     return config.load_settings(root, state_dir=str(root / "state"))
 
@@ -87,7 +88,7 @@ def test_an_embedder_of_the_environment_is_checked_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "non")
-    with pytest.raises(ConfigError, match="no embedder 'non'"):
+    with pytest.raises(ConfigError, match="unknown embedder 'non'"):
         _load(tmp_path, "")
 
 

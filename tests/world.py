@@ -209,7 +209,7 @@ class World:
         """What the store says, with the path of the note."""
         fact = self.store.get(fact_id)
         base = self.archive.find_base(fact_id)
-        return replace(fact, path=base.path if base else None)
+        return fact.evolve(path=base.path if base else None)
 
     def is_alive(self, fact_id: str) -> bool:
         return fact_id in self.store.find_many([fact_id])

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.stores import is_qdrant
 from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 from vaultsync.backends.state.vault_marker import set_store

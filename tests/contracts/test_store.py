@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -189,7 +188,7 @@ def test_a_fact_comes_back_as_it_was_written(store: Store) -> None:
 
 
 def test_path_and_revision_of_a_given_fact_are_not_held(store: Store) -> None:
-    given_ = dataclasses.replace(a_fact(), path=VaultPath("a.md"), revision="mine")
+    given_ = a_fact().evolve(path=VaultPath("a.md"), revision="mine")
     revision = create(store, given_)
 
     assert store.get(A).path is None

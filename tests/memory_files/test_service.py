@@ -17,9 +17,8 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
-from vaultsync.memory_files.service import refresh_pending
+from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
 from vaultsync.memory_files.state import read_states, state_key
-from vaultsync.memory_files.sync import FileSyncRequest
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 

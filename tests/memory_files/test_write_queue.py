@@ -181,7 +181,7 @@ def test_a_save_during_the_recovery_stands_and_the_displaced_one_is_kept() -> No
 def test_a_text_that_the_file_cannot_take_now_is_an_error_and_does_not_wait() -> None:
     world = MemoryWorld()
     world.file.says(f"{FILE}\n```\n")
-    with pytest.raises(UsageError, match="the file has code"):
+    with pytest.raises(UsageError, match="ends within code"):
         world.agent_adds(TEXT)
     assert not world.queue.items
 

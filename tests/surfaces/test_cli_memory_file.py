@@ -13,8 +13,11 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync import api as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors import EngineBusyError, MemoryFileMissingError, UnreadableMemoryFileError
-from vaultsync.memory_files.read import memory_file_notice
+from vaultsync.errors import (
+    EngineBusyError,
+    MemoryFileMissingError,
+    UnreadableMemoryFileError,
+)
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,
@@ -22,6 +25,7 @@ from vaultsync.memory_files.report import (
     counts_of,
     report_of_files,
 )
+from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
 from vaultsync.sync.report import notices_of
 
@@ -109,7 +113,7 @@ def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     )
     result = run("memory-file", "sync", "m", memory=held)
     assert result.stdout.startswith(f"{NAME}: left out\n")
-    assert f"! {NAME}: was left out: it is binary\n" in result.stdout
+    assert f"! {NAME}: was skipped: it is binary\n" in result.stdout
 
 
 def test_a_file_that_is_not_there_fails_with_a_hint() -> None:

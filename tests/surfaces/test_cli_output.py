@@ -117,7 +117,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     entry = HistoryEntry(text, text, ID, text, text, text, text, text)
     return [
         (["remember", "x"], FakeMemory(remember=fact)),
-        (["get", ID], FakeMemory(get=replace(fact, properties={text: text}))),
+        (["get", ID], FakeMemory(get=fact.evolve(properties={text: text}))),
         (["list"], FakeMemory(list=FactPage((fact,), text))),
         (["update", ID, "--add-tag", "x"], FakeMemory(update=fact)),
         (["sync"], FakeMemory(sync=report)),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
 from vaultsync.errors import ConfigError, InvalidFieldError, NotFoundError
-from vaultsync.settings import load_settings
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from msgspec import structs
 
 import vaultsync.api
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile

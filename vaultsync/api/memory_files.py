@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
     from vaultsync.memory_files.ports import WriteQueue
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
-    from vaultsync.memory_files.sync import FileSyncRequest
+    from vaultsync.memory_files.service import FileSyncRequest
     from vaultsync.sync.report import Progress, Status
 
 
@@ -46,8 +46,7 @@ class MemoryFileMethods(SyncMethods):
         """
         from vaultsync.backends.filesystem.find_memory_files import find_memory_files
         from vaultsync.backends.filesystem.memory_file import FrontmatterReader
-        from vaultsync.memory_files.service import sync_files
-        from vaultsync.memory_files.sync import FileSyncRequest
+        from vaultsync.memory_files.service import FileSyncRequest, sync_files
 
         given = [Path(each).expanduser() for each in paths]
         found = find_memory_files(given, include=include, exclude=exclude)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
 
 

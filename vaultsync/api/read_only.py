@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.warm import RemoteRecall
 
 if TYPE_CHECKING:  # an answer needs none of what packs it

@@ -1,4 +1,4 @@
-"""What came of memory files; each struct is its JSON."""
+"""Reports about memory files; each struct is its JSON."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
     """How many sections met which end."""
     actions: Sequence[SectionResult] = ()
     pending: Sequence[str] = ()
-    """Facts whose text waits to be embedded."""
+    """Facts that are not embedded yet."""
     left_out: int = 0
-    """Sections that are too short."""
+    """Number of sections that are too short."""
     written: int = 0
-    """Texts of agents that had waited and were written into it."""
+    """Number of queued texts of agents that were written into the file."""
 
 
 def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
@@ -68,7 +68,7 @@ class MemoryFileReport(Struct, frozen=True):
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was to be done."""
+        """Whether there was nothing to do."""
         return not any(file.actions or file.written for file in self.files)
 
     @property
@@ -106,7 +106,7 @@ class AddResult(Struct, frozen=True, rename={"name": "file", "synced": "sync"}):
     name: str
     section: str
     status: str
-    """`written`, `unchanged` (it was there), or `queued`."""
+    """`written`, `unchanged` (the file has it already) or `queued`."""
     reason: str = ""
     """Why it waits."""
     synced: MemoryFileReport | None = None

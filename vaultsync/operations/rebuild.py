@@ -176,7 +176,7 @@ class StoreRebuildPlanner(TablePlanner):
         action = _overruling(action, rules)
         note, vault, store = action.note, action.vault, action.store
         assert note and vault and store  # noqa: S101, PT018 - both sides are there
-        merged = replace(store, path=note.path)
+        merged = store.evolve(path=note.path)
         keys = stale_keys(note, vault, merged)
         do = ActionKind.UPDATE_VAULT if keys else ActionKind.RECORD
         return action.evolve(do=do, merged=merged, fields=keys, reason="from the store")
