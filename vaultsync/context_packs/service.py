@@ -77,7 +77,7 @@ def build_context(
         max_priority=max_priority,
         since=since,
         user=user,
-        fitting=MIN_RELATIVE_FIT,
+        min_similarity=MIN_RELATIVE_FIT,
     )
     hits = found.hits
     made = pack_context(
