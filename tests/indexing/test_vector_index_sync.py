@@ -355,7 +355,7 @@ def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(
     report = embed_pending(world.ctx, vectors, model)
 
     assert report.waiting == {facts[1].id: "not 'bad'"}
-    assert report.degraded == "of 1 facts a text could not be embedded"
+    assert report.degraded == "a text of 1 fact could not be embedded"
     assert (report.embedded, report.facts, report.left) == (2, 2, 0)
     again = embed_pending(world.ctx, vectors, model)
     assert again.waiting == report.waiting

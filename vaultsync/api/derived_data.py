@@ -151,7 +151,7 @@ def _embedded(
         return EmbedReport()
     try:
         held = vectors.identity()
-        another = held not in (None, str(embedding_identity(embedder, lends=True)))
+        another = held not in (None, str(embedding_identity(embedder, with_context=True)))
         if another and told is None:
             return EmbedReport(degraded=_OTHER)
         cost = another and estimate_embedding_cost(ctx, vectors, embedder, index=words)
