@@ -132,7 +132,7 @@ def _links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
 
 def _tables(ctx: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
     try:
-        write_tables(ctx, making, anew=rebuild)
+        write_tables(ctx, making, rebuild=rebuild)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:
