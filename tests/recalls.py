@@ -78,11 +78,11 @@ class RecallWorld(World):
         question: str,
         *,
         agent: str | None = "indy",
-        fitting: float = 0.0,
+        min_similarity: float = 0.0,
         **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
     ) -> RecallResult:
         asked = RecallRequest(question, agent=agent, **more)
-        return recall(self.sources, asked, fitting=fitting)
+        return recall(self.sources, asked, min_similarity=min_similarity)
 
     def titles(
         self,

@@ -267,7 +267,7 @@ def test_what_was_left_out_for_want_of_room_would_not_have_fitted(
             continue
         (one,) = [found for found in found if found.fact.id == each.id]
         tier = tier_of(one.fact.priority)
-        head = 0 if tier in tiers else len(PACK_FORMS["markdown"].tier(tier))
+        head = 0 if tier in tiers else len(PACK_FORMS["markdown"].open_tier(tier))
         assert each.tokens + head > free
 
 
@@ -330,8 +330,8 @@ def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> Non
 
     (item,) = made.items
     assert item.cut
-    assert item.reason == "words: fact; cut: paragraphs 1 to 18 of 50"
-    assert "[cut: paragraphs 1 to 18 of 50]" in made.text
+    assert item.reason == "words: fact; cut to paragraphs 1 to 18 of 50"
+    assert "[cut to paragraphs 1 to 18 of 50]" in made.text
     assert "p17 of 1" in made.text
     assert "p18 of 1" not in made.text
     assert made.tokens <= 200
@@ -458,7 +458,7 @@ def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
 
     assert packed(made) == [0, 1, 2, 3, 4]
     assert [each.cut for each in made.items] == [False, True, True, True, True]
-    assert "cut: paragraphs 21 to 30 of 30" in made.items[4].reason
+    assert "cut to paragraphs 21 to 30 of 30" in made.items[4].reason
     assert all(f"p20 of {n}" in made.text for n in range(5))
     assert made.truncated
 

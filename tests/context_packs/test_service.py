@@ -177,7 +177,7 @@ def test_a_store_that_is_away_degrades_the_pack(world: PackWorld) -> None:
     made = world.pack("gate opens noon")
 
     assert "Gate" in made.text
-    assert any("pass" in sentence for sentence in made.degraded)
+    assert any("last sync run" in sentence for sentence in made.degraded)
 
 
 def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:

@@ -32,12 +32,12 @@ def body_of(shorter: CutPiece | None) -> str:
 
 def test_the_first_paragraphs_that_fit_stay() -> None:
     assert body_of(shortened(TEN, 50)) == (
-        "\n\n".join(list(text_paragraphs(TEN))[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
+        "\n\n".join(list(text_paragraphs(TEN))[:7]) + "\n\n[cut to paragraphs 1 to 7 of 10]"
     )
 
 
 def test_one_paragraph_is_named_by_its_number() -> None:
-    assert body_of(shortened(TEN, 22)).endswith("[cut: paragraph 1 of 10]")
+    assert body_of(shortened(TEN, 22)).endswith("[cut to paragraph 1 of 10]")
 
 
 def test_a_passage_that_stays_anyway_changes_nothing() -> None:
@@ -58,13 +58,13 @@ def test_a_passage_too_far_below_its_heading_begins_what_is_kept() -> None:
     body = body_of(shortened(f"# Top\n\n{TEN}", 50, "Paragraph 7 has five"))
 
     assert body.startswith("Paragraph 7")
-    assert body.endswith("[cut: paragraphs 9 to 11 of 11]")
+    assert body.endswith("[cut to paragraphs 9 to 11 of 11]")
 
 
 def test_no_heading_stands_last() -> None:
     text = "One two three.\n\n## Deeper\n\n" + "word " * 90
 
-    assert body_of(shortened(text, 40)) == "One two three.\n\n[cut: paragraph 1 of 3]"
+    assert body_of(shortened(text, 40)) == "One two three.\n\n[cut to paragraph 1 of 3]"
 
 
 def test_a_heading_alone_is_better_than_nothing() -> None:
@@ -74,7 +74,7 @@ def test_a_heading_alone_is_better_than_nothing() -> None:
 def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
     text = "\n".join(f"- item {n} of a list" for n in range(30))
 
-    assert body_of(shortened(text, 60)).endswith("[cut: lines 1 to 7 of 30]")
+    assert body_of(shortened(text, 60)).endswith("[cut to lines 1 to 7 of 30]")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
 
     if shorter is not None:
         assert shorter.tokens == count(shorter.text) <= room
-        kept = shorter.piece.body.rpartition("\n\n[cut: ")[0]
+        kept = shorter.piece.body.rpartition("\n\n[cut to ")[0]
         assert kept
         lines = {line for line in kept.split("\n") if line.strip()}
         assert lines <= set(body.split("\n"))

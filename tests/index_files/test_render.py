@@ -419,12 +419,12 @@ def test_no_file_passes_the_limit_and_none_is_out_of_reach(
     given_: tuple[list[IndexEntry], Mapping[str, VaultPath]], limit: int
 ) -> None:
     many, paths = given_
-    before = tables.MAX_FILE_BYTES, tables._TITLE
-    tables.MAX_FILE_BYTES, tables._TITLE = limit, 200
+    before = tables.MAX_FILE_BYTES, tables._TITLE_BYTES
+    tables.MAX_FILE_BYTES, tables._TITLE_BYTES = limit, 200
     try:
         texts = render_index(many, paths)
     finally:
-        tables.MAX_FILE_BYTES, tables._TITLE = before
+        tables.MAX_FILE_BYTES, tables._TITLE_BYTES = before
 
     for name, text in texts.items():
         entries_in = sum(line.startswith("- [2") for line in text.splitlines())

@@ -40,9 +40,9 @@ class Shelf(World):
         self.asked.append(text)
         return words(text)
 
-    def tables(self, *, anew: bool = False) -> int:
+    def tables(self, *, rebuild: bool = False) -> int:
         """Bring the tables up to date; returns how many files that changed."""
-        return write_tables(self.ctx, TableInputs(self.entries, self.count), anew=anew)
+        return write_tables(self.ctx, TableInputs(self.entries, self.count), rebuild=rebuild)
 
     def hidden(self) -> list[str]:
         return sorted(name for name in self.vault.names if name.startswith(".index/"))
@@ -166,7 +166,7 @@ def test_asked_for_anew_every_file_is_looked_at(world: Shelf) -> None:
     world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
     assert world.tables() == 0
 
-    assert world.tables(anew=True) == 1
+    assert world.tables(rebuild=True) == 1
     assert "Tea at four" in world.table(BY_TYPE)
 
 

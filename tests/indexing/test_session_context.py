@@ -85,7 +85,7 @@ def test_turns_sort_as_they_were_spoken() -> None:
     ],
 )
 def test_the_mark_tells_what_can_be_found(values: dict[str, Value]) -> None:
-    assert turn_of(a_fact().replace(values)).order_key != turn_of(a_fact()).order_key
+    assert turn_of(a_fact().replace(values)).fingerprint != turn_of(a_fact()).fingerprint
 
 
 def test_the_mark_does_not_tell_what_cannot_be_found() -> None:

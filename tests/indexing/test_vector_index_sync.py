@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -96,333 +96,320 @@ class Watched(MemoryVectors):
         }
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
+class EmbeddingWorld(World):
+    """A world whose facts are embedded, with or without their session context."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index, self.vectors, self.model = MemoryIndex(), Watched(), Model()
+
+    def says(self, text: str, session: str | None = "s") -> Fact:
+        return self.agent_remembers(text, title="T", sessionId=session)
+
+    def embed(self, model: Model | None = None, **more: Any) -> EmbedReport:  # noqa: ANN401
+        return embed_pending(self.ctx, self.vectors, model or self.model, **more)
+
+    def embed_in_context(self) -> EmbedReport:
+        catch_up_note_index(self.ctx, self.index)
+        return self.embed(index=self.index)
+
+    def rebuilt(self, index: MemoryIndex | None = None) -> Said:
+        """What an index holds that is built from nothing."""
+        vectors = Watched()
+        embed_pending(self.ctx, vectors, Model(), index=index)
+        return vectors.said()
 
 
 @pytest.fixture
-def model() -> Model:
-    return Model()
-
-
-@pytest.fixture
-def vectors() -> Watched:
-    return Watched()
-
-
-def fresh(world: World) -> Said:
-    vectors = Watched()
-    embed_pending(world.ctx, vectors, Model())
-    return vectors.said()
+def world() -> EmbeddingWorld:
+    return EmbeddingWorld()
 
 
 def ids(fact: Fact) -> frozenset[str]:
     return frozenset(each.id for each in chunk_fact(fact))
 
 
-def test_all_facts_get_vectors(world: World, vectors: Watched, model: Model) -> None:
+def test_all_facts_get_vectors(world: EmbeddingWorld) -> None:
     facts = [world.agent_remembers(text) for text in ("one", "two", LONG)]
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
-    assert dict(vectors.chunks()) == {fact.id: ids(fact) for fact in facts}
+    assert dict(world.vectors.chunks()) == {fact.id: ids(fact) for fact in facts}
     assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
-    assert report.embedded == len(model.asked) == sum(len(ids(f)) for f in facts)
+    assert report.embedded == len(world.model.asked) == sum(len(ids(f)) for f in facts)
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
-    assert vectors.identity() == str(embedding_identity(model)) == f"model/16/{CHUNK_RULES}"
+    assert (
+        world.vectors.identity()
+        == str(embedding_identity(world.model))
+        == f"model/16/{CHUNK_RULES}"
+    )
 
 
-def test_when_nothing_changed_nothing_is_done(world: World, vectors: Watched, model: Model) -> None:
+def test_when_nothing_changed_nothing_is_done(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
-    embed_pending(world.ctx, vectors, model)
-    puts = len(vectors.puts)
+    world.embed()
+    puts = len(world.vectors.puts)
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (report.facts, report.put, report.embedded) == (1, 0, 0)
-    assert (len(model.asked), len(vectors.puts), vectors.tidied) == (1, puts, 1)
+    assert (len(world.model.asked), len(world.vectors.puts), world.vectors.tidied) == (1, puts, 1)
 
 
-def test_an_empty_store_is_noted_once(world: World, vectors: Watched, model: Model) -> None:
-    embed_pending(world.ctx, vectors, model)
-    embed_pending(world.ctx, vectors, model)
+def test_an_empty_store_is_noted_once(world: EmbeddingWorld) -> None:
+    world.embed()
+    world.embed()
 
-    assert vectors.puts == [[]]
-    assert vectors.record()
+    assert world.vectors.puts == [[]]
+    assert world.vectors.record()
 
 
-def test_only_what_changed_is_embedded(world: World, vectors: Watched, model: Model) -> None:
+def test_only_what_changed_is_embedded(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     fact = world.agent_remembers("two")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     world.agent_updates(fact.id, content="three")
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (report.put, report.embedded) == (1, 1)
-    assert vectors.chunks()[fact.id] == ids(world.fact(fact.id))
-    assert vectors.said() == fresh(world)
+    assert world.vectors.chunks()[fact.id] == ids(world.fact(fact.id))
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_to_move_a_paragraph_embeds_nothing_but_the_lead(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_to_move_a_paragraph_embeds_nothing_but_the_lead(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers(LONG)
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     parts = LONG.split("\n\n")
     moved = "\n\n".join([*parts[2:4], *parts[:2], *parts[4:]])
     world.agent_updates(fact.id, content=moved)
-    model.asked.clear()
+    world.model.asked.clear()
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
-    assert not [each for each in model.asked if "and more" in each]
+    assert not [each for each in world.model.asked if "and more" in each]
     assert report.reused == 4
-    assert vectors.said() == fresh(world)
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_field_that_filters_ask_is_renewed_without_embedding(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_field_that_filters_ask_is_renewed_without_embedding(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("one", priority=1)
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     world.agent_updates(fact.id, priority=3)
 
-    report = embed_pending(world.ctx, vectors, model, budget=0)
+    report = world.embed(budget=0)
 
     assert (report.put, report.embedded, report.reused, report.left) == (1, 0, 1, 0)
-    assert vectors.said() == fresh(world)
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_count_of_reads_puts_nothing(world: World, vectors: Watched, model: Model) -> None:
+def test_a_count_of_reads_puts_nothing(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("one")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     world.agent_updates(fact.id, accessCount=7)
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (report.put, report.left) == (0, 0)
-    assert vectors.puts[-1] == []
-    assert vectors.tidied == 1
+    assert world.vectors.puts[-1] == []
+    assert world.vectors.tidied == 1
 
 
-def test_a_fact_that_goes_takes_its_vectors_along(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_fact_that_goes_takes_its_vectors_along(world: EmbeddingWorld) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     world.agent_forgets(one.id)
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (report.removed, report.put, report.facts) == (1, 0, 1)
-    assert set(vectors.chunks()) == {two.id}
+    assert set(world.vectors.chunks()) == {two.id}
 
 
-def test_a_fact_that_came_and_went_was_never_there(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_fact_that_came_and_went_was_never_there(world: EmbeddingWorld) -> None:
     world.agent_forgets(world.agent_remembers("one").id)
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
-    assert (report.removed, report.put, model.asked) == (0, 0, [])
+    assert (report.removed, report.put, world.model.asked) == (0, 0, [])
 
 
-def test_a_text_that_two_facts_have_is_embedded_once(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_text_that_two_facts_have_is_embedded_once(world: EmbeddingWorld) -> None:
     for agent in ("indy", "ada"):
         world.agent_remembers("the same", agent=agent, scope=f"private-{agent}")
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
-    assert (report.put, report.embedded, len(model.asked)) == (2, 1, 1)
-    assert vectors.count() == 2
+    assert (report.put, report.embedded, len(world.model.asked)) == (2, 1, 1)
+    assert world.vectors.count() == 2
 
 
-def test_orphans_are_removed_and_lost_rows_come_back(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_orphans_are_removed_and_lost_rows_come_back(world: EmbeddingWorld) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     stray = [one.evolve(id=world.clock.new_id()) for _ in "ab"]
     unit = (1.0, *[0.0] * 15)
-    vectors.put([VectorRow(each, "x", unit) for each in stray], replace=[one.id])
+    world.vectors.put([VectorRow(each, "x", unit) for each in stray], replace=[one.id])
     world.agent_updates(two.id, content="three")
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
-    assert vectors.said() == fresh(world)
+    assert world.vectors.said() == world.rebuilt()
     assert (report.facts, report.removed, report.put) == (2, 2, 2)
 
 
-def test_an_index_that_lost_its_record_keeps_its_vectors(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_an_index_that_lost_its_record_keeps_its_vectors(world: EmbeddingWorld) -> None:
     for each in range(5):
         world.agent_remembers(f"{each}")
-    embed_pending(world.ctx, vectors, model)
-    asked = len(model.asked)
-    vectors._record = None
+    world.embed()
+    asked = len(world.model.asked)
+    world.vectors._record = None
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
-    assert (len(model.asked), report.put) == (asked, 0)
-    assert embed_pending(world.ctx, vectors, model).put == 0
+    assert (len(world.model.asked), report.put) == (asked, 0)
+    assert world.embed().put == 0
 
 
-def test_another_store_is_followed_from_its_beginning(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_another_store_is_followed_from_its_beginning(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
-    embed_pending(world.ctx, vectors, model)
-    other = World()
+    world.embed()
+    other = EmbeddingWorld()
     other.store = MemoryStore(other.clock, "another")
     other.ctx = type(other.ctx)(other.vault, other.store, other.archive, other.clock)
     other.clock.advance(50)
     other.agent_remembers("two")
 
-    report = embed_pending(other.ctx, vectors, model)
+    other.vectors = world.vectors
+    report = other.embed()
 
     assert (report.put, report.removed) == (1, 1)
-    assert vectors.said() == fresh(other)
+    assert world.vectors.said() == other.rebuilt()
 
 
-def test_a_store_that_went_back_is_followed(world: World, vectors: Watched, model: Model) -> None:
+def test_a_store_that_went_back_is_followed(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     kept = world.store.snapshot()
     world.agent_remembers("two")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     world.store.restore(kept)
     world.clock.advance(1)
     world.agent_remembers("three")
 
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
 
-    assert vectors.said() == fresh(world)
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_another_model_makes_all_vectors_anew(world: World, vectors: Watched, model: Model) -> None:
+def test_another_model_makes_all_vectors_anew(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     other = Model("other")
 
-    report = embed_pending(world.ctx, vectors, other)
+    report = world.embed(other)
 
     assert (report.embedded, report.put) == (1, 1)
-    assert vectors.identity() == str(embedding_identity(other))
+    assert world.vectors.identity() == str(embedding_identity(other))
 
 
-def test_vectors_are_kept_until_another_model_has_answered(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_vectors_are_kept_until_another_model_has_answered(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     other = Model("other")
     other.away = True
 
-    report = embed_pending(world.ctx, vectors, other)
+    report = world.embed(other)
 
     assert report.degraded == "the model is away"
-    assert vectors.identity() == str(embedding_identity(model))
-    assert vectors.count() == 1
+    assert world.vectors.identity() == str(embedding_identity(world.model))
+    assert world.vectors.count() == 1
 
 
-def test_a_model_that_is_away_is_asked_again_next_time(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_model_that_is_away_is_asked_again_next_time(world: EmbeddingWorld) -> None:
     one = world.agent_remembers("one")
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
     world.agent_remembers("two")
     world.agent_forgets(one.id)
-    model.away = True
+    world.model.away = True
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (report.degraded, report.left) == ("the model is away", 2)
-    model.away = False
-    assert embed_pending(world.ctx, vectors, model).degraded == ""
-    assert vectors.said() == fresh(world)
+    world.model.away = False
+    assert world.embed().degraded == ""
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(world: EmbeddingWorld) -> None:
     facts = [world.agent_remembers(text) for text in ("good", "bad", "fine")]
-    model.cannot = {"bad"}
+    world.model.cannot = {"bad"}
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert report.waiting == {facts[1].id: "not 'bad'"}
-    assert report.degraded == "of 1 facts a text could not be embedded"
+    assert report.degraded == "a text of 1 fact could not be embedded"
     assert (report.embedded, report.facts, report.left) == (2, 2, 0)
-    again = embed_pending(world.ctx, vectors, model)
+    again = world.embed()
     assert again.waiting == report.waiting
     world.agent_remembers("more")
-    assert embed_pending(world.ctx, vectors, model).waiting == report.waiting
-    model.cannot = set()
-    last = embed_pending(world.ctx, vectors, model)
+    assert world.embed().waiting == report.waiting
+    world.model.cannot = set()
+    last = world.embed()
     assert (last.embedded, dict(last.waiting), last.degraded) == (1, {}, "")
-    assert vectors.said() == fresh(world)
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_of_a_fact_that_waits_the_other_texts_are_found(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_of_a_fact_that_waits_the_other_texts_are_found(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers(LONG)
-    model.cannot = {"wordb"}
+    world.model.cannot = {"wordb"}
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert list(report.waiting) == [fact.id]
-    assert len(vectors.chunks()[fact.id]) == len(ids(fact)) - 1
+    assert len(world.vectors.chunks()[fact.id]) == len(ids(fact)) - 1
 
 
-def test_what_waits_is_forgotten_with_its_fact(
-    world: World, vectors: Watched, model: Model
-) -> None:
+def test_what_waits_is_forgotten_with_its_fact(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("bad")
-    model.cannot = {"bad"}
-    embed_pending(world.ctx, vectors, model)
+    world.model.cannot = {"bad"}
+    world.embed()
     world.agent_forgets(fact.id)
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (dict(report.waiting), report.degraded) == ({}, "")
 
 
 @pytest.mark.parametrize("budget", [1, 2, 5])
 def test_a_budget_is_kept_and_the_rest_is_done_next_time(
-    world: World, vectors: Watched, model: Model, budget: int
+    world: EmbeddingWorld, budget: int
 ) -> None:
     for each in range(7):
         world.agent_remembers(f"{each}")
     done = 0
     for left in range(7 - budget, 0, -budget):
-        report = embed_pending(world.ctx, vectors, model, budget=budget)
+        report = world.embed(budget=budget)
         assert (report.embedded, report.left) == (budget, left)
         done += report.embedded
-    last = embed_pending(world.ctx, vectors, model, budget=budget)
+    last = world.embed(budget=budget)
 
     assert (done + last.embedded, last.left) == (7, 0)
-    assert len(model.asked) == 7
-    assert vectors.said() == fresh(world)
+    assert len(world.model.asked) == 7
+    assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_budget_keeps_what_waits_waiting(world: World, vectors: Watched, model: Model) -> None:
+def test_a_budget_keeps_what_waits_waiting(world: EmbeddingWorld) -> None:
     world.agent_remembers("bad")
-    model.cannot = {"bad"}
-    embed_pending(world.ctx, vectors, model)
-    model.cannot = set()
+    world.model.cannot = {"bad"}
+    world.embed()
+    world.model.cannot = set()
 
-    assert embed_pending(world.ctx, vectors, model, budget=0).waiting
-    assert not embed_pending(world.ctx, vectors, model, budget=1).waiting
+    assert world.embed(budget=0).waiting
+    assert not world.embed(budget=1).waiting
 
 
 def test_texts_are_embedded_by_length_and_put_some_at_a_time(
-    world: World, vectors: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 6)
     monkeypatch.setattr(embedding, "FACTS_PER_PAGE", 10)
@@ -431,65 +418,62 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
 
-    embed_pending(world.ctx, vectors, model, progress=lambda *told: seen.append(told))
+    world.embed(progress=lambda *told: seen.append(told))
 
-    assert [len(put) for put in vectors.puts] == [6, 4, 6, 4, 3]
+    assert [len(put) for put in world.vectors.puts] == [6, 4, 6, 4, 3]
     assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
-    assert [len(batch) for batch in model.batches] == [3, 3, 3, 1] * 2 + [3]
-    for batch in model.batches:
+    assert [len(batch) for batch in world.model.batches] == [3, 3, 3, 1] * 2 + [3]
+    for batch in world.model.batches:
         assert [*map(len, batch)] == sorted(map(len, batch))
-    assert vectors.said() == fresh(world)
+    assert world.vectors.said() == world.rebuilt()
 
 
 def test_what_was_put_before_a_failure_is_not_embedded_again(
-    world: World, vectors: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 2)
     for each in range(6):
         world.agent_remembers(f"{each}")
 
     def die() -> None:
-        model.away = len(model.asked) >= 4
+        world.model.away = len(world.model.asked) >= 4
 
-    model.takes = die
-    report = embed_pending(world.ctx, vectors, model)
+    world.model.takes = die
+    report = world.embed()
     assert (report.embedded, report.left) == (4, 2)
-    assert vectors.tidied == 0
-    model.takes, model.away = lambda: None, False
+    assert world.vectors.tidied == 0
+    world.model.takes, world.model.away = lambda: None, False
 
-    embed_pending(world.ctx, vectors, model)
+    world.embed()
 
-    assert len(model.asked) == len(set(model.asked)) == 6
+    assert len(world.model.asked) == len(set(world.model.asked)) == 6
 
 
 @pytest.mark.parametrize(
     ("error", "why"),
     [
         (IndexBusyError("another process is writing"), "another process is writing"),
-        (
-            OSError(errno.ENOSPC, "No space left"),
-            "the vectors cannot be written: No space left",
-        ),
+        (OSError(errno.ENOSPC, "Full"), "the vectors cannot be written: Full"),
         (OSError("strange"), "the vectors cannot be written: strange"),
     ],
 )
 def test_an_index_that_cannot_be_written_is_told_and_tried_again(
-    world: World, vectors: Watched, model: Model, error: Exception, why: str
+    world: EmbeddingWorld, error: Exception, why: str
 ) -> None:
     world.agent_remembers("one")
-    vectors.error = error
+    world.vectors.error = error
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert (report.degraded, report.left, report.put) == (why, 1, 0)
-    vectors.error = None
-    assert embed_pending(world.ctx, vectors, model).put == 1
+    world.vectors.error = None
+    assert world.embed().put == 1
 
 
-def test_a_store_that_is_away_is_told(world: World, vectors: Watched, model: Model) -> None:
+def test_a_store_that_is_away_is_told(world: EmbeddingWorld) -> None:
     world.store.away = True
 
-    assert "does not answer" in embed_pending(world.ctx, vectors, model).degraded
+    assert "does not answer" in world.embed().degraded
 
 
 def test_a_report_can_be_told_as_json() -> None:
@@ -508,11 +492,11 @@ def test_a_report_can_be_told_as_json() -> None:
     }
 
 
-def test_the_time_is_told(world: World, vectors: Watched, model: Model) -> None:
+def test_the_time_is_told(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
-    model.takes = lambda: world.clock.advance(1.5)
+    world.model.takes = lambda: world.clock.advance(1.5)
 
-    report = embed_pending(world.ctx, vectors, model)
+    report = world.embed()
 
     assert report.seconds == 3.0  # one answer more, to see whether it is there
 
@@ -520,97 +504,72 @@ def test_the_time_is_told(world: World, vectors: Watched, model: Model) -> None:
 # --- neighbours ----------------------------------------------------------------------
 
 
-class Session:
-    """A world whose facts lend each other text."""
-
-    def __init__(self) -> None:
-        self.world, self.index, self.vectors = World(), MemoryIndex(), Watched()
-        self.model = Model()
-
-    def says(self, text: str, session: str | None = "s") -> Fact:
-        return self.world.agent_remembers(text, title="T", sessionId=session)
-
-    def follow(self) -> EmbedReport:
-        catch_up_note_index(self.world.ctx, self.index)
-        return embed_pending(self.world.ctx, self.vectors, self.model, index=self.index)
-
-    def fresh(self) -> Said:
-        vectors = Watched()
-        embed_pending(self.world.ctx, vectors, Model(), index=self.index)
-        return vectors.said()
-
-
-def test_neighbours_lend_their_text_to_what_is_embedded() -> None:
-    session = Session()
+def test_neighbours_lend_their_text_to_what_is_embedded(world: EmbeddingWorld) -> None:
     for text in ("alpha", "beta", "gamma"):
-        session.says(text)
-    session.says("alone", session=None)
+        world.says(text)
+    world.says("alone", session=None)
 
-    session.follow()
+    world.embed_in_context()
 
-    said = sorted(session.model.asked)
+    said = sorted(world.model.asked)
     assert [text.replace("T\n", "").split() for text in said] == [
         ["alone"],
         ["alpha", "beta", "gamma"],
         ["beta", "alpha", "gamma"],
         ["gamma", "beta", "alpha"],
     ]
-    assert session.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
+    assert world.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
 
 
-def test_a_change_is_lent_to_the_neighbours() -> None:
-    session = Session()
-    facts = [session.says(text) for text in ("alpha", "beta", "gamma", "delta")]
-    session.follow()
-    session.world.agent_updates(facts[1].id, content="omega")
+def test_a_change_is_lent_to_the_neighbours(world: EmbeddingWorld) -> None:
+    facts = [world.says(text) for text in ("alpha", "beta", "gamma", "delta")]
+    world.embed_in_context()
+    world.agent_updates(facts[1].id, content="omega")
 
-    report = session.follow()
+    report = world.embed_in_context()
 
     assert report.embedded == 4
-    assert session.vectors.said() == session.fresh()
+    assert world.vectors.said() == world.rebuilt(world.index)
 
 
-def test_a_fact_that_goes_lends_nothing_more() -> None:
-    session = Session()
-    facts = [session.says(text) for text in ("alpha", "beta", "gamma", "delta")]
-    other = session.says("other", session="t")
-    session.follow()
-    session.world.agent_forgets(facts[1].id)
-    session.world.agent_forgets(other.id)
+def test_a_fact_that_goes_lends_nothing_more(world: EmbeddingWorld) -> None:
+    facts = [world.says(text) for text in ("alpha", "beta", "gamma", "delta")]
+    other = world.says("other", session="t")
+    world.embed_in_context()
+    world.agent_forgets(facts[1].id)
+    world.agent_forgets(other.id)
 
-    session.follow()
+    world.embed_in_context()
 
-    assert session.vectors.said() == session.fresh()
-    session.world.agent_forgets(facts[0].id)
-    session.world.agent_forgets(facts[3].id)
-    session.follow()
-    assert session.vectors.said() == session.fresh()
-
-
-def test_a_new_turn_is_lent_to_the_one_before() -> None:
-    session = Session()
-    session.says("alpha")
-    session.follow()
-    session.says("beta")
-
-    assert session.follow().embedded == 2
-    assert session.vectors.said() == session.fresh()
+    assert world.vectors.said() == world.rebuilt(world.index)
+    world.agent_forgets(facts[0].id)
+    world.agent_forgets(facts[3].id)
+    world.embed_in_context()
+    assert world.vectors.said() == world.rebuilt(world.index)
 
 
-def test_what_the_note_index_has_not_taken_in_waits() -> None:
-    session = Session()
-    session.says("alpha")
-    early = embed_pending(session.world.ctx, session.vectors, session.model, index=session.index)
+def test_a_new_turn_is_lent_to_the_one_before(world: EmbeddingWorld) -> None:
+    world.says("alpha")
+    world.embed_in_context()
+    world.says("beta")
+
+    assert world.embed_in_context().embedded == 2
+    assert world.vectors.said() == world.rebuilt(world.index)
+
+
+def test_what_the_note_index_has_not_taken_in_waits(world: EmbeddingWorld) -> None:
+    world.says("alpha")
+    early = world.embed(index=world.index)
     assert (early.left, early.put) == (1, 0)
     assert early.degraded.startswith("the note index is behind")
-    catch_up_note_index(session.world.ctx, session.index)
-    session.says("beta")
-    late = embed_pending(session.world.ctx, session.vectors, session.model, index=session.index)
+    catch_up_note_index(world.ctx, world.index)
+    world.says("beta")
+    late = world.embed(index=world.index)
     assert (late.left, late.put, late.degraded) == (1, 1, "")
 
-    session.follow()
+    world.embed_in_context()
 
-    assert session.vectors.said() == session.fresh()
+    assert world.vectors.said() == world.rebuilt(world.index)
 
 
 STEPS = st.lists(
@@ -630,13 +589,12 @@ STEPS = st.lists(
 def test_however_it_came_about_the_vectors_are_those_of_the_store(
     steps: list[tuple[str, int, str]], *, lends: bool
 ) -> None:
-    session = Session()
-    world = session.world
-    index = session.index if lends else None
+    world = EmbeddingWorld()
+    index = world.index if lends else None
     held: list[Fact] = []
     for step, number, text in steps:
         if step == "says":
-            held.append(session.says(text, session=f"{number}" if number else None))
+            held.append(world.says(text, session=f"{number}" if number else None))
         elif step == "edits" and held:
             world.agent_updates(held[number % len(held)].id, content=text)
         elif step == "forgets" and held:
@@ -644,62 +602,51 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
         elif step == "ranks" and held:
             world.agent_updates(held[number % len(held)].id, priority=number % 5)
         elif step == "fails":
-            session.model.cannot = {text}
+            world.model.cannot = {text}
         elif step == "follows":
-            catch_up_note_index(world.ctx, session.index)
-            embed_pending(
-                world.ctx,
-                session.vectors,
-                session.model,
-                index=index,
-                budget=number or None,
-            )
-            session.model.cannot = set()
-    session.model.cannot = set()
-    catch_up_note_index(world.ctx, session.index)
-    report = embed_pending(world.ctx, session.vectors, session.model, index=index)
+            catch_up_note_index(world.ctx, world.index)
+            world.embed(index=index, budget=number or None)
+            world.model.cannot = set()
+    world.model.cannot = set()
+    catch_up_note_index(world.ctx, world.index)
+    report = world.embed(index=index)
 
-    vectors = Watched()
-    embed_pending(world.ctx, vectors, Model(), index=index)
-    assert session.vectors.said() == vectors.said()
+    assert world.vectors.said() == world.rebuilt(index)
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
 
 
 # --- what it costs -------------------------------------------------------------------
 
 
-def test_nothing_is_to_be_paid_while_the_model_is_the_same(
-    world: World, vectors: Watched, model: Model
-) -> None:
-    embed_pending(world.ctx, vectors, model)
+def test_nothing_is_to_be_paid_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
+    world.embed()
 
-    assert estimate_embedding_cost(world.ctx, vectors, model) is None
-    cost = estimate_embedding_cost(world.ctx, vectors, model, index=MemoryIndex())
+    assert estimate_embedding_cost(world.ctx, world.vectors, world.model) is None
+    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model, index=MemoryIndex())
     assert cost is not None
     assert cost.after.endswith("+around-1")
 
 
-def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> None:
+def test_the_cost_of_another_model_is_told(world: EmbeddingWorld) -> None:
     for each in range(300):
         world.agent_remembers(LONG.replace("word", f"{each}") if each % 3 else f"{each}")
     world.agent_forgets(world.agent_remembers("gone").id)
-    vectors.reset("old/16/c")
-    model = Model()
-    model.takes = lambda: world.clock.advance(0.5)
+    world.vectors.reset("old/16/c")
+    world.model.takes = lambda: world.clock.advance(0.5)
 
-    cost = estimate_embedding_cost(world.ctx, vectors, model)
+    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
 
     assert cost is not None
-    assert (cost.before, cost.after) == ("old/16/c", str(embedding_identity(model)))
+    assert (cost.before, cost.after) == ("old/16/c", str(embedding_identity(world.model)))
     assert cost.facts == 300
-    real = embed_pending(world.ctx, vectors, model).embedded
+    real = world.embed().embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
     assert cost.seconds == pytest.approx(cost.texts * 0.5 / 17, rel=0.2)
     assert to_builtins(cost)["texts"] == cost.texts
 
 
-def test_nothing_costs_nothing(world: World, vectors: Watched, model: Model) -> None:
-    cost = estimate_embedding_cost(world.ctx, vectors, model)
+def test_nothing_costs_nothing(world: EmbeddingWorld) -> None:
+    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
 
     assert cost is not None
     assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

@@ -33,7 +33,7 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
 def test_a_full_log_is_written_by_itself() -> None:
     world = RecallWorld()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    accesses = AccessCounter(world.ctx, MemoryRecallLog(), full=100)
+    accesses = AccessCounter(world.ctx, MemoryRecallLog(), flush_bytes=100)
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
     accesses.add([two.id])

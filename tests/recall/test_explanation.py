@@ -19,7 +19,7 @@ LONG = "Some words that say nothing. " * 40
 
 
 def held(text: str, *terms: str) -> dict[int, str]:
-    return QueryTerms(terms).held(text)
+    return QueryTerms(terms).matched_words(text)
 
 
 def test_a_stem_begins_a_word() -> None:
@@ -121,22 +121,22 @@ def test_all_that_a_fact_says_counts() -> None:
 
 
 REASONS = [
-    (HitReasons(words=("berth",), asked=1), "Has “berth”."),
-    (HitReasons(words=("berth", "held"), asked=2), "Has “berth” and “held”."),
+    (HitReasons(matched_words=("berth",), term_count=1), "Has “berth”."),
+    (HitReasons(matched_words=("berth", "held"), term_count=2), "Has “berth” and “held”."),
     (
-        HitReasons(words=("berth", "held"), asked=4, nearness=0.614),
-        "Has “berth” and “held” (2 of 4 words) and is near in meaning (0.61).",
+        HitReasons(matched_words=("berth", "held"), term_count=4, cosine=0.614),
+        "Has “berth” and “held” (2 of 4 words) and is similar in meaning (0.61).",
     ),
     (
-        HitReasons(nearness=0.5, prefers=True, accesses=12, importance=0.9),
-        "Is near in meaning (0.50), is of the kind or time asked for,"  # noqa: ISC004 - one
+        HitReasons(cosine=0.5, matches_hints=True, access_count=12, importance=0.9),
+        "Is similar in meaning (0.50), is of the type or time asked for,"  # noqa: ISC004 - one
         " was recalled 12 times and is important.",
     ),
-    (HitReasons(nearness=0.04), "Is not near in meaning (0.04)."),
-    (HitReasons(nearness=-0.001), "Is not near in meaning (0.00)."),
-    (HitReasons(), "Stands beside what was asked for."),
+    (HitReasons(cosine=0.04), "Is not similar in meaning (0.04)."),
+    (HitReasons(cosine=-0.001), "Is not similar in meaning (0.00)."),
+    (HitReasons(), "Matches by its context."),
     (
-        HitReasons(words=tuple("abcdefg"), asked=7),
+        HitReasons(matched_words=tuple("abcdefg"), term_count=7),
         "Has “a”, “b”, “c”, “d” and “e”.",
     ),
 ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.model.time_span import TimeSpan, day_span, time_span
-from vaultsync.recall.query import names_in_text, parse_query
+from vaultsync.recall.query import parse_query
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 
@@ -20,7 +20,7 @@ def test_plain_words_are_looked_up_and_ask_for_nothing_else() -> None:
     assert asked.types == asked.tags == asked.tiers == frozenset()
     assert asked.span == TimeSpan()
     assert asked.phrases == ()
-    assert not asked.hints
+    assert not asked.has_hints
 
 
 def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
@@ -28,7 +28,7 @@ def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
         "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth",
         today=TODAY,
     )
-    assert asked.words == asked.said == "berth"
+    assert asked.words == asked.text_without_filters == "berth"
     assert asked.types == {"decision"}
     assert asked.tags == {"ops"}
     assert asked.tiers == {"critical"}
@@ -101,7 +101,7 @@ def test_days_that_are_said_are_preferred(text: str) -> None:
 
 def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
     asked = parse_query("copies of last week failed", today=TODAY)
-    assert (asked.words, asked.said) == ("copies of failed", asked.text)
+    assert (asked.words, asked.text_without_filters) == ("copies of failed", asked.text)
     assert parse_query("copies in May failed", today=TODAY).words == "copies in May failed"
 
 
@@ -125,7 +125,7 @@ REQUESTS = {
 @pytest.mark.parametrize("text", REQUESTS)
 def test_the_words_by_which_people_ask_are_not_looked_up(text: str) -> None:
     asked = parse_query(text, today=TODAY)
-    assert (asked.words, asked.said) == (REQUESTS[text], text)
+    assert (asked.words, asked.text_without_filters) == (REQUESTS[text], text)
 
 
 def test_words_hint_at_types_and_tiers() -> None:
@@ -138,17 +138,11 @@ def test_words_hint_at_types_and_tiers() -> None:
 def test_a_fact_is_preferred_when_it_is_all_that_is_hinted_at() -> None:
     asked = parse_query("critical decisions of last week", today=TODAY)
     fits = Fact("a", type="decision", priority=0, created_at="2026-06-24T10:00:00Z")
-    assert asked.prefers(fits)
-    assert not asked.prefers(fits.evolve(type="lesson"))
-    assert not asked.prefers(fits.evolve(priority=1))
-    assert not asked.prefers(fits.evolve(created_at="2026-06-22T10:00:00Z"))
-    assert parse_query("anything", today=TODAY).prefers(fits)
-
-
-def test_names_are_whole_words_and_the_longest_first() -> None:
-    names = ["Bente", "Bente Krogmann", "Box", "Pier Box", "Mara", " "]
-    text = "Ask bente krogmann, and BENTE, about the Pier Box; not Maras"
-    assert names_in_text(text, names) == ("Bente Krogmann", "Pier Box", "Bente")
+    assert asked.matches_hints(fits)
+    assert not asked.matches_hints(fits.evolve(type="lesson"))
+    assert not asked.matches_hints(fits.evolve(priority=1))
+    assert not asked.matches_hints(fits.evolve(created_at="2026-06-22T10:00:00Z"))
+    assert parse_query("anything", today=TODAY).matches_hints(fits)
 
 
 SPANS: list[tuple[str | None, str | None, TimeSpan]] = [

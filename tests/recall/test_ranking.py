@@ -121,9 +121,9 @@ def test_similarities_keep_the_order_of_the_fits(fits: dict[str, float], share: 
 
 def test_vectors_weigh_beside_words_and_not_alone() -> None:
     words, near = {"a": 2.0}, {"b": 0.5}
-    assert fuse(words, near, vectors=0) == {"a": 1.0, "b": 0.0}
-    assert fuse(words, near, vectors=4) == {"a": 3.0, "b": 2.0}
-    assert fuse({}, near, vectors=0) == near
+    assert fuse(words, near, vector_weight=0) == {"a": 1.0, "b": 0.0}
+    assert fuse(words, near, vector_weight=4) == {"a": 3.0, "b": 2.0}
+    assert fuse({}, near, vector_weight=0) == near
 
 
 def test_nothing_found_is_nothing_fused() -> None:

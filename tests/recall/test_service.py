@@ -24,11 +24,10 @@ from vaultsync.errors import (
 from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.recall.candidates import CONFIDENCE_HITS
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources, said_of
-from vaultsync.recall.service import INDEX_ONLY_CONFIDENCE, recall
+from vaultsync.recall.service import CONFIDENCE_HITS, INDEX_ONLY_CONFIDENCE, recall
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
 
@@ -253,7 +252,7 @@ def test_what_the_question_hints_at_comes_first() -> None:
         decision.id,
         lesson.id,
     ]
-    assert "kind or time asked for" in world.ask("decisions about berths")[0].why
+    assert "type or time asked for" in world.ask("decisions about berths")[0].why
 
 
 @given(
@@ -290,7 +289,7 @@ def test_without_vectors_the_index_answers_and_says_what_is_missing() -> None:
     for mode in ("vector", "fused"):
         found = world.ask("berths", mode=mode)
         assert (found.source, len(found)) == ("index", 1)
-        assert found.degraded == ("Nothing was found by meaning: there is no model.",)
+        assert found.degraded == ("Semantic search was not possible: there is no embedding model.",)
     assert world.ask("berths", mode="index").degraded == ()
 
 
@@ -332,7 +331,7 @@ def test_vectors_find_what_words_do_not() -> None:
     assert len(world.ask("harbourmasterish", mode="index")) == 0
     (hit,) = world.ask("harbourmasterish", mode="fused")
     assert (hit.id, hit.stage) == (near.id, "vector")
-    assert "near in meaning" in hit.why
+    assert "similar in meaning" in hit.why
 
 
 def test_each_hit_tells_what_found_it() -> None:
@@ -389,7 +388,7 @@ def test_while_the_store_is_away_hits_are_as_the_last_pass_saw_them() -> None:
     world.store.away = True
     found = world.ask("berths", mode="index")
     assert [hit.id for hit in found] == [fact.id]
-    assert any("as the last pass saw them" in each for each in found.degraded)
+    assert any("as of the last sync run" in each for each in found.degraded)
 
 
 def test_a_reranker_has_its_say() -> None:
@@ -425,19 +424,19 @@ def test_what_fits_too_little_is_neither_told_nor_read() -> None:
         return find(wanted)
 
     world.store.find_many = noting  # type: ignore[method-assign]
-    assert [hit.id for hit in world.ask("berths", fitting=0.9)] == [best]
+    assert [hit.id for hit in world.ask("berths", min_similarity=0.9)] == [best]
     assert best in read
     assert len(read) == len(set(read)) == CONFIDENCE_HITS
     assert len(world.ask("berths")) == 10
 
 
 @given(st.sampled_from([0.1, 0.35, 0.6, 0.9, 1.0]), st.integers(0, 60))
-def test_what_fits_is_what_a_long_answer_tells_of_it(fitting: float, others: int) -> None:
+def test_what_fits_is_what_a_long_answer_tells_of_it(min_similarity: float, others: int) -> None:
     world = RecallWorld()
     _with_one_that_fits(world, others)
     everything = world.ask("berths seen boat 7", limit=100, mode="index")
-    some = world.ask("berths seen boat 7", limit=100, mode="index", fitting=fitting)
-    assert list(some) == [hit for hit in everything if hit.similarity >= fitting]
+    some = world.ask("berths seen boat 7", limit=100, mode="index", min_similarity=min_similarity)
+    assert list(some) == [hit for hit in everything if hit.similarity >= min_similarity]
 
 
 def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
@@ -456,7 +455,7 @@ def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
         return found
 
     shown.find_many = without  # type: ignore[method-assign]
-    found = world.ask("berths", mode="fused", limit=30, fitting=0.9)
+    found = world.ask("berths", mode="fused", limit=30, min_similarity=0.9)
     assert found
     assert gone.id not in [hit.id for hit in found]
 

@@ -32,7 +32,7 @@ PACK = ContextPack(
     intent="balanced",
     format="markdown",
     counter="estimate",
-    degraded=("Nothing was found by meaning: there is no model.",),
+    degraded=("Semantic search was not possible: there is no embedding model.",),
 )
 
 
@@ -77,7 +77,7 @@ def test_reasons_citations_and_what_was_left_out_are_told() -> None:
     assert "left out: 12, 12,066 tokens" in result.stderr
     assert " 1,000  Fact 0: no room left" in result.stderr
     assert "… and 2 more" in result.stderr
-    assert "there is no model" in result.stderr
+    assert "there is no embedding model" in result.stderr
 
 
 def test_an_empty_pack_prints_nothing_on_stdout() -> None:

@@ -122,7 +122,7 @@ def _links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
 
 def _tables(ctx: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
     try:
-        write_tables(ctx, making, anew=rebuild)
+        write_tables(ctx, making, rebuild=rebuild)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:
@@ -141,7 +141,7 @@ def _embedded(
         return EmbedReport()
     try:
         held = vectors.identity()
-        another = held not in (None, str(embedding_identity(embedder, lends=True)))
+        another = held not in (None, str(embedding_identity(embedder, with_context=True)))
         if another and told is None:
             return EmbedReport(degraded=_OTHER)
         cost = another and estimate_embedding_cost(ctx, vectors, embedder, index=words)

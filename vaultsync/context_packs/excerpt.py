@@ -1,7 +1,7 @@
-"""What a long text says about a passage: the sentences around it, as they are written.
+"""Cut the excerpt around a passage out of a long text.
 
-A text is cut between sentences, lines and code blocks, never within one, so that what is
-left can be read. It is cut by letters, which costs nothing to count.
+A text is cut between sentences, lines and code blocks, never inside one, so that the excerpt
+can be read. Lengths are in characters, which cost nothing to count.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from vaultsync.context_packs.formats import fence_lines, paragraph_heading
 
 EXCERPT_CHARS = 300
-"""Letters of an excerpt, about 80 tokens. Of 45 notes of `golden/retrieval` that answer a
-question, 38 still do in as many; in 200 letters 30 do, in 400 41."""
-_WORTH = 1.3
-"""How many times as long a text has to be for an excerpt to be worth it."""
-# One set of signs to look for: a choice of two patterns takes twice as long.
-_ENDS = re.compile(r"[.!?…。！？](?:(?<=[。！？])|[\"”’)\]*_]*\s+)")
-_END = 24
-"""Letters of an end of a passage, by which it is found."""
+"""Characters of an excerpt, about 80 tokens. Measured: of 45 notes of golden/retrieval that
+answer a question, 38 excerpts of this length still do; 30 with 200 characters, 41 with 400."""
+_MIN_RATIO = 1.3
+"""Minimum length of a text as a multiple of the length of its excerpt."""
+# One character class and a look-behind: an alternative of two patterns takes twice as long.
+_SENTENCE_END = re.compile(r"[.!?…。！？](?:(?<=[。！？])|[\"”’)\]*_]*\s+)")
+_ANCHOR = 24
+"""Characters of both ends of a passage, by which it is found."""
 _WORD = re.compile(r"\w+")
-_BLANKS = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
-"""Of ASCII, what is in no word: blanks in its place leave the words, ten times as fast."""
+_WORD_BYTES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
+"""Translates ASCII characters that are in no word to blanks: ten times as fast as a pattern."""
 
 
 class Excerpt(NamedTuple):
@@ -32,119 +33,107 @@ class Excerpt(NamedTuple):
 
     text: str
     section: str
-    """The heading above it; empty when there is none."""
+    """The heading above it; empty without one."""
 
 
-def excerpt(text: str, passage: str, letters: int = EXCERPT_CHARS) -> Excerpt | None:
-    """The part that says most of a passage; None when the text is hardly longer.
+def excerpt(text: str, passage: str, max_chars: int = EXCERPT_CHARS) -> Excerpt | None:
+    """The part of a text that contains most of a passage; None when the text is not much longer.
 
     Args:
         text: markdown.
-        passage: words of it, perhaps without their marks; empty is the beginning.
-        letters: how long the part may be; one sentence, line or code block may be longer.
+        passage: words of the text, perhaps without markup; empty for the beginning.
+        max_chars: maximum length; a single sentence, line or code block may be longer.
     """
-    if len(text) <= _WORTH * letters:
+    if len(text) <= _MIN_RATIO * max_chars:
         return None
     units = list(_units(text))
-    found = _exact_units(text, units, passage, letters)
-    first, last = _around(units, *(found or _best(text, units, passage, letters)), letters)
+    exact = _exact_units(text, units, passage, max_chars)
+    first, last = exact or _best_units(text, units, passage, max_chars)
+    while last < len(units) and units[last][1] - units[first][0] <= max_chars:
+        last += 1  # what follows the passage comes first
+    while first and units[last - 1][1] - units[first - 1][0] <= max_chars:
+        first -= 1
     while last - first > 1 and _heading(text, units[last - 1]):
-        last -= 1  # nothing stands under it
+        last -= 1  # a heading with nothing under it
     begin, end = units[first][0], units[last - 1][1]
-    if end - begin >= len(text) / _WORTH:
+    if end - begin >= len(text) / _MIN_RATIO:
         return None
-    above = (_heading(text, unit) for unit in reversed(units[: first + 1]))
+    headings = (_heading(text, unit) for unit in reversed(units[: first + 1]))
     before = "… " if first else ""
     after = " …" if last < len(units) else ""
-    said = text[begin:end].rstrip()
-    return Excerpt(f"{before}{said}{after}", next(filter(None, above), ""))
+    return Excerpt(f"{before}{text[begin:end].rstrip()}{after}", next(filter(None, headings), ""))
 
 
 def _units(text: str) -> Iterator[tuple[int, int]]:
-    """Where sentences, lines and code blocks begin and end."""
+    """The spans of sentences, lines and code blocks."""
     at = begin = 0
-    block = False
+    in_code = False
     for line, code in fence_lines(text):
         end = at + len(line)
-        if block and not code:
+        if in_code and not code:
             yield begin, at
         if code:
-            begin = begin if block else at
+            begin = begin if in_code else at
         elif line.strip():
             start = at
-            for match in _ENDS.finditer(text, at, end):
+            for match in _SENTENCE_END.finditer(text, at, end):
                 yield start, match.end()
                 start = match.end()
             if start < end:
                 yield start, end
-        block = code
+        in_code = code
         at = end + 1
-    if block:
+    if in_code:
         yield begin, len(text)
 
 
 def _exact_units(
-    text: str, units: Sequence[tuple[int, int]], passage: str, letters: int
+    text: str, units: Sequence[tuple[int, int]], passage: str, max_chars: int
 ) -> tuple[int, int] | None:
-    """The units that a passage lies in, where it, or its ends, stand in a text."""
-    said = passage.strip("… ")
-    if not said:
+    """The range of units that contains a passage, found whole or by its ends."""
+    passage = passage.strip("… ")
+    if not passage:
         return None
-    begin = text.find(said)
-    end = begin + len(said)
+    begin = text.find(passage)
+    end = begin + len(passage)
     if begin < 0:
-        begin = text.find(said[:_END])
-        end = text.find(said[-_END:], begin) + len(said[-_END:])
-    if begin < units[0][0] or not len(said) <= end - begin <= _WORTH * len(said):
+        begin = text.find(passage[:_ANCHOR])
+        end = text.find(passage[-_ANCHOR:], begin) + len(passage[-_ANCHOR:])
+    if begin < units[0][0] or not len(passage) <= end - begin <= _MIN_RATIO * len(passage):
         return None
-    first = bisect_right(units, begin, key=_begin) - 1
-    last = bisect_left(units, end, key=_begin)
-    long = units[last - 1][1] - units[first][0]
-    return (first, last) if long <= letters or last - first == 1 else None
+    first = bisect_right(units, begin, key=itemgetter(0)) - 1
+    last = bisect_left(units, end, key=itemgetter(0))
+    length = units[last - 1][1] - units[first][0]
+    return (first, last) if length <= max_chars or last - first == 1 else None
 
 
-def _begin(unit: tuple[int, int]) -> int:
-    return unit[0]
-
-
-def _best(
-    text: str, units: Sequence[tuple[int, int]], passage: str, letters: int
+def _best_units(
+    text: str, units: Sequence[tuple[int, int]], passage: str, max_chars: int
 ) -> tuple[int, int]:
-    """The shortest run of units that holds most words of a passage; the first of them."""
+    """The first of the shortest ranges of units that contain most words of a passage."""
     wanted = set(_words(passage))
-    held = [wanted.intersection(_words(text[begin:end])) for begin, end in units]
+    shared = [wanted.intersection(_words(text[begin:end])) for begin, end in units]
     most, best = (0, 0), (0, 1)
     for first, (begin, _) in enumerate(units):
-        if not held[first]:
-            continue  # the run without it is shorter and says as much
+        if not shared[first]:
+            continue  # the range without it is shorter and contains as much
         words = set[bytes]()
         for last in range(first, len(units)):
             length = units[last][1] - begin
-            if last > first and length > letters:
+            if last > first and length > max_chars:
                 break
-            if not held[last] <= words:
-                words |= held[last]
+            if not shared[last] <= words:
+                words |= shared[last]
                 if (len(words), -length) > most:
                     most, best = (len(words), -length), (first, last + 1)
     return best
 
 
 def _words(text: str) -> list[bytes]:
-    low = text.casefold()
-    if low.isascii():
-        return low.encode().translate(_BLANKS).split()
-    return [word.encode(errors="replace") for word in _WORD.findall(low)]
-
-
-def _around(
-    units: Sequence[tuple[int, int]], first: int, last: int, letters: int
-) -> tuple[int, int]:
-    """As many units around some as there is room for; those after them come first."""
-    while last < len(units) and units[last][1] - units[first][0] <= letters:
-        last += 1
-    while first and units[last - 1][1] - units[first - 1][0] <= letters:
-        first -= 1
-    return first, last
+    folded = text.casefold()
+    if folded.isascii():
+        return folded.encode().translate(_WORD_BYTES).split()
+    return [word.encode(errors="replace") for word in _WORD.findall(folded)]
 
 
 def _heading(text: str, unit: tuple[int, int]) -> str:

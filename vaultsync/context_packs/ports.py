@@ -1,4 +1,4 @@
-"""The token counter: what a text costs in a context window."""
+"""Contract of the token counter."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Protocol
 
 
 class TokenCounter(Protocol):
-    """Counts tokens."""
+    """Counts the tokens that a text takes in a context window."""
 
     @property
     def name(self) -> str:
-        """What counts, for the reader of a pack: `o200k_base`, or `estimate`."""
+        """Name of the tokenizer, such as `o200k_base`, or `estimate`."""
         ...
 
     @property
     def exact(self) -> bool:
-        """Whether the count is a tokenizer's; else it is an estimate with its margin."""
+        """Whether a tokenizer counts; an estimate includes a safety margin."""
         ...
 
     def count(self, text: str) -> int:
-        """The tokens of a text; an estimate includes its margin. 0 for an empty text."""
+        """The tokens of a text; 0 for an empty one."""
         ...

@@ -1,4 +1,4 @@
-"""A question -> a context pack: recall, the facts it found, the entities that they name."""
+"""Build a context pack for a question: recall facts, look up the entities they name, pack both."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import recall
 
 MAX_RECALLED = 30
-"""How many facts are asked for."""
+"""Maximum number of facts that are recalled."""
 MIN_RELATIVE_FIT = 0.35
-"""How well a fact must fit the question, beside the one that fits best. Of the relevant
-notes of `golden/retrieval` among the first 30 this loses one in six, and more than half
-of all that is read."""
+"""Minimum similarity of a packed fact. Measured: of the relevant notes of golden/retrieval
+among the first 30 this loses one in six, and saves more than half of what is read."""
 WHOLE_FACT_FIT = 0.8
-"""How well it must fit for all of it to be packed; of others that are long, an excerpt.
-Over the same questions, from 0.6 to 0.9 a pack saves about as much."""
+"""Minimum similarity of a fact that is packed whole; of others, if long, an excerpt. Measured
+on the same questions: from 0.6 to 0.9 a pack saves about as much."""
 MAX_ENTITIES = 12
-"""How many entities are looked up: those that most of the facts name."""
+"""Maximum number of entities that are looked up: those that most of the facts name."""
 PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
 
@@ -39,10 +38,10 @@ def build_context(
     tokens: TokenCounter,
     asked: ContextRequest,
 ) -> ContextPack:
-    """What an agent is given to read for a question, in `asked.budget` tokens at most.
+    """Return what an agent should read for a question, in at most `asked.budget` tokens.
 
     Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no sense.
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
     """
     if asked.budget < 0:
         raise InvalidFieldError("budget", asked.budget, "a number of tokens, 0 or more")
@@ -62,10 +61,10 @@ def build_context(
         user=asked.user,
         agent=asked.agent,
     )
-    found = recall(sources, question, fitting=MIN_RELATIVE_FIT)
+    found = recall(sources, question, min_similarity=MIN_RELATIVE_FIT)
     hits = found.hits
-    made = pack_context(
-        found.query,  # it stands at the top, without its secrets
+    pack = pack_context(
+        found.query,  # without its secrets
         [
             PackCandidate(
                 hit.fact,
@@ -82,11 +81,11 @@ def build_context(
         intent=asked.intent,
         entities=_entities(sources, [hit.fact for hit in hits], asked.agent, asked.user),
     )
-    return replace(made, counter=tokens.name, degraded=found.degraded)
+    return replace(pack, counter=tokens.name, degraded=found.degraded)
 
 
 def _reason(hit: Hit) -> str:
-    """Why a fact is in the pack: what it is, and why it was found."""
+    """Why a fact is in the pack: why it was found, and whether it is critical."""
     why = hit.why.rstrip(".")
     critical = hit.fact.priority == 0
     return f"critical {hit.fact.type}; {why[:1].lower()}{why[1:]}" if critical else why
@@ -103,22 +102,23 @@ def _entities(
     names = sorted(naming, key=lambda name: (-len(naming[name]), name))[:MAX_ENTITIES]
     if not names:
         return []
-    found = _named(sources, names, agent, user)
+    found = _facts_named(sources, names, agent, user)
     paths = sources.ctx.archive.note_paths(found)
-    made = []
+    candidates = []
     for fact_id, entity in found.items():
-        called = {fold_case(each) for each in (entity.title, *entity.aliases)}
-        by = frozenset[str]().union(*(naming[name] for name in called & set(names)))
-        count = f"named by {len(by)} fact{'' if len(by) == 1 else 's'}"
-        made.append(PackCandidate(entity.evolve(path=paths.get(fact_id)), count, named_by=by))
-    return made
+        own_names = {fold_case(each) for each in (entity.title, *entity.aliases)}
+        named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
+        reason = f"named by {len(named_by)} fact{'' if len(named_by) == 1 else 's'}"
+        with_path = entity.evolve(path=paths.get(fact_id))
+        candidates.append(PackCandidate(with_path, reason, named_by=named_by))
+    return candidates
 
 
-def _named(
+def _facts_named(
     sources: RecallSources, names: Sequence[str], agent: str | None, user: str | None
 ) -> dict[str, Fact]:
-    """The facts of entities that are called so, as far as the agent sees them."""
-    # Status and priority are no reason not to know who somebody is.
+    """The entities that have one of the names and that the agent may see."""
+    # An entity explains a name whatever its own status and priority are.
     matches = sources.index.search(
         " ".join(names),
         FactFilters(types=PACK_ENTITY_TYPES, status=None),
@@ -136,7 +136,7 @@ def _named(
         if (fact := facts.get(each.fact_id)) is not None
         and fact.type in PACK_ENTITY_TYPES
         and can_see(agent, fact.scope)
-        # Who somebody is may be nobody's own memory, but not another user's.
+        # An entity may belong to no user, but not to another one.
         and (user is None or fact.user_id in (None, user))
         and not wanted.isdisjoint(map(fold_case, (fact.title, *fact.aliases)))
     }

@@ -1,4 +1,4 @@
-"""Cut a fact that is too large for its room, at a paragraph, and say so."""
+"""Cut a fact that is too large for its budget between paragraphs, and say so in the text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vaultsync.context_packs.formats import (
     text_paragraphs,
 )
 
-_TRIES = 8
-"""How often a cut that turned out too long is made shorter."""
+_MAX_TRIES = 8
+"""Maximum number of times a cut that is too long is made shorter."""
 _WORD = re.compile(r"\w+")
 
 
 class CutPiece(NamedTuple):
-    """A piece that was cut, its text and its tokens."""
+    """A shortened piece, its text and its tokens."""
 
     piece: PackPiece
     text: str
@@ -35,39 +35,39 @@ def cut_piece(
     whole: int,
     rendered: Callable[[PackPiece], tuple[str, int]],
 ) -> CutPiece | None:
-    """As many paragraphs as fit, among them the one that holds the passage.
+    """As many paragraphs as fit, including the one with the passage.
 
-    They are the first ones, else those from the heading above the passage on, else those
-    from the passage on. A paragraph that is too long alone is cut at a line.
+    They begin with the first paragraph, else with the heading above the passage, else with the
+    passage. A single paragraph that is too long is cut between lines.
 
     Args:
         piece: the whole fact.
-        passage: what was found in its body, perhaps without its marks; may be empty.
-        room: in tokens.
-        whole: what the whole fact costs; a part of it is planned to cost its share.
-        rendered: piece -> its text and tokens; it decides.
+        passage: the words of its body that were found, perhaps without markup; may be empty.
+        room: maximum number of tokens.
+        whole: tokens of the whole fact, from which those of a part are estimated.
+        rendered: piece -> its text and tokens.
 
     Returns:
-        None when not one paragraph or line fits.
+        None when no paragraph or line fits.
     """
     blocks = list(text_paragraphs(piece.body))
     if not blocks or (len(blocks) == 1 and "\n" not in blocks[0]):
         return None
-    hit = _holding(blocks, passage)
+    hit = _block_with(blocks, passage)
     heads = [number for number in range(hit + 1) if paragraph_heading(blocks[number])]
-    cutting = _Cutting(piece, room, room * len(piece.body) // max(1, whole), rendered)
+    cutter = _Cutter(piece, room, room * len(piece.body) // max(1, whole), rendered)
     for first in dict.fromkeys((0, heads[-1] if heads else 0, hit)):
-        shorter = cutting.fitting(blocks, first, "paragraph", must_reach=hit)
+        shorter = cutter.fit(blocks, first, "paragraph", must_reach=hit)
         if shorter is not None:
             return shorter
     lines = blocks[hit].split("\n")
     if len(lines) == 1 or is_code(lines[0]):
         return None
-    return cutting.fitting(lines, 0, "line", must_reach=0)
+    return cutter.fit(lines, 0, "line", must_reach=0)
 
 
-def _holding(blocks: Sequence[str], passage: str) -> int:
-    """The block that has most of the words of the passage; the first when none has half."""
+def _block_with(blocks: Sequence[str], passage: str) -> int:
+    """The block with most words of the passage; the first when none contains half of them."""
     wanted = set(_WORD.findall(passage.casefold()))
     if not wanted:
         return 0
@@ -78,32 +78,32 @@ def _holding(blocks: Sequence[str], passage: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cutting:
+class _Cutter:
     piece: PackPiece
     room: int
-    letters: int
-    """About as many as the room holds."""
+    max_chars: int
+    """Estimate of the characters that fit."""
     rendered: Callable[[PackPiece], tuple[str, int]]
 
-    def fitting(
+    def fit(
         self, blocks: Sequence[str], first: int, unit: str, *, must_reach: int
     ) -> CutPiece | None:
-        """The most blocks from `first` on that fit, if they reach a certain one."""
-        joint = "\n\n" if unit == "paragraph" else "\n"
+        """As many blocks from `first` on as fit, if they include `must_reach`."""
+        separator = "\n\n" if unit == "paragraph" else "\n"
         fewest = max(0, must_reach - first) + 1
-        number = self._planned(blocks[first:], joint)
-        for _ in range(_TRIES):
+        number = self._estimate(blocks[first:], separator)
+        for _ in range(_MAX_TRIES):
             if number < fewest:
                 break
             if number > fewest and paragraph_heading(blocks[first + number - 1]):
                 number -= 1  # a heading with nothing under it
             last = first + number
             span = f"{unit} {last}" if number == 1 else f"{unit}s {first + 1} to {last}"
-            says = f"cut: {span} of {len(blocks)}"
+            notice = f"cut to {span} of {len(blocks)}"
             shorter = replace(
                 self.piece,
-                body=f"{joint.join(blocks[first:last])}\n\n[{says}]",
-                reason=f"{self.piece.reason}; {says}",
+                body=f"{separator.join(blocks[first:last])}\n\n[{notice}]",
+                reason=f"{self.piece.reason}; {notice}",
                 citation=citation_of(self.piece.fact, paragraph_heading(blocks[first])),
                 cut=True,
             )
@@ -114,11 +114,11 @@ class _Cutting:
             number = fewest if least < fewest < number else least
         return None
 
-    def _planned(self, blocks: Sequence[str], joint: str) -> int:
-        """How many blocks fit by their letters, and one more: the plan may be too low."""
+    def _estimate(self, blocks: Sequence[str], separator: str) -> int:
+        """How many blocks fit by their length, and one more: the estimate may be too low."""
         used = 0
         for number, block in enumerate(blocks):
-            used += len(block) + len(joint)
-            if used > self.letters:
+            used += len(block) + len(separator)
+            if used > self.max_chars:
                 return number + 1
         return len(blocks)

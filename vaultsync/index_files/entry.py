@@ -1,4 +1,4 @@
-"""One line of `.index/`: what it says of a fact, how it is written, how it is read.
+"""An entry of an index file: made of a fact, written as a line, and parsed again.
 
 - [2026-05-06] **Decision** P1 [[path|Title]] · summary · 239 tokens · importance 0.7
 """
@@ -21,7 +21,7 @@ _ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
 
 class IndexEntry(NamedTuple):
-    """What the tables say of a fact."""
+    """What index files say of a fact."""
 
     id: str
     type: str
@@ -30,16 +30,16 @@ class IndexEntry(NamedTuple):
     summary: str
     tokens: int
     day: str
-    """When it was created, as an ISO date; empty when nobody knows."""
+    """ISO date of its creation; empty when unknown."""
     importance: float | None
     entities: tuple[str, ...]
-    """Names, without brackets."""
+    """Names without brackets."""
     names: tuple[str, ...] = ()
-    """What else an entity is called; nothing for other facts."""
+    """Title and aliases of an entity; empty for other facts."""
 
 
 def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
-    """The entry of a fact; None when it is not active, or a newer one replaces it."""
+    """The entry of a fact; None when it is not active, or was superseded."""
     if fact.status != DEFAULT_STATUS or fact.superseded_by_id is not None:
         return None
     body = fact_body(fact)
@@ -60,23 +60,23 @@ def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
 # ------------------------------------------------------------------------------ lines
 
 _LINK = re.compile(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)")
-_MARKS = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
+_MARKUP = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
 _BRACKETS = str.maketrans("[]|", "()/")
 _SKIPPED = re.compile(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
-_BETWEEN = " · "
-_QUOTES, _ENDS = "> -+", ".:,;!?…。！？"
-_LOOKED_INTO, _READ = 2_000, 600
-"""Letters of a content, and of a paragraph, in which a summary is looked for."""
+_SEPARATOR = " · "
+_LEADING_MARKS, _PUNCTUATION = "> -+", ".:,;!?…。！？"
+_MAX_CONTENT, _MAX_PARAGRAPH = 2_000, 600
+"""Characters of a content, and of a paragraph, that are searched for a summary."""
 
 
 def _plain(text: str) -> str:
-    """Text in one line, without what markdown or the form of an entry would read."""
-    text = _LINK.sub(lambda found: found[2] or found[1] or found[3] or "", text)
-    return link_safe_title(_MARKS.sub("", text).replace("·", ","))
+    """Text in one line, without markup and what an entry is parsed by."""
+    text = _LINK.sub(lambda match: match[2] or match[1] or match[3] or "", text)
+    return link_safe_title(_MARKUP.sub("", text).replace("·", ","))
 
 
 def link_safe_title(title: str) -> str:
-    """A title in one line, so that it can stand in a link."""
+    """A title in one line, without the brackets and pipes that would end a link."""
     text = title.translate(_BRACKETS)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text)
@@ -84,7 +84,7 @@ def link_safe_title(title: str) -> str:
 
 
 def cut_between_words(text: str, length: int) -> str:
-    """Text of so many letters at most, cut between words where it is longer."""
+    """Text of at most `length` characters, cut between words with an ellipsis."""
     if len(text) <= length:
         return text
     words = text[: length - 1].rsplit(" ", 1)[0] or text[: length - 1]
@@ -92,34 +92,34 @@ def cut_between_words(text: str, length: int) -> str:
 
 
 def _summary(fact: Fact) -> str:
-    """The first sentences that are not the title, else the context; one line."""
+    """The first sentences that do not repeat the title, or else the context, in one line."""
     title = _plain(fact.title)
-    for block in text_paragraphs(fact.content[:_LOOKED_INTO]):
+    for block in text_paragraphs(fact.content[:_MAX_CONTENT]):
         if is_code(block) or _SKIPPED.match(block):
             continue
-        said = _beyond(title, block[:_READ].lstrip(_QUOTES))
-        if said:
-            return cut_between_words(said, ENTRY_SUMMARY_LENGTH)
+        text = _without_title(title, block[:_MAX_PARAGRAPH].lstrip(_LEADING_MARKS))
+        if text:
+            return cut_between_words(text, ENTRY_SUMMARY_LENGTH)
     return cut_between_words(_plain(fact.context or ""), ENTRY_SUMMARY_LENGTH)
 
 
-def _beyond(title: str, block: str) -> str:
-    """What a paragraph says that the title does not.
+def _without_title(title: str, block: str) -> str:
+    """The text of a paragraph, without the title as its first sentence, line or label.
 
-    The title goes where it is a sentence, a line or a label; a sentence that begins with
-    its words needs them.
+    A sentence that only begins with the words of the title keeps them.
     """
-    said, words = _plain(block), title.rstrip(".…")
+    text, title_words = _plain(block), title.rstrip(".…")
     line, _, below = block.partition("\n")
-    if _plain(line).rstrip(".…") == words:
-        return _plain(below.lstrip(_QUOTES))
-    rest = said[len(words) :]
-    ends = not rest or rest[0] in _ENDS or (title.endswith("…") and rest[0] == " ")
-    return rest.lstrip(_ENDS + " ") if said.startswith(words) and ends else said
+    if _plain(line).rstrip(".…") == title_words:
+        return _plain(below.lstrip(_LEADING_MARKS))
+    rest = text[len(title_words) :]
+    is_sentence = not rest or rest[0] in _PUNCTUATION or (title.endswith("…") and rest[0] == " ")
+    repeats = text.startswith(title_words) and is_sentence
+    return rest.lstrip(_PUNCTUATION + " ") if repeats else text
 
 
 def entry_line(entry: IndexEntry, path: VaultPath) -> str:
-    """The line of an entry."""
+    """The line of an entry, with a link to its note."""
     kind = f"**{entry.type.capitalize()}** P{entry.priority}"
     parts = [
         f"- [{entry.day or 'no date'}] {kind} {link_to(path, entry.title)}",
@@ -127,24 +127,24 @@ def entry_line(entry: IndexEntry, path: VaultPath) -> str:
         f"{entry.tokens} tokens",
         "" if entry.importance is None else f"importance {entry.importance:.4g}",
     ]
-    return _BETWEEN.join(part for part in parts if part)
+    return _SEPARATOR.join(part for part in parts if part)
 
 
 def link_to(path: VaultPath, title: str) -> str:
-    """A link that leads to the note; a wiki-link unless no wiki-link can name the file."""
-    if is_linkable(path) and not _EDGED.search(path):
+    """A wiki-link to a note, or a markdown link if no wiki-link can name its file."""
+    if is_linkable(path) and not _UNUSUAL_BLANK.search(path):
         return wiki_link(path, title)
-    spelled = _UNSAID.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path)
+    quoted = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), path)
     if path[0].isspace():
-        spelled = f"/{spelled}"  # else the blank would be stripped off
-    # A backslash at its end would take the bracket for text.
+        quoted = f"/{quoted}"  # otherwise the blank would be stripped
+    # A backslash at the end would escape the bracket.
     text = link_safe_title(title).rstrip("\\")
-    return f"[{text or 'a note'}]({spelled})"
+    return f"[{text or 'a note'}]({quoted})"
 
 
-_UNSAID = re.compile(r"[\s%#^|\[\]<>()\"\\]")
-# Blanks that Obsidian strips off the target of a link, or takes for others.
-_EDGED = re.compile(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\s%#^|\[\]<>()\"\\]")
+# Blanks that Obsidian strips from the target of a link, or replaces.
+_UNUSUAL_BLANK = re.compile(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
 _PERCENT = re.compile(r"(?:%[0-9A-F]{2})+")
 _LINE = re.compile(
     r"""-\ \[(?P<day>\d{4}-\d\d-\d\d|no\ date)\]
@@ -159,34 +159,34 @@ _LINE = re.compile(
 
 
 def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
-    """The entry that a line tells of, as far as it tells; None for any other line.
+    """Parse a line into its entry and the path of the note; None if it is no entry.
 
-    Its id is the path of its note, for a line has no id.
+    A line has no id, so the entry's id is the path, and it has no entities or names.
     """
-    found = _LINE.fullmatch(line)
-    if found is None:
+    match = _LINE.fullmatch(line)
+    if match is None:
         return None
-    path = _path(found["wiki"], found["path"])
-    importance = found["importance"]
+    path = _link_path(match["wiki"], match["path"])
+    importance = match["importance"]
     entry = IndexEntry(
         path,
-        found["type"].lower(),
-        int(found["priority"]),
-        found["shown"] or found["text"] or found["wiki"].rpartition("/")[2],
-        found["summary"] or "",
-        int(found["tokens"]),
-        "" if found["day"] == "no date" else found["day"],
+        match["type"].lower(),
+        int(match["priority"]),
+        match["shown"] or match["text"] or match["wiki"].rpartition("/")[2],
+        match["summary"] or "",
+        int(match["tokens"]),
+        "" if match["day"] == "no date" else match["day"],
         float(importance) if importance else None,
         (),
     )
     return entry, VaultPath(path)
 
 
-def _path(wiki: str | None, spelled: str | None) -> str:
-    """The path that a link of one of both kinds names."""
+def _link_path(wiki: str | None, quoted: str | None) -> str:
+    """The path of a note, from the target of a wiki-link or of a markdown link."""
     if wiki:
         return wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
     return _PERCENT.sub(
-        lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"),
-        (spelled or "").removeprefix("/"),
+        lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"),
+        (quoted or "").removeprefix("/"),
     )

@@ -1,8 +1,7 @@
-"""Lines under headings -> files of bounded size, with a list of its parts in each that is split.
+"""Divide lines under headings into files of limited size.
 
-A file that would pass `LIMIT` becomes a list of its parts, and each part, where it is too
-large itself, the same again: first by the keys of its items (type, then month; letter),
-then by numbers.
+A file larger than `MAX_FILE_BYTES` becomes a list of links to its parts, and a part that is too
+large is divided again: by the keys of its lines (type, then month; letter), then by number.
 """
 
 from __future__ import annotations
@@ -15,28 +14,26 @@ from vaultsync.notes.kinds import TABLE_MARK
 
 INDEX_FOLDER = ".index"
 MAX_FILE_BYTES = 200_000
-"""Bytes of a file (seed 003 asks for less than 200 KB)."""
-
-
-_FRAME = 8
+"""Maximum size of an index file."""
+_LINE_OVERHEAD = 8
 """Bytes around a line and its heading: marks and line ends."""
-_TITLE = 2_000
-"""Bytes that the title of a part may have."""
+_TITLE_BYTES = 2_000
+"""Bytes reserved for the title of a part."""
 
 
 class TableLine(NamedTuple):
-    """A line, and where it belongs."""
+    """A line of an index file, and where it belongs."""
 
     line: str
     heading: str
     keys: tuple[str, ...] = ()
-    """By which it is filed where its file is split: letters, digits and hyphens."""
+    """Names of the parts that it goes to where its file is divided: letters, digits, hyphens."""
 
 
 def paged_files(
     stem: str, title: str, items: Sequence[TableLine], *, about: str = ""
 ) -> dict[str, str]:
-    """The file `stem.md`, and its parts if it has any: name -> text."""
+    """The file `stem.md` and its parts, if it has any: name -> text."""
     return _files(stem, title, items, about, 0)
 
 
@@ -46,47 +43,44 @@ def _files(
     text = _text(title, about, items)
     if len(items) <= 1 or len(text.encode()) <= MAX_FILE_BYTES:
         return {f"{stem}.md": text}
-    parts = _parts(items, depth) if depth < len(items[0].keys) else _numbered(items)
+    parts = _parts_by_key(items, depth) if depth < len(items[0].keys) else _parts_by_size(items)
     if len(parts) == 1:
         return _files(stem, title, items, about, depth + 1)
-    made: dict[str, str] = {}
-    contents = []
-    for key, some in parts.items():
-        made |= _files(f"{stem}-{key}", f"{title}: {key}", some, "", depth + 1)
+    files: dict[str, str] = {}
+    links = []
+    for key, lines in parts.items():
+        files |= _files(f"{stem}-{key}", f"{title}: {key}", lines, "", depth + 1)
         name = f"{stem}-{key}.md"
-        contents.append(TableLine(f"- [{name}]({name}): {len(some):,} entries", "Parts"))
-    return {f"{stem}.md": _text(title, about, contents), **made}
+        links.append(TableLine(f"- [{name}]({name}): {len(lines):,} entries", "Parts"))
+    return {f"{stem}.md": _text(title, about, links), **files}
 
 
-def _parts(items: Sequence[TableLine], depth: int) -> dict[str, list[TableLine]]:
-    """By one of their keys, in order of the keys; the items of a part stay in order."""
+def _parts_by_key(items: Sequence[TableLine], depth: int) -> dict[str, list[TableLine]]:
+    """Lines by one of their keys, in order of the key; the lines of a part stay in order."""
     parts: dict[str, list[TableLine]] = {}
     for item in items:
         parts.setdefault(item.keys[depth], []).append(item)
-    return {key: parts[key] for key in sorted(parts)}
+    return dict(sorted(parts.items()))
 
 
-def _numbered(items: Sequence[TableLine]) -> dict[str, list[TableLine]]:
-    """As many of them as fit into a file, again and again.
-
-    Each item counts with its heading and more than any title has.
-    """
+def _parts_by_size(items: Sequence[TableLine]) -> dict[str, list[TableLine]]:
+    """Lines by number of the part, each with as many as fit into a file."""
     parts: list[list[TableLine]] = []
     free = 0
     for item in items:
-        size = len(item.line.encode()) + len(item.heading.encode()) + _FRAME
+        size = len(item.line.encode()) + len(item.heading.encode()) + _LINE_OVERHEAD
         if size > free:
             parts.append([])
-            free = MAX_FILE_BYTES - _TITLE
+            free = MAX_FILE_BYTES - _TITLE_BYTES
         parts[-1].append(item)
         free -= size
-    return {str(number): some for number, some in enumerate(parts, 1)}
+    return {str(number): lines for number, lines in enumerate(parts, 1)}
 
 
 def _text(title: str, about: str, items: Sequence[TableLine]) -> str:
     lines = ["---", TABLE_MARK, "---", f"# {title}", ""]
     if about:
         lines += [about, ""]
-    for heading, many in groupby(items, key=lambda item: item.heading):
-        lines += [f"## {heading}", *(item.line for item in many), ""]
+    for heading, group in groupby(items, key=lambda item: item.heading):
+        lines += [f"## {heading}", *(item.line for item in group), ""]
     return "\n".join(lines)

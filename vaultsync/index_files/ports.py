@@ -1,4 +1,4 @@
-"""The entries that the tables of `.index/` are made of. Derived; they can be rebuilt."""
+"""Contract of the cache of index entries, which is derived and can be rebuilt."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from vaultsync.index_files.entry import IndexEntry
 
 
 class CachedEntries(NamedTuple):
-    """What is kept between two passes."""
+    """What is cached between two runs."""
 
     version: str
-    """What the entries were brought up to; see `NoteIndex.version()`."""
+    """The version of the store that the entries are of; see `NoteIndex.version()`."""
     entries: Mapping[str, IndexEntry]
-    """By the ids of their facts; only those of facts that are listed."""
+    """Fact id -> entry, of the facts that are listed."""
 
 
 class EntryCache(Protocol):
-    """The entries of all facts, kept so that no fact is read and counted twice."""
+    """Caches the entries of all facts, so that no fact is read and counted twice."""
 
     def load(self) -> CachedEntries | None:
-        """What was saved last; None when there is nothing, or it is damaged."""
+        """What was saved last; None when nothing was, or it is damaged."""
         ...
 
     def save(self, held: CachedEntries) -> None:
-        """Replace it in one step.
+        """Replace the cache atomically.
 
         Raises:
-            OSError: the disk is full or broken; what was there is there.
+            OSError: the disk is full or broken; the cache is unchanged.
         """
         ...

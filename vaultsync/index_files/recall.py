@@ -1,8 +1,8 @@
-"""Recall from the tables of `.index/` alone: for a clone of a vault that has no store.
+"""Recall from the files of `.index/` alone: for a clone of a vault without its store.
 
-The entries are ranked by their words; of the best, the notes are read, so that nothing is
-told that is not there any more. What an entry does not say is not found: words far down in
-a note, and meaning.
+Entries are ranked by keywords, and the notes of the best ones are read, so that a deleted note
+is in no answer. Only what an entry contains is found: no words far down in a note, and nothing
+by meaning.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import IndexEntry, parse_entry_line
 from vaultsync.index_files.paging import INDEX_FOLDER
-from vaultsync.indexing.ports import IndexDocument as Indexed
-from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.ports import IndexDocument, NoteIndex
 from vaultsync.links.wikilinks import find_links
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
@@ -39,12 +38,12 @@ from vaultsync.storage.vault import Vault
 
 INDEX_FILES_SOURCE = "index-files"
 NOTES_READ_FACTOR = 3
-"""Of so many times the limit the notes are read, for some may have gone."""
+"""Notes that are read, as a multiple of the limit: some may be deleted or filtered out."""
 MAX_CONFIDENCE = 0.6
-"""What this is at most sure of: it was not calibrated, and an agent that can should ask
+"""Upper bound of the confidence, which is not calibrated here: an agent that can should ask
 again where the store is."""
 NO_TABLES_REASON = (
-    "Nothing was found: the vault has no `.index/`; `vaultsync index` writes it where the store is."
+    "The vault has no `.index/`, so nothing can be found; run `vaultsync index` where the store is."
 )
 
 
@@ -55,15 +54,15 @@ class StorelessVault:
     vault: Vault
     clock: Clock
     index: NoteIndex
-    """An empty one, to look the words up in; it holds the entries afterwards."""
+    """An empty one; the entries are put into it."""
     default_scope: str = PUBLIC
-    """Of notes outside all scopes."""
+    """Scope of notes outside all scope folders."""
     view: NoteView = IDENTITY_VIEW
-    """What an answer may show."""
+    """Redacts what an answer shows."""
 
 
 _EntriesByPath = Mapping[VaultPath, tuple[IndexEntry, frozenset[str]]]
-"""The entries by the paths of their notes, each with the entities that it is under."""
+"""Path of a note -> its entry, and the names of the entities that it is listed under."""
 
 
 def recall_vault_only(
@@ -72,75 +71,72 @@ def recall_vault_only(
     *,
     weights: RankingWeights | None = None,
 ) -> RecallResult:
-    """What the tables of contents know of a question, best first; changes nothing.
+    """Answer a question from the index files, best hits first; writes nothing.
 
     Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
-        VaultMissingError: the vault is not there.
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
+        VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    question, filters = parse_request(asked, today=clone.clock.now().date())
-    listed = _entries(clone)
-    work = _IndexFileSearch(clone, question, filters, asked.agent, weights or RankingWeights())
+    query, filters = parse_request(asked, today=clone.clock.now().date())
+    entries = _read_entries(clone)
+    search = _IndexFileSearch(clone, query, filters, asked.agent, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
-    if listed:
-        _take_in(clone, listed)
-        hits = work.hits(listed, asked.limit)
+    if entries:
+        _index_entries(clone, entries)
+        hits = search.hits(entries, asked.limit)
     return RecallResult(
         query=clone.view.redact_text(asked.query),
         source=INDEX_FILES_SOURCE,
-        confidence=work.confidence(hits),
-        degraded=() if listed else (NO_TABLES_REASON,),
+        confidence=search.confidence(hits),
+        degraded=() if entries else (NO_TABLES_REASON,),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
     )
 
 
-def _entries(clone: StorelessVault) -> _EntriesByPath:
-    """All entries by the paths of their notes, each with the entities that are named."""
+def _read_entries(clone: StorelessVault) -> _EntriesByPath:
     entries: dict[VaultPath, IndexEntry] = {}
-    names: dict[VaultPath, set[str]] = defaultdict(set)
-    for path in clone.vault.list_meta(VaultPath(INDEX_FOLDER)):
-        by_entity = file_name_of(path).startswith("by-entity")
-        text = (clone.vault.read_meta(path) or b"").decode("utf-8", "replace")
-        called: list[str] = []
+    entity_names: dict[VaultPath, set[str]] = defaultdict(set)
+    for file in clone.vault.list_meta(VaultPath(INDEX_FOLDER)):
+        by_entity = file_name_of(file).startswith("by-entity")
+        text = (clone.vault.read_meta(file) or b"").decode("utf-8", "replace")
+        heading_names: list[str] = []
         for line in text.split("\n"):
-            found = parse_entry_line(line) if line.startswith("- [") else None
-            if found is not None:
-                entry, where = found
-                entries.setdefault(where, entry)
+            parsed = parse_entry_line(line) if line.startswith("- [") else None
+            if parsed is not None:
+                entry, path = parsed
+                entries.setdefault(path, entry)
                 if by_entity:
-                    names[where].update(called)
+                    entity_names[path].update(heading_names)
             elif line.startswith("## "):
-                called = _named(line[3:])
-    return {path: (entries[path], frozenset(names[path])) for path in sorted(entries)}
+                heading_names = _names_in_heading(line[3:])
+    return {path: (entries[path], frozenset(entity_names[path])) for path in sorted(entries)}
 
 
-def _named(heading: str) -> list[str]:
-    """The names in the heading of an entity: `[[path|Name]], alias (3 mentions)`."""
-    said = heading.rpartition(" (")[0]
-    links = find_links(said)
+def _names_in_heading(heading: str) -> list[str]:
+    """The names of an entity in its heading: `[[path|Name]], alias (3 mentions)`."""
+    text = heading.rpartition(" (")[0]
+    links = find_links(text)
     if not links or links[0].start:
-        return [said]
+        return [text]
     name = links[0].alias or file_name_of(links[0].target)
-    return [name, *filter(None, said[links[0].end :].split(", "))]
+    return [name, *filter(None, text[links[0].end :].split(", "))]
 
 
-def _take_in(clone: StorelessVault, listed: _EntriesByPath) -> None:
-    """Make the words of the entries findable, each as a short fact of its path."""
+def _index_entries(clone: StorelessVault, entries: _EntriesByPath) -> None:
+    """Put each entry into the note index, as a short fact whose id is its path."""
     facts = (
-        _of_entry(path, entry).evolve(
-            content=entry.summary,
-            entities=tuple(sorted(names)),
-            scope=_scope(clone, path),
+        _fact_of_entry(path, entry).evolve(
+            content=entry.summary, entities=tuple(sorted(names)), scope=_scope(clone, path)
         )
-        for path, (entry, names) in listed.items()
+        for path, (entry, names) in entries.items()
     )
-    clone.index.update(map(Indexed, facts), [], version=INDEX_FILES_SOURCE)
+    clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
 
 
-def _of_entry(path: VaultPath, entry: IndexEntry) -> Fact:
-    """What an entry knows of its note, which need not say it: a person's says little."""
+def _fact_of_entry(path: VaultPath, entry: IndexEntry) -> Fact:
+    """What an entry says of its note, whose frontmatter may say less."""
     return Fact(
         path,
         type=entry.type,
@@ -162,62 +158,59 @@ class _IndexFileSearch:
     def __init__(
         self,
         clone: StorelessVault,
-        asked: ParsedQuery,
+        query: ParsedQuery,
         filters: FactFilters,
         agent: str | None,
         weights: RankingWeights,
     ) -> None:
         self._clone = clone
-        self._asked = asked
+        self._query = query
         self._filters = filters
         self._agent = agent
         self._weights = weights
-        self._terms = QueryTerms(clone.index.tokens(asked.words))
+        self._terms = QueryTerms(clone.index.tokens(query.words))
 
-    def hits(self, listed: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
-        """The best of the notes whose entries have the words."""
-        read = self._read(listed, NOTES_READ_FACTOR * limit)
-        fits = rescale_similarities({fact.id: score for fact, score in read})
-        told = (self._hit(fact, fits[fact.id]) for fact, _ in read)
-        hits = [hit for hit in told if hit.score >= self._weights.least]
-        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
+    def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
+        """The best notes whose entries match keywords."""
+        matches = self._matching_notes(entries, NOTES_READ_FACTOR * limit)
+        similarities = rescale_similarities({fact.id: score for fact, score in matches})
+        hits = [self._hit(fact, similarities[fact.id]) for fact, _ in matches]
+        best = [hit for hit in hits if hit.score >= self._weights.least]
+        return tuple(sorted(best, key=lambda hit: (-hit.score, hit.id))[:limit])
 
     def confidence(self, hits: Sequence[Hit]) -> float:
-        """How many of the words the best hit has; never more than `SURE`."""
-        held = self._terms.held(fact_text(hits[0].fact)) if hits else {}
-        return round(MAX_CONFIDENCE * len(held) / max(1, len(self._terms.all)), 3)
+        """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
+        words = self._terms.matched_words(fact_text(hits[0].fact)) if hits else {}
+        return round(MAX_CONFIDENCE * len(words) / max(1, len(self._terms.stems)), 3)
 
-    def _read(self, listed: _EntriesByPath, most: int) -> list[tuple[Fact, float]]:
-        """The notes whose entries fit best, as far as they are there and may be seen."""
+    def _matching_notes(self, entries: _EntriesByPath, max_notes: int) -> list[tuple[Fact, float]]:
+        """The notes of the best entries that exist and may be shown, with their scores."""
         index, filters = self._clone.index, self._filters
-        # Entries say neither tags nor hours: those are looked for in the notes.
-        loose = filters._replace(tags=frozenset(), since=None, until=None)
-        read: list[tuple[Fact, float]] = []
+        # Entries have neither tags nor times of day: these filters apply to the notes.
+        entry_filters = filters._replace(tags=frozenset(), since=None, until=None)
+        notes: list[tuple[Fact, float]] = []
         for match in index.search(
-            self._asked.words,
-            loose,
-            phrases=self._asked.phrases,
-            limit=index.count(),
+            self._query.words, entry_filters, phrases=self._query.phrases, limit=index.count()
         ):
             path = VaultPath(match.fact_id)
-            if len(read) == most:
+            if len(notes) == max_notes:
                 break
             if can_see(self._agent, _scope(self._clone, path)):
-                fact = _note(self._clone, path, listed[path][0])
+                fact = _read_fact(self._clone, path, entries[path][0])
                 if fact is not None and filters.admits(fact):
-                    read.append((fact, match.score))
-        return read
+                    notes.append((fact, match.score))
+        return notes
 
-    def _hit(self, fact: Fact, fit: float) -> Hit:
+    def _hit(self, fact: Fact, similarity: float) -> Hit:
         signals = RankingSignals(
-            fit,
+            similarity,
             recency(fact.created_at, fact.type, self._clone.clock.now()),
             utility(fact.importance, fact.access_count),
         )
         reasons = HitReasons(
-            words=tuple(self._terms.held(fact_text(fact)).values()),
-            asked=len(self._terms.all),
-            prefers=self._asked.hints and self._asked.prefers(fact),
+            matched_words=tuple(self._terms.matched_words(fact_text(fact)).values()),
+            term_count=len(self._terms.stems),
+            matches_hints=self._query.has_hints and self._query.matches_hints(fact),
             importance=fact.importance,
         )
         hit = Hit(
@@ -236,15 +229,15 @@ class _IndexFileSearch:
         return hit.about(fact)
 
 
-def _note(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:
-    """What a note says; None when it is gone or cannot be read."""
+def _read_fact(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:
+    """The fact that a note says, with the path as its id without one; None if unreadable."""
     try:
         note = read_note(clone.vault.read(path).data, path)
     except NoteError:
         return None
-    known = _of_entry(path, entry).evolve(
+    listed = _fact_of_entry(path, entry).evolve(
         id=note.id or path, title=note.body.title or stem_of(path)
     )
-    said = known.overlay(note.values, note.properties)
-    # A person may have typed a secret into it.
-    return clone.view.redact(said).evolve(scope=_scope(clone, path), path=path)
+    fact = listed.overlay(note.values, note.properties)
+    # The user may have typed a secret into the note.
+    return clone.view.redact(fact).evolve(scope=_scope(clone, path), path=path)

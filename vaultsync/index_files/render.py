@@ -1,16 +1,16 @@
-"""Facts -> the texts of `.index/`: tables of contents for whoever has the files alone.
+"""Render the index files: tables of contents that can be read without the store.
 
-Four files, and parts of those that would grow too large (`index_files/paging.py`). They are made
-of the facts and of nothing else: the same facts give the same bytes, in any order, on any
-day. So "recent" counts back from the newest fact, not from today, and an entry is linked
-by the path of its note, which no other note can take the meaning of.
+Four files, and parts of those that would be too large (`index_files/paging.py`). They depend on
+the facts alone: the same facts give the same bytes, in any order, on any day. So "recent" counts
+back from the newest fact, not from today, and an entry links to the path of its note, which is
+unambiguous.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -29,9 +29,9 @@ from vaultsync.model.schema import TYPES, tier_of
 
 RECENT_DAYS = 7
 MAX_RECENT = 50
-"""Entries under "Recent" at most."""
+"""Maximum number of recent entries."""
 PER_TYPE, PER_PRIORITY, PER_ENTITY = 10, 20, 10
-"""Entries under each heading at most (seed 003); `by-type.md` has all."""
+"""Maximum number of entries under each heading; `by-type.md` has all."""
 
 
 class _Listed(NamedTuple):
@@ -43,18 +43,18 @@ class _Listed(NamedTuple):
 
 
 def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
-    """The texts of the tables by the names of their files.
+    """Name of an index file -> its text.
 
     Args:
         entries: of all facts, in any order.
-        paths: fact id -> where its note lies. A fact without a note is not listed.
+        paths: fact id -> path of its note. A fact without a note is not listed.
     """
     listed = [
         _Listed(entry, path, entry_line(entry, path))
         for entry in entries
         if (path := paths.get(entry.id)) is not None
     ]
-    # The most important first, then the newest: the last sort counts most.
+    # Most important first, then newest: the last sort counts most.
     listed.sort(key=lambda each: each.entry.id)
     listed.sort(key=lambda each: each.entry.day, reverse=True)
     listed.sort(key=_importance, reverse=True)
@@ -74,12 +74,12 @@ def _importance(listed: _Listed) -> float:
 def _about(listed: Sequence[_Listed]) -> str:
     tokens = sum(each.entry.tokens for each in listed)
     newest = max((each.entry.day for each in listed), default="")
-    lines = [f"Total facts: {len(listed):,} · {tokens:,} tokens"]
-    return "\n".join([*lines, *([f"Newest: {newest}"] if newest else [])])
+    total = f"Total facts: {len(listed):,} · {tokens:,} tokens"
+    return f"{total}\nNewest: {newest}" if newest else total
 
 
 def _master(listed: Sequence[_Listed]) -> list[TableLine]:
-    """The recent ones by day, and the most important of each type."""
+    """The recent entries by day, and the most important ones of each type."""
     newest = max((each.entry.day for each in listed), default="")
     since = _days_before(newest, RECENT_DAYS - 1) if newest else ""
     recent = [each for each in listed if newest and each.entry.day >= since]
@@ -88,11 +88,11 @@ def _master(listed: Sequence[_Listed]) -> list[TableLine]:
     items = [TableLine(each.line, heading) for each in recent[:MAX_RECENT]]
     if len(recent) > MAX_RECENT:
         items.append(TableLine(f"- and {len(recent) - MAX_RECENT:,} more", heading))
-    for name, many in _grouped(listed, lambda each: each.entry.type).items():
-        heading = f"{_plural(name)} ({len(many):,})"
-        items += [TableLine(each.line, heading) for each in many[:PER_TYPE]]
-        if len(many) > PER_TYPE:
-            more = f"- and {len(many) - PER_TYPE:,} more in by-type.md"
+    for name, group in _by_type_name(listed).items():
+        heading = f"{_plural(name)} ({len(group):,})"
+        items += [TableLine(each.line, heading) for each in group[:PER_TYPE]]
+        if len(group) > PER_TYPE:
+            more = f"- and {len(group) - PER_TYPE:,} more in by-type.md"
             items.append(TableLine(more, heading))
     return items
 
@@ -106,11 +106,11 @@ def _by_type(listed: Sequence[_Listed]) -> list[TableLine]:
     return [
         TableLine(
             each.line,
-            f"{_plural(name)} ({len(many):,})",
+            f"{_plural(name)} ({len(group):,})",
             (name, each.entry.day[:7] or "undated"),
         )
-        for name, many in _grouped(listed, lambda each: each.entry.type).items()
-        for each in many
+        for name, group in _by_type_name(listed).items()
+        for each in group
     ]
 
 
@@ -120,69 +120,68 @@ def _by_priority(listed: Sequence[_Listed]) -> list[TableLine]:
         by_priority[each.entry.priority].append(each)
     items = []
     for priority in sorted(by_priority):
-        many = by_priority[priority]
+        group = by_priority[priority]
         tier = tier_of(priority).capitalize()
-        heading = f"{tier} (Priority {priority}): {len(many):,}"
-        items += [TableLine(each.line, heading) for each in many[:PER_PRIORITY]]
-        if len(many) > PER_PRIORITY:
-            items.append(TableLine(f"- and {len(many) - PER_PRIORITY:,} more", heading))
+        heading = f"{tier} (Priority {priority}): {len(group):,}"
+        items += [TableLine(each.line, heading) for each in group[:PER_PRIORITY]]
+        if len(group) > PER_PRIORITY:
+            items.append(TableLine(f"- and {len(group) - PER_PRIORITY:,} more", heading))
     return items
 
 
 def _by_entity(listed: Sequence[_Listed]) -> list[TableLine]:
-    """Each entity with the facts that name it, the most named first.
+    """Each entity with the facts that mention it, most mentioned first.
 
-    All that facts call an entity stands in its heading, its title first: it is one.
+    The heading has all names by which facts mention the entity, its title first.
     """
-    notes = _notes_of_entities(listed)
-    naming: dict[str, list[_Listed]] = defaultdict(list)
-    called: dict[str, Counter[str]] = defaultdict(Counter)
+    notes = _entity_notes(listed)
+    mentions: dict[str, list[_Listed]] = defaultdict(list)
+    """Entity (path of its note, or its folded name) -> facts that mention it."""
+    name_counts: dict[str, Counter[str]] = defaultdict(Counter)
     for each in listed:
-        mine = {name: _key(name) for name in each.entry.entities}
-        owners = {name: notes[k].path if k in notes else k for name, k in mine.items()}
-        for name, owner in owners.items():
-            called[owner][name] += 1
-        for owner in dict.fromkeys(owners.values()):
-            naming[owner].append(each)
+        folded = {name: _key(name) for name in each.entry.entities}
+        entities = {name: notes[k].path if k in notes else k for name, k in folded.items()}
+        for name, entity in entities.items():
+            name_counts[entity][name] += 1
+        for entity in dict.fromkeys(entities.values()):
+            mentions[entity].append(each)
     items = []
-    found = [(*_heading(notes, called[owner]), naming[owner]) for owner in naming]
-    for label, title, many in sorted(found, key=lambda x: (-len(x[2]), _key(x[0]))):
-        heading = f"{title} ({len(many):,} mention{'s' if len(many) > 1 else ''})"
+    groups = [(*_entity_heading(notes, name_counts[key]), mentions[key]) for key in mentions]
+    for label, title, group in sorted(groups, key=lambda x: (-len(x[2]), _key(x[0]))):
+        heading = f"{title} ({len(group):,} mention{'s' if len(group) > 1 else ''})"
         letter = _letter(_key(label))
-        items += [TableLine(each.line, heading, (letter,)) for each in many[:PER_ENTITY]]
-        if len(many) > PER_ENTITY:
-            more = f"- and {len(many) - PER_ENTITY:,} more"
+        items += [TableLine(each.line, heading, (letter,)) for each in group[:PER_ENTITY]]
+        if len(group) > PER_ENTITY:
+            more = f"- and {len(group) - PER_ENTITY:,} more"
             items.append(TableLine(more, heading, (letter,)))
     return items
 
 
-def _heading(notes: Mapping[str, _Listed], called: Mapping[str, int]) -> tuple[str, str]:
-    """What an entity is filed under, and the heading that says its names."""
-    names = sorted(called, key=lambda name: (-called[name], name))
+def _entity_heading(notes: Mapping[str, _Listed], counts: Mapping[str, int]) -> tuple[str, str]:
+    """The name by which an entity is sorted, and its heading with all of its names."""
+    names = sorted(counts, key=lambda name: (-counts[name], name))
     note = notes.get(_key(names[0]))
     if note is None:
         label = cut_between_words(link_safe_title(names[0]), ENTRY_TITLE_LENGTH)
         return label, label
     others: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: (_key(name), -called[name], name)):
+    for name in sorted(names, key=lambda name: (_key(name), -counts[name], name)):
         others.setdefault(_key(name), cut_between_words(link_safe_title(name), ENTRY_TITLE_LENGTH))
     others.pop(_key(note.entry.names[0]), None)
     label = note.entry.title
     return label, ", ".join([link_to(note.path, label), *others.values()])
 
 
-def _notes_of_entities(listed: Sequence[_Listed]) -> dict[str, _Listed]:
-    """The note of each entity, by all its names: a title counts before any alias.
-
-    An alias counts before the name of a file, by which links name the note.
-    """
+def _entity_notes(listed: Sequence[_Listed]) -> dict[str, _Listed]:
+    """Folded name -> the note of the entity: by titles, then aliases, then file names."""
     notes: dict[str, _Listed] = {}
-    named = sorted((each for each in listed if each.entry.names), key=lambda x: x.path)
-    for take in (slice(0, 1), slice(1, None)):
-        for each in named:
-            for name in each.entry.names[take]:
-                notes.setdefault(_key(name), each)
-    for each in named:
+    entities = sorted((each for each in listed if each.entry.names), key=lambda x: x.path)
+    for each in entities:
+        notes.setdefault(_key(each.entry.names[0]), each)
+    for each in entities:
+        for alias in each.entry.names[1:]:
+            notes.setdefault(_key(alias), each)
+    for each in entities:
         notes.setdefault(_key(stem_of(each.path)), each)
     return notes
 
@@ -192,7 +191,7 @@ def _key(name: str) -> str:
 
 
 def _letter(name: str) -> str:
-    """The letter that a name is filed under; the name of the script for other than Latin."""
+    """The first letter of a name in lower case; of other scripts than Latin, their name."""
     first = next((c for c in unicodedata.normalize("NFKD", name) if c.isalnum()), "")
     if first.isascii():
         return first.lower() if first.isalpha() else "0-9"
@@ -200,12 +199,12 @@ def _letter(name: str) -> str:
     return "".join(c for c in script if c.isascii() and c.isalnum())
 
 
-def _grouped(listed: Sequence[_Listed], key: Callable[[_Listed], str]) -> dict[str, list[_Listed]]:
-    """By type, in the order of the table of types."""
+def _by_type_name(listed: Sequence[_Listed]) -> dict[str, list[_Listed]]:
+    """Name of a type -> its entries, in the order of the table of types."""
     groups: dict[str, list[_Listed]] = {name: [] for name in TYPES}
     for each in listed:
-        groups[key(each)].append(each)
-    return {name: many for name, many in groups.items() if many}
+        groups[each.entry.type].append(each)
+    return {name: group for name, group in groups.items() if group}
 
 
 def _plural(type_name: str) -> str:

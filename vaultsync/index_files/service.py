@@ -1,9 +1,9 @@
-"""The tables of `.index/`, and of the folder in which a person sees them, up to date.
+"""Keep the files of `.index/`, and the visible copies in the user's folder, up to date.
 
-A pass that changed nothing costs one look at the store's number. Else the entries of the
-facts that were written since are made anew, all texts are put together, and those that
-differ are written. A file that a person made is never written over: what stands in the
-folder that a person sees must say itself that it is a table.
+A run without changes costs one comparison of versions. Otherwise the entries of the facts that
+were written since are made again, all texts are rendered, and files that differ are written. A
+file of the user's is never overwritten: in the visible folder only files that carry the mark of
+an index file are touched.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from vaultsync.storage.feed_cursor import feed_backlog, make_version
 from vaultsync.sync.context import SyncContext
 
 TABLES_SCHEMA = "2"
-"""Changes with what an entry, or a table, says."""
+"""To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
-"""The setting that says what the tables were made of, and which they are."""
+"""The archive's setting with the version of the files, and their names."""
 FACTS_IN_MEMORY = 10_000
 """Facts that are in memory at once."""
 _INDEX_FOLDER = VaultPath(INDEX_FOLDER)
@@ -37,17 +37,16 @@ _INDEX_FOLDER = VaultPath(INDEX_FOLDER)
 
 @dataclass(frozen=True, slots=True)
 class TableInputs:
-    """What tables are made with."""
+    """What index files are made with."""
 
     entries: EntryCache
-    """What was made of the facts so far."""
     count: Callable[[str], int]
-    """Text -> tokens. The same on every machine that has the vault, or its tables would
-    differ with who wrote them last: an estimate, not a tokenizer that not all have."""
+    """Text -> tokens. An estimate rather than a tokenizer, which not every machine has: the
+    files must be the same whichever machine with the vault wrote them."""
 
 
 def read_index_files(ctx: SyncContext) -> dict[str, str]:
-    """The tables of `.index/` as they are, by the names of their files."""
+    """Name -> text of the files in `.index/`."""
     found = {}
     for path in ctx.vault.list_meta(_INDEX_FOLDER):
         data = ctx.vault.read_meta(path) if TABLE_NAME.fullmatch(file_name_of(path)) else None
@@ -56,13 +55,13 @@ def read_index_files(ctx: SyncContext) -> dict[str, str]:
     return found
 
 
-def write_tables(ctx: SyncContext, making: TableInputs, *, anew: bool = False) -> int:
-    """Bring the tables up to the store and to where the notes lie now.
+def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False) -> int:
+    """Bring the index files up to the store and to the paths of the notes.
 
     Args:
-        ctx: the sides.
-        making: what they are made with.
-        anew: forget the entries that were made, and look at every file.
+        ctx: store, vault and archive.
+        inputs: what the files are made with.
+        rebuild: make all entries again, and compare every file.
 
     Returns:
         How many files were written or removed.
@@ -71,82 +70,78 @@ def write_tables(ctx: SyncContext, making: TableInputs, *, anew: bool = False) -
         StoreUnavailableError: the store is away; nothing was done.
         OSError: the disk is full or broken.
     """
-    if not anew and tables_are_current(ctx):
+    if not rebuild and tables_are_current(ctx):
         return 0
-    seen = ctx.policy.index_folder
-    made_of = _made_of(ctx)
-    done = _done(ctx)
-    held = _caught_up_entries(ctx, making, anew=anew)
+    visible_folder = ctx.policy.index_folder
+    version = _version(ctx)
+    written = _written(ctx)
+    entries = _updated_entries(ctx, inputs, rebuild=rebuild)
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    texts = {name: text.encode() for name, text in render_index(held.values(), paths).items()}
-    before = VaultPath(str(done.get("folder") or ""))
+    texts = {name: text.encode() for name, text in render_index(entries.values(), paths).items()}
+    former_folder = VaultPath(str(written.get("folder") or ""))
     changed = _write_index_files(ctx, texts)
-    changed += _write_visible_tables(ctx, seen, texts) if seen else 0
-    if before and before != seen:
-        changed += _drop_visible_tables(ctx, before, {})
+    changed += _write_visible_files(ctx, visible_folder, texts) if visible_folder else 0
+    if former_folder and former_folder != visible_folder:
+        changed += _drop_visible_files(ctx, former_folder, {})
     if changed:
         ctx.vault.sync()
-    said = {"of": made_of, "folder": seen, "files": sorted(_present(ctx, seen))}
+    files = sorted(_present_files(ctx, visible_folder))
+    setting = json.dumps({"of": version, "folder": visible_folder, "files": files})
     with ctx.archive.transaction():
-        ctx.archive.set_setting(TABLES_SETTING, json.dumps(said))
+        ctx.archive.set_setting(TABLES_SETTING, setting)
     return changed
 
 
 def tables_are_current(ctx: SyncContext) -> bool:
-    """Whether the tables are those of the store and the notes, and all of them are there.
+    """Whether the index files are up to date with store and notes, and all exist.
 
     Raises:
         StoreUnavailableError: the store is away.
         OSError: their folder cannot be read.
     """
-    done = _done(ctx)
-    made_of = _made_of(ctx)
-    return done.get("of") == made_of and _all_there(ctx, done)
+    written = _written(ctx)
+    if written.get("of") != _version(ctx):
+        return False
+    files = written.get("files")
+    folder = VaultPath(str(written.get("folder") or ""))
+    return isinstance(files, list) and _present_files(ctx, folder).issuperset(files)
 
 
-def tables_for(ctx: SyncContext, making: TableInputs, *, agent: str | None) -> Mapping[str, str]:
-    """The texts of the tables by the names of their files, as an agent may see them.
-
-    They are those of the files, which are of all facts, without what the agent may not
-    see; of the entries that were made for the files last.
+def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> Mapping[str, str]:
+    """Name -> text of the index files as an agent may see them, from the cached entries.
 
     Raises:
         StoreUnavailableError: the store is away.
     """
-    held = making.entries.load()
-    if held is None:
+    cached = inputs.entries.load()
+    if cached is None:
         return {}
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    seen = {f.id for f in ctx.store.iter_facts() if can_see(agent, f.scope)}
-    entries = [each for key, each in held.entries.items() if key in seen]
+    allowed = {fact.id for fact in ctx.store.iter_facts() if can_see(agent, fact.scope)}
+    entries = [each for key, each in cached.entries.items() if key in allowed]
     return render_index(entries, paths)
 
 
-def _made_of(ctx: SyncContext) -> str:
-    """What the tables depend on. Where notes lie changes only in a pass that is recorded."""
+def _version(ctx: SyncContext) -> str:
+    """What the files depend on. Paths of notes change only in a run, which is recorded."""
     state = ctx.redacted_store.state()
     version = make_version(ctx.redacted_store, state.store_id, state.seq, TABLES_SCHEMA)
     run = ctx.archive.last_run()
     return f"{version}:{run.run if run else ''}:{ctx.policy.index_folder}"
 
 
-def _done(ctx: SyncContext) -> Mapping[str, object]:
-    said = json.loads(ctx.archive.setting(TABLES_SETTING) or "{}")
-    return said if isinstance(said, dict) else {}
+def _written(ctx: SyncContext) -> Mapping[str, object]:
+    """The setting about the files that were written last."""
+    setting = json.loads(ctx.archive.setting(TABLES_SETTING) or "{}")
+    return setting if isinstance(setting, dict) else {}
 
 
-def _all_there(ctx: SyncContext, done: Mapping[str, object]) -> bool:
-    """Whether nobody removed a table since."""
-    files = done.get("files")
-    folder = VaultPath(str(done.get("folder") or ""))
-    return isinstance(files, list) and _present(ctx, folder).issuperset(files)
-
-
-def _present(ctx: SyncContext, seen: VaultPath) -> set[str]:
-    """The paths of all files that are named as tables are."""
-    hidden = {str(path) for path in ctx.vault.list_meta(_INDEX_FOLDER)}
-    shown = {f"{seen}/{name}" for name in _names_in(ctx, seen)} if seen else set()
-    return {path for path in hidden | shown if TABLE_NAME.fullmatch(file_name_of(path))}
+def _present_files(ctx: SyncContext, visible_folder: VaultPath) -> set[str]:
+    """The paths of all files that are named like index files."""
+    paths = {str(path) for path in ctx.vault.list_meta(_INDEX_FOLDER)}
+    if visible_folder:
+        paths |= {f"{visible_folder}/{name}" for name in _names_in(ctx, visible_folder)}
+    return {path for path in paths if TABLE_NAME.fullmatch(file_name_of(path))}
 
 
 def _names_in(ctx: SyncContext, folder: VaultPath) -> set[str]:
@@ -154,43 +149,40 @@ def _names_in(ctx: SyncContext, folder: VaultPath) -> set[str]:
     return {*found.files, *found.non_regular} if found else set()
 
 
-def _caught_up_entries(
-    ctx: SyncContext, making: TableInputs, *, anew: bool
+def _updated_entries(
+    ctx: SyncContext, inputs: TableInputs, *, rebuild: bool
 ) -> Mapping[str, IndexEntry]:
-    """The entries of all facts that are listed, brought up to the store's feed."""
-    held = None if anew else making.entries.load()
-    todo = feed_backlog(ctx.redacted_store, held.version if held else None, TABLES_SCHEMA)
-    found = {} if held is None or todo.anew else dict(held.entries)
-    for start in range(0, len(todo.rows), FACTS_IN_MEMORY):
-        ids = [row.fact_id for row in todo.rows[start : start + FACTS_IN_MEMORY]]
+    """Fact id -> entry of all facts that are listed, up to the store's feed."""
+    cached = None if rebuild else inputs.entries.load()
+    version = cached.version if cached else None
+    backlog = feed_backlog(ctx.redacted_store, version, TABLES_SCHEMA)
+    entries = {} if cached is None or backlog.anew else dict(cached.entries)
+    for start in range(0, len(backlog.rows), FACTS_IN_MEMORY):
+        ids = [row.fact_id for row in backlog.rows[start : start + FACTS_IN_MEMORY]]
         facts = ctx.redacted_store.find_many(ids)
         for fact_id in ids:
             fact = facts.get(fact_id)
-            entry = entry_of(fact, making.count) if fact else None
+            entry = entry_of(fact, inputs.count) if fact else None
             if entry is not None:
-                found[fact_id] = _escaped_entry(entry, ctx.view)
+                entries[fact_id] = _escaped_entry(entry, ctx.view)
             else:
-                found.pop(fact_id, None)
-    if todo.rows or todo.anew:
-        version = make_version(ctx.redacted_store, todo.store_id, todo.seq, TABLES_SCHEMA)
-        making.entries.save(CachedEntries(version, found))
-    return found
+                entries.pop(fact_id, None)
+    if backlog.rows or backlog.anew:
+        new = make_version(ctx.redacted_store, backlog.store_id, backlog.seq, TABLES_SCHEMA)
+        inputs.entries.save(CachedEntries(new, entries))
+    return entries
 
 
 def _escaped_entry(entry: IndexEntry, view: NoteView) -> IndexEntry:
-    """An entry in which nothing runs, wherever Obsidian shows it."""
-    if not may_have_active_content(
-        "\n".join((entry.title, entry.summary, *entry.entities, *entry.names))
-    ):
+    """An entry without active content, as Obsidian shows index files, too."""
+    texts = (entry.title, entry.summary, *entry.entities, *entry.names)
+    if not may_have_active_content("\n".join(texts)):
         return entry
-    names = view.escape(entry.names)
-    entities = view.escape(entry.entities)
-    assert isinstance(names, tuple) and isinstance(entities, tuple)  # noqa: S101, PT018 - narrows
     return entry._replace(
         title=str(view.escape(entry.title)),
         summary=str(view.escape(entry.summary)),
-        entities=tuple(map(str, entities)),
-        names=tuple(map(str, names)),
+        entities=tuple(str(view.escape(each)) for each in entry.entities),
+        names=tuple(str(view.escape(each)) for each in entry.names),
     )
 
 
@@ -209,20 +201,20 @@ def _write_index_files(ctx: SyncContext, texts: Mapping[str, bytes]) -> int:
     return changed
 
 
-def _write_visible_tables(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
-    """Write the tables where a person sees them; what is no table of ours stays."""
+def _write_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+    """Write the copies in the user's folder."""
     changed = 0
     for name, data in texts.items():
-        with suppress(NoteError):  # a person's file, or one being saved: it stays
+        with suppress(NoteError):  # the user's file, or one that is being saved, stays
             changed += _put(ctx, join_path(folder, name), data)
-    return changed + _drop_visible_tables(ctx, folder, texts)
+    return changed + _drop_visible_files(ctx, folder, texts)
 
 
 def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
-    """Write one file; says whether it was written.
+    """Write one file unless it is the user's; returns whether it was written.
 
     Raises:
-        NoteError: it cannot be, or must not be.
+        NoteError: it cannot be written.
     """
     op = ctx.clock.new_id()
     try:
@@ -244,13 +236,13 @@ def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
     return True
 
 
-def _drop_visible_tables(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
-    """Remove the tables that are no longer made."""
+def _drop_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+    """Remove the copies of files that no longer exist."""
     changed = 0
     for name in sorted(_names_in(ctx, folder) - set(texts)):
         if not TABLE_NAME.fullmatch(name):
             continue
-        with suppress(NoteError):
+        with suppress(NoteError):  # one that is being saved is removed by the next run
             path = join_path(folder, name)
             found = ctx.vault.read(path)
             if is_table(found.data):

@@ -1,4 +1,4 @@
-"""What it costs to embed everything anew, told before it is done."""
+"""Estimate how long it takes to embed all facts again."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.sync.context import SyncContext
 
 COST_SAMPLE = 64
-"""Facts whose chunks are counted."""
+"""Number of facts whose chunks are counted."""
 TIMED_TEXTS = 16
-"""Of their texts, those that are embedded to see how long it takes."""
+"""Number of their texts that are embedded to measure the time."""
 
 
 class EmbeddingCost(Struct, frozen=True):
-    """An estimate, from a sample of the facts."""
+    """An estimate from a sample of the facts."""
 
     before: str | None
-    """The identity of the vectors that there are; None when there are none."""
+    """The identity of the present vectors; None when there are none."""
     after: str
     facts: int
     texts: int
@@ -32,30 +32,29 @@ def estimate_embedding_cost(
     *,
     index: NoteIndex | None = None,
 ) -> EmbeddingCost | None:
-    """What `embed_pending()` with the same arguments costs when it has to begin anew.
+    """Estimate the cost of `embed_pending()` when it has to replace all vectors.
 
-    None when it has not: the vectors are those of this model, dimension and chunker.
+    Returns:
+        None when it has not: the vectors are of this model, dimension and chunker.
 
     Raises:
         EmbedderError: the model does not answer.
         StoreUnavailableError: the store is away.
     """
-    before, after = (
-        vectors.identity(),
-        str(embedding_identity(embedder, lends=index is not None)),
-    )
+    before = vectors.identity()
+    after = str(embedding_identity(embedder, with_context=index is not None))
     if before == after:
         return None
     ids = [row.fact_id for row in ctx.redacted_store.feed() if not row.deleted]
-    some = ctx.redacted_store.find_many(ids[:: max(1, len(ids) // COST_SAMPLE)])
-    chunks = embedding_chunks(ctx.redacted_store, index, some)
-    texts = [each.text for many in chunks.values() for each in many]
+    sample = ctx.redacted_store.find_many(ids[:: max(1, len(ids) // COST_SAMPLE)])
+    chunks = embedding_chunks(ctx.redacted_store, index, sample)
+    texts = [each.text for group in chunks.values() for each in group]
     if not texts:
         return EmbeddingCost(before, after, len(ids), 0, 0.0)
     timed = texts[:: max(1, len(texts) // TIMED_TEXTS)]
     embedder.embed(timed[:1])  # loads the model
     began = ctx.clock.monotonic()
     embedder.embed(timed)
-    each_takes = (ctx.clock.monotonic() - began) / len(timed)
-    count = round(len(ids) * len(texts) / len(some))
-    return EmbeddingCost(before, after, len(ids), count, count * each_takes)
+    seconds_per_text = (ctx.clock.monotonic() - began) / len(timed)
+    count = round(len(ids) * len(texts) / len(sample))
+    return EmbeddingCost(before, after, len(ids), count, count * seconds_per_text)

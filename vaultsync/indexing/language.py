@@ -1,7 +1,7 @@
-"""Which language a text is in, as far as an index needs to know: for stems, stop words.
+"""Detect the language of a text, for its stemmer and stop words.
 
-Told by script and by function words, which make up a third of any sentence. It takes 10
-µs; a text of names or of two words has no language, and needs none.
+By script and by function words, which are a third of the words of any sentence. It takes 10 µs;
+a text of names, or of two words, has no language and needs none.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from types import MappingProxyType
 
 ENGLISH = "english"
 SAMPLE_CHARS = 600
-"""Letters that are looked at."""
-_PLENTY = 5
-"""More function words than this, all of them English, are no other language's."""
+"""Number of characters at the beginning of a text that are examined."""
+_SURE = 5
+"""More different function words than this, all of them English, decide without a count."""
 
 _TABLE = {
     ENGLISH: (
@@ -123,7 +123,7 @@ _TABLE = {
 FUNCTION_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {language: frozenset(words.split()) for language, words in _TABLE.items()}
 )
-"""Language -> words that say nothing of what a sentence is about, in lower case."""
+"""Language -> its function words, in lower case."""
 
 _SCRIPTS = {
     "russian": re.compile("[\u0400-\u04ff]"),
@@ -131,9 +131,9 @@ _SCRIPTS = {
     "arabic": re.compile("[\u0600-\u06ff]"),
     "tamil": re.compile("[\u0b80-\u0bff]"),
 }
-"""Language -> a letter of the script that tells it, or its relatives, from others."""
-_OTHER = "[\u0370-\u06ff\u0b80-\u0bff]"
-"""A letter of any of them: most texts have none."""
+"""Language -> a letter of the script that identifies it or its relatives."""
+_ANY_SCRIPT = "[\u0370-\u06ff\u0b80-\u0bff]"
+"""A letter of any of these scripts, and a few others; most texts have none."""
 _LETTERS = {
     "german": "ß",
     "hungarian": "őű",
@@ -142,38 +142,41 @@ _LETTERS = {
     "spanish": "ñ¿¡",
     "turkish": "ğış",
 }
-"""Language -> letters that the others above do not have."""
-_OWN = f"[{''.join(_LETTERS.values())}]"
+"""Language -> letters that no other language above has."""
+_ANY_LETTER = f"[{''.join(_LETTERS.values())}]"
 STEMMER_LANGUAGES = (*FUNCTION_WORDS, *_SCRIPTS)
-"""All that can be told. Each has a stemmer by the name of Snowball."""
+"""All languages that can be detected, by the names of their Snowball stemmers."""
 
-_KNOWN: dict[str, list[str]] = {}
+_LANGUAGES_OF: dict[str, list[str]] = {}
 for _language, _words in FUNCTION_WORDS.items():
     for _word in _words:
-        _KNOWN.setdefault(_word, []).append(_language)
-_WORDS = frozenset(_KNOWN)
+        _LANGUAGES_OF.setdefault(_word, []).append(_language)
 
 
 def language_of(text: str, *, least: int = 2) -> str | None:
-    """The language of a text; None when it cannot be told.
+    """Detect the language of a text.
 
-    `least` different function words, or letters of its own, must speak for it, and more
-    than for any other.
+    Args:
+        text: of which the first `SAMPLE_CHARS` characters count.
+        least: how many different function words, or letters of its own, a language needs.
+
+    Returns:
+        One of `STEMMER_LANGUAGES`; None when no language has that many, or two have as many.
     """
     sample = text[:SAMPLE_CHARS]
-    if not sample.isascii() and re.search(_OTHER, sample):
+    if not sample.isascii() and re.search(_ANY_SCRIPT, sample):
         for language, letter in _SCRIPTS.items():
             if len(letter.findall(sample)) * 3 > len(sample):
                 return language
     sample = sample.lower()
-    found = _WORDS & set(sample.split())
-    if len(found) > _PLENTY and found <= FUNCTION_WORDS[ENGLISH]:
-        return ENGLISH  # as most are; counting takes as long as all before
-    votes = Counter(language for word in found for language in _KNOWN[word])
-    if not sample.isascii() and re.search(_OWN, sample):
+    found = _LANGUAGES_OF.keys() & sample.split()
+    if len(found) > _SURE and found <= FUNCTION_WORDS[ENGLISH]:
+        return ENGLISH  # as most texts are; counting takes as long as all before
+    votes = Counter(language for word in found for language in _LANGUAGES_OF[word])
+    if not sample.isascii() and re.search(_ANY_LETTER, sample):
         for language, letters in _LETTERS.items():
             votes[language] += sum(letter in sample for letter in letters)
-    # As `most_common(2)`, which loads a module for it.
-    most = sorted(votes.items(), key=itemgetter(1), reverse=True)
-    first, second = (*most, ("", 0), ("", 0))[:2]
+    # As `most_common(2)`, which imports heapq.
+    ranked = sorted(votes.items(), key=itemgetter(1), reverse=True)
+    first, second = (*ranked, ("", 0), ("", 0))[:2]
     return first[0] if first[1] >= least and first[1] > second[1] else None

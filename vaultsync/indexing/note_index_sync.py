@@ -1,4 +1,4 @@
-"""The note index up to date with the store."""
+"""Bring the note index up to the store's feed."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_neighbours import index_documents
 from vaultsync.storage.feed_cursor import feed_backlog, make_version
 from vaultsync.storage.store import FeedRow
+from vaultsync.sync.context import SyncContext
 
-if TYPE_CHECKING:  # a question asks here first, and loads little
-    from vaultsync.sync.context import SyncContext
+if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
     from vaultsync.sync.report import Progress
 
 NOTE_INDEX_SCHEMA = "2"
-"""Changes with what is put into the index for a fact."""
+"""To be changed with what is indexed of a fact: a new schema rebuilds the index."""
 FACTS_PER_COMMIT = 10_000
-"""Facts that are put at once: as many are in memory, and in one commit."""
+"""Facts that are in memory, and in one commit, at once."""
 
 
 class IndexReport(NamedTuple):
     """What was done to bring the note index up to date."""
 
     notes: int
-    """Facts that it holds now."""
+    """Facts in the index."""
     put: int = 0
-    """Those that were put, the neighbours of changed ones among them."""
+    """Facts that were indexed, the neighbours of changed ones among them."""
     dropped: int = 0
+    """Facts that were removed."""
     seconds: float = 0.0
     rebuilt: bool = False
     busy: bool = False
-    """Another process is writing the index; it does what was to be done here, or the
-    next pass does."""
+    """Another process is writing the index; it, or the next run, indexes these facts."""
     degraded: str = ""
     """Why the index may be behind the facts; empty when it is not."""
 
@@ -44,16 +44,18 @@ def catch_up_note_index(
     rebuild: bool = False,
     progress: Progress | None = None,
 ) -> IndexReport:
-    """Bring the note index up to the store's feed; it never fails the pass.
+    """Bring the note index up to the store's feed; failures are in the report.
 
-    It goes on where it stopped when it was interrupted. With `rebuild`, or when it is
-    of another store or of a past that did not happen, it is built from nothing.
+    An index that is up to date costs one comparison of versions, and is not written. An
+    interrupted run continues where it stopped. The index is built from nothing with
+    `rebuild`, or when it was built from another store, schema or history.
     """
     began = ctx.clock.monotonic()
     work = _NoteIndexSync(ctx, index, progress)
     busy, why = False, ""
     try:
-        work.run(rebuild=rebuild)
+        if rebuild or not work.is_current():
+            work.run(rebuild=rebuild)
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:
@@ -72,39 +74,42 @@ def catch_up_note_index(
 
 
 class _NoteIndexSync:
-    """The work of one `catch_up()`, and how much of it is done."""
+    """One run of `catch_up_note_index()`, and how far it has come."""
 
     def __init__(self, ctx: SyncContext, index: NoteIndex, progress: Progress | None) -> None:
-        self._ctx = ctx
+        self._store = ctx.redacted_store
         self._index = index
         self._progress = progress
         self.put = 0
         self.dropped = 0
         self.rebuilt = False
 
+    def is_current(self) -> bool:
+        state = self._store.state()
+        return self._index.version() == self._version(state.store_id, state.seq)
+
     def run(self, *, rebuild: bool) -> None:
         known = None if rebuild else self._index.version()
-        todo = feed_backlog(self._ctx.redacted_store, known, NOTE_INDEX_SCHEMA)
-        if todo.anew:
+        backlog = feed_backlog(self._store, known, NOTE_INDEX_SCHEMA)
+        if backlog.anew:
             self._index.clear()
             self.rebuilt = True
-        for start in range(0, len(todo.rows), FACTS_PER_COMMIT):
-            self._take_in(todo.rows[start : start + FACTS_PER_COMMIT], todo.store_id)
+        for start in range(0, len(backlog.rows), FACTS_PER_COMMIT):
+            self._index_page(backlog.rows[start : start + FACTS_PER_COMMIT], backlog.store_id)
             if self._progress is not None:
-                done = min(start + FACTS_PER_COMMIT, len(todo.rows))
-                self._progress("index", done, len(todo.rows))
-        if todo.anew and not todo.rows:
-            self._index.update([], [], version=self._version(todo.store_id, todo.seq))
+                done = min(start + FACTS_PER_COMMIT, len(backlog.rows))
+                self._progress("index", done, len(backlog.rows))
+        if backlog.anew and not backlog.rows:
+            self._index.update([], [], version=self._version(backlog.store_id, backlog.seq))
 
-    def _take_in(self, rows: list[FeedRow], store_id: str) -> None:
-        store = self._ctx.redacted_store
-        facts = store.find_many([row.fact_id for row in rows if not row.deleted])
+    def _index_page(self, rows: list[FeedRow], store_id: str) -> None:
+        facts = self._store.find_many([row.fact_id for row in rows if not row.deleted])
         gone = [row.fact_id for row in rows if row.fact_id not in facts]
-        put = index_documents(store, self._index, facts, gone)
-        version = self._version(store_id, rows[-1].seq)
-        self._index.update(put, [] if self.rebuilt else gone, version=version)
-        self.put += len(put)
-        self.dropped += 0 if self.rebuilt else len(gone)
+        documents = index_documents(self._store, self._index, facts, gone)
+        dropped = [] if self.rebuilt else gone
+        self._index.update(documents, dropped, version=self._version(store_id, rows[-1].seq))
+        self.put += len(documents)
+        self.dropped += len(dropped)
 
     def _version(self, store_id: str, seq: int) -> str:
-        return make_version(self._ctx.redacted_store, store_id, seq, NOTE_INDEX_SCHEMA)
+        return make_version(self._store, store_id, seq, NOTE_INDEX_SCHEMA)

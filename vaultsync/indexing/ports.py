@@ -1,8 +1,6 @@
-"""The note index: finds facts by their words. Derived; it can always be rebuilt.
+"""Contracts of indexing: the note index (keyword search), the vector index, the embedder.
 
-The vector index: finds facts by meaning. Derived; it can always be rebuilt.
-
-The embedder: texts -> vectors of unit length.
+Both indexes are derived from the facts and can always be rebuilt.
 """
 
 from __future__ import annotations
@@ -20,14 +18,14 @@ class VectorRow(NamedTuple):
     """A chunk of a fact."""
 
     fact: Fact
-    """Its filterable fields are kept beside the vector."""
+    """Its filterable fields are stored with the vector."""
     chunk_id: str
     """The hash of the text that was embedded."""
     vector: Sequence[float]
 
 
 class NearFact(NamedTuple):
-    """A fact, by the chunk of it that is nearest, and its cosine (-1 … 1)."""
+    """A fact, its nearest chunk, and the cosine of that chunk (-1 to 1)."""
 
     fact_id: str
     chunk_id: str
@@ -35,25 +33,25 @@ class NearFact(NamedTuple):
 
 
 class VectorIndex(Protocol):
-    """Chunks of facts by their vectors. One writer at a time, any number of readers.
+    """Semantic search: chunks of facts by their vectors.
 
-    A row is named by its fact and its chunk: two facts may hold the same chunk. What was
-    put is found by all readers, in other processes too, once `put()` has returned.
-    Its acknowledgements are not durable: what was put may be gone after a power cut, and
-    the record of it with it, so its owner compares `chunks()` with what should be there.
-    A damaged or missing index is an empty one without identity.
+    One writer at a time, any number of readers. A row is identified by its fact and its chunk:
+    two facts may contain the same chunk. Once `put()` has returned, all readers find the
+    rows, in other processes too. Writes are not durable: after a power cut rows may be gone,
+    and the record with them, so the owner compares `chunks()` with what should be there. A
+    damaged or missing index is an empty one without identity.
     """
 
     def identity(self) -> str | None:
-        """Of the vectors it holds; None when it has to be built."""
+        """The identity of its vectors, a `VectorIdentity` as text; None when it has to be built."""
         ...
 
     def record(self) -> str | None:
-        """What its owner noted with a `put()`, the newest; None when there is none."""
+        """The record of the newest `put()` that had one; None when there is none."""
         ...
 
     def reset(self, identity: str) -> None:
-        """Forget everything; vectors of this identity follow, of any one dimension.
+        """Delete everything; the following vectors are of this identity and one dimension.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
@@ -62,19 +60,19 @@ class VectorIndex(Protocol):
         ...
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks that are held, of all facts or of some."""
+        """Fact id -> the ids of its chunks in the index, of all facts or of some."""
         ...
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other filterable fields, by id."""
+        """Ids of the facts whose rows have other values of the filterable fields."""
         ...
 
     def count(self) -> int:
-        """How many facts it holds."""
+        """Number of facts in the index."""
         ...
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held, so that none is made twice."""
+        """Chunk id -> vector, of those chunks that are in the index."""
         ...
 
     def put(
@@ -84,15 +82,17 @@ class VectorIndex(Protocol):
         replace: Iterable[str] = (),
         record: str | None = None,
     ) -> None:
-        """Add rows; all rows of the facts in `replace` go first, all in one step.
+        """Add rows, or replace them, in one step.
 
-        A row that is held already is replaced. `record` is what `record()` answers from
-        then on; None leaves it as it was.
+        Args:
+            rows: to be added; a row that is in the index is replaced.
+            replace: ids of facts whose rows are deleted first.
+            record: what `record()` returns from then on; None leaves it unchanged.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
-            EmbedderError: a vector is not of the index's dimension, or holds what is no
-                finite number; nothing was done.
+            EmbedderError: a vector has another dimension than the index, or a number that is
+                not finite; nothing was done.
             DerivedError: it has no identity; `reset()` first.
             OSError: the disk is full or broken; the index is as it was.
         """
@@ -101,7 +101,7 @@ class VectorIndex(Protocol):
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once, the nearest first; of equals the smaller id.
+        """The nearest facts, each once, nearest first; of equal ones the smaller id first.
 
         Raises:
             EmbedderError: the vector is not of the index's dimension.
@@ -109,7 +109,7 @@ class VectorIndex(Protocol):
         ...
 
     def tidy(self) -> None:
-        """Make searching fast again where much was written; cheap when little was.
+        """Compact the index after many writes; cheap after few.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
@@ -118,29 +118,29 @@ class VectorIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the files; harmless when repeated."""
+        """Close the files; closing twice is harmless."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class VectorIdentity:
-    """What vectors depend on: those of another identity cannot be compared."""
+    """What vectors depend on: only vectors of the same identity can be compared."""
 
     model: str
     dimension: int
     chunker: str
 
     def __str__(self) -> str:
-        """As it is recorded."""
+        """As it is stored."""
         return f"{self.model}/{self.dimension}/{self.chunker}"
 
 
 class Embedder(Protocol):
-    """Texts -> vectors. Loads its model at the first call, not before."""
+    """Turns texts into vectors. Loads its model at the first call, not before."""
 
     @property
     def model(self) -> str:
-        """Name and version of the model; another one makes other vectors."""
+        """Name and version of the model; other models make other vectors."""
         ...
 
     @property
@@ -149,7 +149,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order. Long texts are cut by the model.
+        """One vector of unit length per text, in order. The model truncates long texts.
 
         Raises:
             EmbedderError: the model is missing or its service does not answer.
@@ -157,39 +157,40 @@ class Embedder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the model; harmless when repeated."""
+        """Release the model; closing twice is harmless."""
         ...
 
 
 class IndexDocument(NamedTuple):
-    """A fact, and the text of its neighbours that lends it context."""
+    """A fact as it is indexed."""
 
     fact: Fact
     around: str = ""
+    """Its session context: the text of its neighbours."""
     turn: SessionTurn | None = None
-    """Where the fact stands, if that was worked out already."""
+    """Its place in the session; None to compute it from the fact."""
 
 
 class IndexMatch(NamedTuple):
-    """A fact that was found, and how well it matched: BM25, greater is better."""
+    """A fact that was found, and its BM25 score, higher is better."""
 
     fact_id: str
     score: float
 
 
 class NoteIndex(Protocol):
-    """Facts by their words. One writer at a time, any number of readers in any process.
+    """Keyword search. One writer at a time, any number of readers in any process.
 
-    What is put is found by all readers once `update()` has returned. A damaged or missing
-    index is an empty one with no version; nobody loses anything but time.
+    All readers find what was put once `update()` has returned. A damaged or missing index is
+    an empty one without version.
     """
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to; None when it has to be built."""
+        """The version given to the last `update()`; None when it has to be built."""
         ...
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
-        """Replace and remove entries by the ids of their facts, all or none.
+        """Replace and remove entries by the ids of their facts, all or nothing.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
@@ -198,7 +199,7 @@ class NoteIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything, the version too. Raises as `update()`."""
+        """Delete everything, the version too. Raises the errors of `update()`."""
         ...
 
     def search(
@@ -210,30 +211,35 @@ class NoteIndex(Protocol):
         limit: int,
         names_only: bool = False,
     ) -> list[IndexMatch]:
-        """The facts that match some of the words and all of the phrases, best first.
+        """The facts that match any of the words and all of the phrases, best first.
 
-        A fact that is called what is asked, by its whole title or an alias, stands out
-        from those that only have the words. Where there are phrases, words only rank.
-        Any text will do; none is syntax. Equal scores come by id. With `names_only`
-        words are looked for in titles and aliases, and nowhere else.
+        A fact whose whole title or alias is the query ranks above those that only contain the
+        words. Equal scores are in order of id.
+
+        Args:
+            words: the query; nothing in it is syntax.
+            filters: which facts may be found.
+            phrases: must occur in one field each; with phrases, words only rank.
+            limit: maximum number of matches.
+            names_only: search titles and aliases only.
         """
         ...
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
-        """What it holds of some sessions, of facts, and of the sessions they are in.
+        """The turns of some sessions, of some facts, and of the sessions of those facts.
 
-        Each fact once, as it was put last, in no order.
+        Each fact once, as it was put last, in any order.
         """
         ...
 
     def tokens(self, text: str) -> list[str]:
-        """The terms that a text is indexed under: stemmed, without stop words."""
+        """The terms under which a text is indexed: stemmed, without stop words."""
         ...
 
     def count(self) -> int:
-        """How many facts it holds."""
+        """Number of facts in the index."""
         ...
 
     def close(self) -> None:
-        """Let go of the files; harmless when repeated."""
+        """Close the files; closing twice is harmless."""
         ...

@@ -1,9 +1,9 @@
-"""Which facts stand beside which in a session, told from the note index."""
+"""Find the neighbours of facts in their sessions, as the note index knows them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from vaultsync.indexing.ports import IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import (
@@ -21,98 +21,81 @@ from vaultsync.storage.store import Store
 def index_documents(
     store: Store, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
 ) -> list[IndexDocument]:
-    """What to put into the index for facts that were written, and others that are gone.
+    """The documents to index after facts were written, and others deleted.
 
-    Facts of which nothing changed that can be found are left out; the neighbours of
-    those that did change, or went, are put anew.
+    Facts without a searchable change are left out; neighbours of facts that changed, or were
+    deleted, are indexed again, because their context changed.
 
     Raises:
         StoreUnavailableError: the store is away.
     """
-    now = {each: turn_of(fact) for each, fact in facts.items()}
-    held = index.turns({turn.session for turn in now.values()}, [*facts, *gone])
-    was = {turn.fact_id: turn for turn in held}
-    changed = {each: turn for each, turn in now.items() if was.get(each) != turn}
-    left = [was[each] for each in (*changed, *gone) if each in was]
-    out = {turn.fact_id for turn in left}
-    rows = sorted(
-        turn
-        for turn in (*(t for t in held if t.fact_id not in out), *changed.values())
-        if turn.session
-    )
-    stirred = _changed_neighbourhoods(rows, changed.values(), left)
-    needed = {rows[each].fact_id for at in stirred for each in _beside(rows, at, own=True)}
-    known = {**store.find_many(needed - facts.keys()), **facts}
-    lend = _BorrowedTexts(rows, known)
-    made = [
-        IndexDocument(known[rows[at].fact_id], lend.to(at), rows[at])
-        for at in stirred
-        if rows[at].fact_id in known
+    turns = {each: turn_of(fact) for each, fact in facts.items()}
+    indexed = index.turns({turn.session for turn in turns.values()}, [*facts, *gone])
+    before = {turn.fact_id: turn for turn in indexed}
+    changed = {each: turn for each, turn in turns.items() if before.get(each) != turn}
+    outdated = {each: before[each] for each in (*changed, *gone) if each in before}
+    remaining = [turn for turn in indexed if turn.fact_id not in outdated]
+    rows = sorted(turn for turn in (*remaining, *changed.values()) if turn.session)
+    places = {
+        place for turn in (*changed.values(), *outdated.values()) for place in borrowers(rows, turn)
+    }
+    contexts = _contexts(store, facts, rows, sorted(places))
+    documents = [
+        IndexDocument(fact, context, rows[place]) for place, (fact, context) in contexts.items()
     ]
-    made += [
+    return documents + [
         IndexDocument(facts[each], turn=turn) for each, turn in changed.items() if not turn.session
     ]
-    return made
 
 
 def neighbour_texts(store: Store, index: NoteIndex, facts: Mapping[str, Fact]) -> dict[str, str]:
-    """What their neighbours lend some facts, by id, as far as the index knows them.
+    """Fact id -> the context of a fact, as far as the note index knows its neighbours.
 
     Raises:
         StoreUnavailableError: the store is away.
     """
-    turns = [turn_of(fact) for fact in facts.values()]
-    rows = sorted(row for row in index.turns({each.session for each in turns}, []) if row.session)
-    at = [n for n, row in enumerate(rows) if row.fact_id in facts]
-    needed = {rows[each].fact_id for n in at for each in _beside(rows, n, own=True)}
-    known = {**store.find_many(needed - facts.keys()), **facts}
-    lend = _BorrowedTexts(rows, known)
-    return {rows[n].fact_id: lend.to(n) for n in at}
+    sessions = {turn_of(fact).session for fact in facts.values()}
+    rows = sorted(row for row in index.turns(sessions, []) if row.session)
+    places = [place for place, row in enumerate(rows) if row.fact_id in facts]
+    return {fact.id: context for fact, context in _contexts(store, facts, rows, places).values()}
 
 
-def _changed_neighbourhoods(
-    rows: Sequence[SessionTurn],
-    came: Collection[SessionTurn],
-    left: Collection[SessionTurn],
-) -> list[int]:
-    """The rows whose neighbours changed, and those that came, by where they are."""
-    found = set()
-    for turns, here in ((came, 1), (left, 0)):
-        for turn in turns:
-            at = bisect_left(rows, turn)
-            for each in range(max(0, at - TURNS_AFTER), min(len(rows), at + here + TURNS_BEFORE)):
-                if rows[each].session == turn.session:
-                    found.add(each)
-    return sorted(found)
+def borrowers(rows: Sequence[SessionTurn], turn: SessionTurn) -> list[int]:
+    """Places in sorted rows of a turn, if it is there, and of those that borrow from it."""
+    at = bisect_left(rows, turn[:3])  # whatever its fingerprint
+    after = at + (at < len(rows) and rows[at][:3] == turn[:3])
+    return [
+        place
+        for place in range(max(0, at - TURNS_AFTER), min(len(rows), after + TURNS_BEFORE))
+        if rows[place].session == turn.session
+    ]
 
 
-def _beside(rows: Sequence[SessionTurn], at: int, *, own: bool) -> Iterator[int]:
-    for each in range(max(0, at - TURNS_BEFORE), min(len(rows), at + TURNS_AFTER + 1)):
-        if rows[each].session == rows[at].session and (own or each != at):
-            yield each
-
-
-class _BorrowedTexts:
-    """The texts that facts lend, each made once."""
-
-    def __init__(self, rows: Sequence[SessionTurn], known: Mapping[str, Fact]) -> None:
-        self._rows = rows
-        self._known = known
-        self._texts: dict[str, str] = {}
-
-    def to(self, at: int) -> str:
-        """What the fact of a row is lent."""
-        beside = [
-            (each, self._text(self._rows[each].fact_id))
-            for each in _beside(self._rows, at, own=False)
-            if self._rows[each].fact_id in self._known
+def _contexts(
+    store: Store, facts: Mapping[str, Fact], rows: Sequence[SessionTurn], places: Iterable[int]
+) -> dict[int, tuple[Fact, str]]:
+    """Place -> the fact there that still exists, and the text it borrows."""
+    beside = {
+        place: [
+            each
+            for each in range(max(0, place - TURNS_BEFORE), min(len(rows), place + TURNS_AFTER + 1))
+            if rows[each].session == rows[place].session
         ]
-        return session_context(
-            [text for each, text in beside if each < at],
-            [text for each, text in beside if each > at],
-        )
-
-    def _text(self, fact_id: str) -> str:
-        if fact_id not in self._texts:
-            self._texts[fact_id] = borrowed_text(self._known[fact_id])
-        return self._texts[fact_id]
+        for place in places
+    }
+    needed = {rows[each].fact_id for group in beside.values() for each in group}
+    known = {**store.find_many(needed - facts.keys()), **facts}
+    texts = {each: borrowed_text(known[each]) for each in needed if each in known}
+    found = {}
+    for place, group in beside.items():
+        fact = known.get(rows[place].fact_id)
+        if fact is not None:
+            lenders = [(each, texts.get(rows[each].fact_id)) for each in group if each != place]
+            found[place] = (
+                fact,
+                session_context(
+                    [text for each, text in lenders if text is not None and each < place],
+                    [text for each, text in lenders if text is not None and each > place],
+                ),
+            )
+    return found

@@ -1,8 +1,8 @@
-"""Text as an index takes it in: one form for what looks alike, blanks between words.
+"""Normalize text for the note index: one form for what looks alike, blanks between words.
 
-A tokenizer that splits at all but letters and digits then finds words in any script. In
-scripts that put no blanks between words (Chinese, Japanese, Thai …), and in Korean,
-whose particles cling to the word, each pair of neighbouring letters is a word.
+A tokenizer that splits at everything but letters and digits then finds words in any script. In
+scripts without blanks between words (Chinese, Japanese, Thai …), and in Korean, whose particles
+are attached to words, bigrams of letters are words.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Most text needs none of these classes, whose compiling takes longer than the rest of
-# this module: `re` compiles and keeps them when they are first used.
+# Most text needs none of these classes, which take longer to compile than the rest of this
+# module to load: `re` compiles and caches them when they are first used.
 #
-# Combining marks that Unicode does not count as letters, so that a word would be split
-# at them: accents that have no composed letter, tones, viramas, nuktas. Also the points
-# of Hebrew and Arabic, which most people leave out, and half characters, which are no
-# text.
+# Combining marks that are no letters to Unicode, so that a word would be split at them:
+# accents without a composed letter, tones, viramas, nuktas. Also the points of Hebrew and
+# Arabic, which are mostly left out, and lone surrogates, which are no text.
 _MARKS = (
     "["
     "\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2"
@@ -36,11 +35,11 @@ _MARKS = (
     "\uabec\uabed\ud800-\udfff\ufe00-\ufe0f\ufe20-\ufe2f"
     "]"
 )
-_FURTHER = "[^\x00-\u02ff\u2000-\u20cf]"
-"""A letter or mark beyond the Latin ones, their punctuation and signs left out."""
-_UNSEEN = ("\u00ad", "\u200b", "\u200c", "\u200d")
-"""Soft hyphens and joiners."""
-_DENSE = (
+_NON_LATIN = "[^\x00-\u02ff\u2000-\u20cf]"
+"""A letter or mark of another script; general punctuation and symbols are not among them."""
+_INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d")
+"""Soft hyphen, zero-width space, joiners."""
+_NO_BLANKS = (
     "["
     "\u0e01-\u0e5b"  # Thai
     "\u0e81-\u0edf"  # Lao
@@ -59,79 +58,73 @@ _HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
 
 def normalize_text_form(text: str) -> str:
-    """Text in which what looks alike is alike: width, ligatures, marks above letters."""
-    return text if text.isascii() else _one_form(text)[0]
+    """Normalize what looks alike: width, ligatures, combining marks, invisible characters."""
+    return text if text.isascii() else _normalized(text)[0]
 
 
-def _one_form(text: str) -> tuple[str, bool]:
-    """The text in one form, and whether it has letters beyond the Latin ones.
+def _normalized(text: str) -> tuple[str, bool]:
+    """The normalized text, and whether it contains non-Latin letters.
 
-    Only the letters that are not ASCII are looked over, which are few in most texts.
+    Only the characters beyond ASCII are searched, which are few in most texts.
     """
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
-    beyond = _beyond(text)
-    for each in _UNSEEN:
-        if each in beyond:
+    # Deleting the ASCII characters first is three times as fast as searching the text.
+    encoded = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    non_ascii = encoded.decode("utf-8", "surrogatepass")
+    for each in _INVISIBLE:
+        if each in non_ascii:
             text = text.replace(each, "")
-    further = re.search(_FURTHER, beyond) is not None
-    return (re.sub(_MARKS, "", text) if further else text), further
-
-
-def _beyond(text: str) -> str:
-    """The characters of a text that are not ASCII: three times as fast as to search."""
-    found = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return found.decode("utf-8", "surrogatepass")
+    non_latin = re.search(_NON_LATIN, non_ascii) is not None
+    return (re.sub(_MARKS, "", text) if non_latin else text), non_latin
 
 
 def index_words(text: str) -> str:
-    """A text with its words apart; where there are pairs, single letters follow all."""
+    """A text to index, with blanks between words; single letters of bigrams are appended."""
     if text.isascii():
         return text
-    text, further = _one_form(text)
-    runs = re.findall(_DENSE, text) if further else []
+    text, non_latin = _normalized(text)
+    runs = re.findall(_NO_BLANKS, text) if non_latin else []
     if not runs:
         return text
     single = " ".join(dict.fromkeys("".join(runs)))
-    return f"{re.sub(_DENSE, _pairs, text)} {single}"
+    return f"{re.sub(_NO_BLANKS, _bigrams, text)} {single}"
 
 
 def phrase_words(text: str) -> str:
-    """A text that is looked for, with its words apart; a single letter stands alone."""
-    return text if text.isascii() else re.sub(_DENSE, _pairs, normalize_text_form(text))
+    """A phrase to search for, with blanks between words; a single letter is a word."""
+    return text if text.isascii() else re.sub(_NO_BLANKS, _bigrams, normalize_text_form(text))
 
 
 def query_words(text: str) -> str:
-    """A question with its words apart, and after them each Chinese letter.
+    """A question with blanks between words, and after them each Chinese character.
 
-    Such a letter often is a word, which may stand beside others in the answer.
+    Such a character often is a word, which may be next to others in the answer.
     """
-    found = phrase_words(text)
-    if found.isascii():
-        return found
-    return f"{found} {' '.join(''.join(re.findall(_HAN, normalize_text_form(text))))}"
+    words = phrase_words(text)
+    if words.isascii():
+        return words
+    return f"{words} {' '.join(''.join(re.findall(_HAN, normalize_text_form(text))))}"
 
 
-def _pairs(found: re.Match[str]) -> str:
-    run = found[0]
-    if len(run) == 1:
-        return f" {run} "
-    pairs = " ".join(map(str.__add__, run, run[1:]))
-    return f" {pairs} "
+def _bigrams(match: re.Match[str]) -> str:
+    run = match[0]
+    bigrams = run if len(run) == 1 else " ".join(map(str.__add__, run, run[1:]))
+    return f" {bigrams} "
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in one form: its letters, marks and digits, as tantivy cuts."""
-    split = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
-    return "".join(split).split()
+    """The words of a text, split at all but letters, marks and digits, as tantivy does."""
+    characters = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
+    return "".join(characters).split()
 
 
 def note_headings(content: str) -> list[str]:
-    """The texts of the headings of a note, those in fenced code left out."""
+    """The texts of the headings of a note, without those in fenced code."""
     if "#" not in content:
         return []
-    from vaultsync.markdown.blocks import without_code  # noqa: PLC0415 - not for a question
+    # A question loads this module, and needs no markdown.
+    from vaultsync.markdown.blocks import without_code  # noqa: PLC0415
 
-    prose = without_code(content)
-    found = (each.strip().rstrip("# \t") for each in _HEADING.findall(prose))
-    return [each for each in found if each]
+    headings = (each.strip().rstrip("# \t") for each in _HEADING.findall(without_code(content)))
+    return [each for each in headings if each]

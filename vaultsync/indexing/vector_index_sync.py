@@ -1,4 +1,4 @@
-"""Vectors up to date with the store."""
+"""Bring the vector index up to the store's feed."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
 FACTS_PER_PAGE = 256
-"""Facts that are looked at together."""
+"""Facts that are compared with the index at once."""
 TEXTS_PER_PUT = 256
-"""Texts that are embedded before their vectors are put: some seconds of work."""
+"""Texts after which their vectors are written: a few seconds of work."""
 TEXTS_PER_REQUEST = 300
-"""Three requests of a hundred to a service; local models cut it up themselves."""
+"""Texts per call of the embedder, which divides them into its own batches."""
 PROBE_TEXT = "Is anybody there?"
+"""Embedded to tell a text that cannot be embedded from a model that does not answer."""
 
 
 class EmbedReport(Struct, frozen=True):
     """What was done to bring the vectors up to date."""
 
     facts: int = 0
-    """Facts that have vectors now."""
+    """Facts in the index."""
     put: int = 0
-    """Facts whose vectors were put, with vectors that were there before too."""
+    """Facts whose vectors were written, reused ones among them."""
     embedded: int = 0
     """Texts that were embedded."""
     reused: int = 0
-    """Texts that were put with vectors that were there before."""
+    """Texts whose vectors were in the index before."""
     removed: int = 0
-    """Facts whose vectors went, because the facts had gone."""
+    """Deleted facts whose vectors were removed."""
     left: int = 0
-    """Changed facts that were not reached."""
+    """Changed facts that were not processed."""
     waiting: Mapping[str, str] = {}
-    """Facts of which a text could not be embedded, and why; tried again next time."""
+    """Id of each fact with a text that could not be embedded -> why; retried next time."""
     seconds: float = 0.0
     degraded: str = ""
     """Why the vectors may be behind the facts; empty when they are not."""
@@ -63,13 +64,21 @@ def embed_pending(
     budget: int | None = None,
     progress: Progress | None = None,
 ) -> EmbedReport:
-    """Bring the vectors up to the store's feed; it never fails the pass.
+    """Bring the vectors up to the store's feed; failures are in the report.
 
-    With a note index the facts of a session lend each other text, and what the note index
-    has not taken in waits for it. At most `budget` texts are embedded; None is no limit,
-    0 takes in what needs no embedding. It goes on where it stopped. When model, dimension
-    or chunker are others, all vectors are forgotten, but not before the model has
-    answered; `cost_of_change()` tells what that costs.
+    With a note index, facts of a session are embedded in their context, and facts that the
+    note index has not taken in yet wait for it. An interrupted run continues where it
+    stopped. Vectors of another model, dimension or chunker are deleted, but not before the
+    model has answered; `estimate_embedding_cost()` says what replacing them costs.
+
+    Args:
+        ctx: the store and the clock.
+        vectors: the index to update.
+        embedder: makes the vectors.
+        index: the note index, for session context; None for none.
+        budget: maximum number of texts to embed; None is no limit, 0 processes only facts
+            that need no embedding.
+        progress: called with "embed", the facts done and the facts in all.
     """
     began = ctx.clock.monotonic()
     work = _EmbeddingRun(ctx, vectors, embedder, index, budget=budget, progress=progress)
@@ -84,7 +93,7 @@ def embed_pending(
 
 
 class _IndexRecord(NamedTuple):
-    """What is noted with the vectors."""
+    """The record that is stored with the vectors."""
 
     version: str | None = None
     waiting: Mapping[str, str] = {}
@@ -98,17 +107,17 @@ class _IndexRecord(NamedTuple):
 
 
 class _FactChunks(NamedTuple):
-    """A fact that is looked at, or the id of one that has gone."""
+    """A fact to process with its chunks; without both when it was deleted."""
 
     fact_id: str
     fact: Fact | None = None
     chunks: Sequence[Chunk] = ()
-    row: FeedRow | None = None
-    """Of the feed, which is taken in up to it once this is done."""
+    seq: int = 0
+    """Of its row in the feed; 0 when the feed does not name it."""
 
 
 class _EmbeddingRun:
-    """The work of one `embed_pending()`, and how much of it is done."""
+    """One run of `embed_pending()`, and how far it has come."""
 
     def __init__(
         self,
@@ -132,39 +141,40 @@ class _EmbeddingRun:
         self._put = self._embedded = self._reused = self._removed = 0
 
     def run(self) -> None:
-        """Do it, as far as the budget goes.
+        """Process the feed, facts that wait, and what differs, until the budget is spent.
 
         Raises:
-            DerivedError, StoreUnavailableError, OSError: it broke off; what was put is
-            noted.
+            DerivedError, StoreUnavailableError, OSError: it was interrupted; what was done
+                until then is in the record.
         """
-        self._identity = str(embedding_identity(self._embedder, lends=self._index is not None))
+        with_context = self._index is not None
+        self._identity = str(embedding_identity(self._embedder, with_context=with_context))
         if self._vectors.identity() != self._identity:
             self._embedder.embed([PROBE_TEXT])
             self._vectors.reset(self._identity)
         self._record = _IndexRecord.parse(self._vectors.record())
-        todo = feed_backlog(self._store, self._record.version, self._identity)
-        self._store_id, self._all = todo.store_id, len(todo.rows)
-        if todo.anew:
+        backlog = feed_backlog(self._store, self._record.version, self._identity)
+        self._store_id, self._all = backlog.store_id, len(backlog.rows)
+        if backlog.anew:
             self._record = _IndexRecord()
-        changed = {row.fact_id for row in todo.rows}
-        again = sorted(self._record.waiting.keys() - changed)
-        known = self._known(todo.rows)
-        whole = self._follow(known) and self._look_at(again)
-        if whole and len(known) == len(todo.rows) and (changed or todo.anew):
+        changed = {row.fact_id for row in backlog.rows}
+        retried = sorted(self._record.waiting.keys() - changed)
+        rows = self._indexed_rows(backlog.rows)
+        is_complete = self._process_feed(rows) and self._process_facts(retried)
+        if is_complete and len(rows) == len(backlog.rows) and (changed or backlog.anew):
             self._compare()
-            record = self._record._replace(version=self._version(todo.seq))
+            record = self._record._replace(version=self._version(backlog.seq))
             if record != self._record:  # the feed was empty
                 self._vectors.put([], record=str(record))
         if self._put or self._removed:
             self._vectors.tidy()
-        if todo.rows and not known:
+        if backlog.rows and not rows:
             raise DerivedError(
-                "the note index is behind, so what facts lend each other is not known",
-                hint="the next pass goes on",
+                "the note index is behind, so the context of the changed facts is not known",
+                hint="the next run continues",
             )
 
-    def _known(self, rows: list[FeedRow]) -> list[FeedRow]:
+    def _indexed_rows(self, rows: list[FeedRow]) -> list[FeedRow]:
         """The rows of the feed that the note index has taken in, if there is one."""
         if self._index is None:
             return rows
@@ -172,10 +182,10 @@ class _EmbeddingRun:
         return [row for row in rows if row.seq <= reached]
 
     def report(self, why: str, seconds: float) -> EmbedReport:
-        """What was done."""
         waiting = self._record.waiting
         if waiting and not why:
-            why = f"of {len(waiting)} facts a text could not be embedded"
+            number = f"{len(waiting)} fact{'s' if len(waiting) > 1 else ''}"
+            why = f"a text of {number} could not be embedded"
         return EmbedReport(
             facts=self._vectors.count(),
             put=self._put,
@@ -188,92 +198,84 @@ class _EmbeddingRun:
             degraded=why,
         )
 
-    def _follow(self, rows: Sequence[FeedRow]) -> bool:
-        """Take in the feed; False when the budget ended it."""
+    def _process_feed(self, rows: Sequence[FeedRow]) -> bool:
+        """Process rows of the feed; False when the budget is spent."""
         for start in range(0, len(rows), FACTS_PER_PAGE):
             page = rows[start : start + FACTS_PER_PAGE]
             facts = self._store.find_many([row.fact_id for row in page if not row.deleted])
             gone = [row.fact_id for row in page if row.fact_id not in facts]
-            beside = facts_losing_context(self._store, self._index, facts, gone)
-            # Those without vectors come by themselves.
-            lenders = self._store.find_many(self._vectors.chunks(beside))
-            chunks = embedding_chunks(self._store, self._index, facts | lenders)
-            items = [
-                *(_FactChunks(key, fact, chunks[key]) for key, fact in lenders.items()),
-                *(
-                    _FactChunks(
-                        row.fact_id,
-                        facts.get(row.fact_id),
-                        chunks.get(row.fact_id, ()),
-                        row,
-                    )
-                    for row in page
-                ),
-            ]
-            if not self._take(items):
+            neighbours = facts_losing_context(self._store, self._index, facts, gone)
+            # Neighbours without vectors are in the feed themselves.
+            outdated = self._store.find_many(self._vectors.chunks(neighbours))
+            chunks = embedding_chunks(self._store, self._index, facts | outdated)
+            items = [_FactChunks(key, fact, chunks[key]) for key, fact in outdated.items()]
+            for row in page:
+                key = row.fact_id
+                items.append(_FactChunks(key, facts.get(key), chunks.get(key, ()), row.seq))
+            if not self._process(items):
                 return False
         return True
 
-    def _look_at(self, fact_ids: Sequence[str]) -> bool:
-        """Take in facts that the feed does not name; False when the budget ended it."""
+    def _process_facts(self, fact_ids: Sequence[str]) -> bool:
+        """Process facts that the feed does not name; False when the budget is spent."""
         for start in range(0, len(fact_ids), FACTS_PER_PAGE):
             page = fact_ids[start : start + FACTS_PER_PAGE]
             facts = self._store.find_many(page)
             chunks = embedding_chunks(self._store, self._index, facts)
             items = [_FactChunks(each, facts.get(each), chunks.get(each, ())) for each in page]
-            if not self._take(items):
+            if not self._process(items):
                 return False
         return True
 
     def _compare(self) -> None:
-        """Remove what should not be there, and add what should, if anything differs."""
-        unheld = self._record.waiting.keys() - self._vectors.chunks(self._record.waiting)
-        if self._vectors.count() + len(unheld) == self._store.state().facts:
+        """Process the facts in which index and store differ, if their numbers do."""
+        missing = self._record.waiting.keys() - self._vectors.chunks(self._record.waiting)
+        if self._vectors.count() + len(missing) == self._store.state().facts:
             return
         alive = {row.fact_id for row in self._store.feed() if not row.deleted}
-        held = self._vectors.chunks().keys()
-        self._look_at(sorted((held ^ alive) - unheld))
+        indexed = self._vectors.chunks().keys()
+        self._process_facts(sorted((indexed ^ alive) - missing))
 
-    def _take(self, items: Sequence[_FactChunks]) -> bool:
-        """Put what changed of some facts; False when the budget ended it."""
-        held = self._vectors.chunks(item.fact_id for item in items)
-        old = self._vectors.outdated(item.fact for item in items if item.fact)
+    def _process(self, items: Sequence[_FactChunks]) -> bool:
+        """Write the vectors of facts that changed; False when the budget is spent."""
+        indexed = self._vectors.chunks(item.fact_id for item in items)
+        outdated = self._vectors.outdated(item.fact for item in items if item.fact)
         changed = {
             item.fact_id
             for item in items
-            if item.fact_id in old
-            or held.get(item.fact_id, set()) != {chunk.id for chunk in item.chunks}
+            if item.fact_id in outdated
+            or indexed.get(item.fact_id, set()) != {chunk.id for chunk in item.chunks}
         }
         known = self._vectors.vectors(
             chunk.id for item in items if item.fact_id in changed for chunk in item.chunks
         )
-        group: list[_FactChunks] = []
-        fresh: dict[str, Chunk] = {}
+        batch: list[_FactChunks] = []
+        to_embed: dict[str, Chunk] = {}
         for item in items:
-            wanted = {**fresh}
+            wanted = {**to_embed}
             if item.fact_id in changed:
                 wanted |= {each.id: each for each in item.chunks if each.id not in known}
             if self._budget is not None and self._embedded + len(wanted) > self._budget:
-                self._write(group, changed, known, fresh)
+                self._write(batch, changed, known, to_embed)
                 return False
-            group, fresh = [*group, item], wanted
-            if len(fresh) >= TEXTS_PER_PUT:
-                self._write(group, changed, known, fresh)
-                group, fresh = [], {}
-        self._write(group, changed, known, fresh)
+            batch, to_embed = [*batch, item], wanted
+            if len(to_embed) >= TEXTS_PER_PUT:
+                self._write(batch, changed, known, to_embed)
+                batch, to_embed = [], {}
+        self._write(batch, changed, known, to_embed)
         return True
 
     def _write(
         self,
-        group: Sequence[_FactChunks],
+        batch: Sequence[_FactChunks],
         changed: Collection[str],
         known: dict[str, Sequence[float]],
-        fresh: Mapping[str, Chunk],
+        to_embed: Mapping[str, Chunk],
     ) -> None:
-        """Embed the texts that are fresh, and put those of the group that changed."""
-        made, failed = self._embed(fresh)
-        known |= made
-        put = [item for item in group if item.fact_id in changed]
+        """Embed the new texts of a batch, and write the vectors of facts that changed."""
+        embedded, failed = self._embed(to_embed)
+        known |= embedded
+        put = [item for item in batch if item.fact_id in changed]
         rows = [
             VectorRow(item.fact, each.id, known[each.id])
             for item in put
@@ -281,16 +283,13 @@ class _EmbeddingRun:
             for each in item.chunks
             if each.id in known
         ]
-        waiting = {
-            key: why
-            for key, why in self._record.waiting.items()
-            if key not in {item.fact_id for item in group}
-        }
+        processed = {item.fact_id for item in batch}
+        waiting = {k: why for k, why in self._record.waiting.items() if k not in processed}
         for item in put:
             for each in item.chunks:
                 if each.id in failed:
                     waiting[item.fact_id] = failed[each.id]
-        reached = [item.row.seq for item in group if item.row is not None]
+        reached = [item.seq for item in batch if item.seq]
         version = self._version(reached[-1]) if reached else self._record.version
         record = _IndexRecord(version, waiting)
         if put or record != self._record:
@@ -300,8 +299,8 @@ class _EmbeddingRun:
         gone = sum(item.fact is None for item in put)
         self._removed += gone
         self._put += len(put) - gone
-        self._embedded += len(made)
-        self._reused += len(rows) - len({row.chunk_id for row in rows} & made.keys())
+        self._embedded += len(embedded)
+        self._reused += len(rows) - len({row.chunk_id for row in rows} & embedded.keys())
         self._done += len(reached)
         if reached and self._progress is not None:
             self._progress("embed", self._done, self._all)
@@ -309,26 +308,26 @@ class _EmbeddingRun:
     def _embed(
         self, chunks: Mapping[str, Chunk]
     ) -> tuple[dict[str, Sequence[float]], dict[str, str]]:
-        """The vectors of chunks by their ids, and why some have none.
+        """Chunk id -> vector, and chunk id -> why it could not be embedded.
 
         Raises:
             EmbedderError: the model does not answer at all.
         """
-        made: dict[str, Sequence[float]] = {}
+        embedded: dict[str, Sequence[float]] = {}
         failed: dict[str, str] = {}
         for batch in batches_by_length(chunks.values(), TEXTS_PER_REQUEST):
             try:
-                found = self._embedder.embed([each.text for each in batch])
+                vectors = self._embedder.embed([each.text for each in batch])
             except EmbedderError:
                 self._embedder.embed([PROBE_TEXT])
                 for each in batch:
                     try:
-                        (made[each.id],) = self._embedder.embed([each.text])
+                        (embedded[each.id],) = self._embedder.embed([each.text])
                     except EmbedderError as error:
                         failed[each.id] = error.message
             else:
-                made |= zip((each.id for each in batch), found, strict=True)
-        return made, failed
+                embedded |= zip((each.id for each in batch), vectors, strict=True)
+        return embedded, failed
 
     def _version(self, seq: int) -> str:
         return make_version(self._store, self._store_id, seq, self._identity)

@@ -1,34 +1,36 @@
-"""Which facts were recalled: written to the store in batches, after the answers."""
+"""Count recalls of facts: logged with each answer, written to the store in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.recall.ports import RecallLog
 from vaultsync.storage.feed_cursor import make_version
-from vaultsync.storage.store import StoreWrite
-
-if TYPE_CHECKING:  # loaded with every question
-    from vaultsync.indexing.ports import NoteIndex
-    from vaultsync.recall.ports import RecallLog
-    from vaultsync.storage.store import StoreState
-    from vaultsync.sync.context import SyncContext
+from vaultsync.storage.store import StoreState, StoreWrite
+from vaultsync.sync.context import SyncContext
 
 RECALL_ACTOR = "recall"
-"""Who writes, in the store's feed."""
+"""The writer's name in the store's feed."""
 FLUSH_BYTES = 64 << 10
-"""Bytes of recalls, some 1,500, that are written even when nobody asks for counts."""
+"""Size of the log, about 1,500 recalls, from which an answer flushes it."""
 
 
 class AccessCounter:
-    """Counts what was recalled: noted with each answer, written when somebody looks.
+    """Counts recalls in `accessCount`, in batches.
 
-    To write a hundred counts takes as long as two answers, so no answer waits for it but
-    one in hundreds. A count is worth little: a fact that somebody else writes at the same
-    moment is not counted (seed 001).
+    Writing a hundred counts takes as long as two answers, so they are written when somebody
+    reads them, or when the log is full. Counts are best effort: one that conflicts with
+    another write of the same fact is dropped.
+
+    Args:
+        ctx: the store to write to.
+        log: where recalls wait.
+        index: opens the note index; None when there is none.
+        flush_bytes: size of the log from which `add()` flushes.
     """
 
     def __init__(
@@ -37,24 +39,24 @@ class AccessCounter:
         log: RecallLog,
         *,
         index: Callable[[], NoteIndex] | None = None,
-        full: int = FLUSH_BYTES,
+        flush_bytes: int = FLUSH_BYTES,
     ) -> None:
         self._ctx = ctx
-        self._log = log
+        self._recalls = log
         self._index = index
-        self._full = full
+        self._flush_bytes = flush_bytes
 
     def add(self, fact_ids: Iterable[str]) -> None:
-        """Count a recall of each of these facts."""
-        noted = list(fact_ids)
-        if noted:
-            self._log.note(noted, self._ctx.today())
-        if self._log.size() >= self._full:
+        """Log a recall of each of these facts."""
+        recalled = list(fact_ids)
+        if recalled:
+            self._recalls.note(recalled, self._ctx.today())
+        if self._recalls.size() >= self._flush_bytes:
             self.flush()
 
     def flush(self) -> int:
-        """Write what was counted; returns how many facts were. It never fails."""
-        counts = self._log.take() if self._log.size() else {}
+        """Write the counts; returns how many facts were written. Never raises for the store."""
+        counts = self._recalls.take() if self._recalls.size() else {}
         if not counts:
             return 0
         store = self._ctx.store
@@ -72,18 +74,19 @@ class AccessCounter:
                 )
                 for key, fact in store.find_many(counts).items()
             ]
-            answers = store.write(writes)
+            results = store.write(writes)
         except StoreUnavailableError:
             return 0
-        written = {each for each in answers if isinstance(each, str)}
+        written = {each for each in results if isinstance(each, str)}
+        # Otherwise the note index reads these facts again, and finds them unchanged.
         with suppress(DerivedError, OSError, StoreUnavailableError):
-            self._tell(before, written)
+            self._advance_index(before, written)
         return len(written)
 
-    def _tell(self, before: StoreState, written: set[str]) -> None:
-        """Spare the note index a look at these facts: nothing it holds has changed.
+    def _advance_index(self, before: StoreState, written: set[str]) -> None:
+        """Move the version of the note index past these writes, which change nothing in it.
 
-        Only where nobody else wrote between: it would not look at that either.
+        Only if it was up to date and nobody else wrote in between.
         """
         if self._index is None:
             return

@@ -1,4 +1,4 @@
-"""Where a fact says what was asked: the words it has, the passage that has most of them."""
+"""Explain a hit: the query terms it contains, the snippet with most of them, and a sentence."""
 
 from __future__ import annotations
 
@@ -11,66 +11,66 @@ from vaultsync.model.fact import Fact
 from vaultsync.recall.query import type_hint
 
 SNIPPET_LENGTH = 200
-"""Letters of a passage, some more where a word ends."""
+"""Maximum number of characters of a snippet."""
 MAX_TERM_POSITIONS = 30
-"""Places of one term that are looked at to find a passage."""
-_ENDINGS = 5
-"""Letters that may follow a stem; more make another word."""
-# What is not read: of links all but their words, marks of headings, lists and emphasis.
-_LINK = re.compile(r"\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
-_MARKS = re.compile(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
-_ENDS = re.compile(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
+"""Occurrences of one term that are considered for the snippet."""
+_MAX_SUFFIX = 5
+"""Letters that may follow a stem; with more of them it is another word."""
+# Markup that a snippet leaves out; of a link it keeps the display text.
+_LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
+_MARKUP = re.compile(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
+_SENTENCE_END = re.compile(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 
 
 class QueryTerms:
-    """The terms of a question, as they are looked for in texts.
+    """The stemmed terms of a query, and where a text contains them.
 
-    A term is a stem, as the index has it: in a text it begins a word. Texts are searched
-    by `str.find`: a pattern took fifty times as long, and more than all the rest.
+    A stem matches where it begins a word. Texts are searched with `str.find`: a regular
+    expression took fifty times as long, and more than the rest of an answer.
+
+    Args:
+        stems: terms as `NoteIndex.tokens()` returns them; duplicates are dropped.
     """
 
-    def __init__(self, terms: Iterable[str]) -> None:
-        self.all = tuple(dict.fromkeys(term for term in terms if term))
-        self._spelled = [_spelled(term) for term in self.all]
+    def __init__(self, stems: Iterable[str]) -> None:
+        self.stems = tuple(dict.fromkeys(filter(None, stems)))
+        # Stemmers turn a final y into an i.
+        self._spellings = [
+            (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,) for stem in self.stems
+        ]
 
-    def found(self, text: str) -> list[tuple[int, int, int]]:
-        """Where terms occur, in order: the start, the end of the word, the term's number.
-
-        Of a term that occurs again and again the first ones.
-        """
-        low = _folded(text)
+    def positions(self, text: str) -> list[tuple[int, int, int]]:
+        """The (start, end, term number) of each match in order, a limited number per term."""
+        lowered = _lowered(text)
         return sorted(
             (start, end, number)
-            for number, stems in enumerate(self._spelled)
-            for stem in stems
-            for start, end in islice(_occurrences(low, stem), MAX_TERM_POSITIONS)
+            for number, spellings in enumerate(self._spellings)
+            for stem in spellings
+            for start, end in islice(_words_with_stem(lowered, stem), MAX_TERM_POSITIONS)
         )
 
-    def held(self, text: str) -> dict[int, str]:
-        """The terms that a text has, by number, each as it is first written there."""
-        low = _folded(text)
+    def matched_words(self, text: str) -> dict[int, str]:
+        """The number of each term that the text contains -> its first match, as written."""
+        lowered = _lowered(text)
         words = {}
-        for number, stems in enumerate(self._spelled):
-            firsts = (next(_occurrences(low, stem), None) for stem in stems)
-            at = min(filter(None, firsts), default=None)
-            if at is not None:
-                words[number] = text[at[0] : at[1]]
+        for number, spellings in enumerate(self._spellings):
+            firsts = [
+                first for stem in spellings for first in islice(_words_with_stem(lowered, stem), 1)
+            ]
+            if firsts:
+                start, end = min(firsts)
+                words[number] = text[start:end]
         return words
 
 
-def _folded(text: str) -> str:
-    """A text without its case, as long as it was: in a few scripts case stays."""
-    low = text.lower()
-    return low if len(low) == len(text) else text
+def _lowered(text: str) -> str:
+    """Lower case, unless that changes the length, as it does in a few scripts."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text
 
 
-def _spelled(term: str) -> tuple[str, ...]:
-    # Stemmers turn a last y into an i.
-    return (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
-
-
-def _occurrences(text: str, stem: str) -> Iterator[tuple[int, int]]:
-    """The words that a stem begins, and what may stand in them."""
+def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
+    """The (start, end) of each word that a stem begins; of scripts without blanks, the stem."""
     at = text.find(stem)
     while at >= 0:
         end = at + len(stem)
@@ -78,16 +78,16 @@ def _occurrences(text: str, stem: str) -> Iterator[tuple[int, int]]:
             yield at, end
         elif at == 0 or not text[at - 1].isalnum():
             last = end
-            while last < len(text) and last - end <= _ENDINGS and text[last].isalpha():
+            while last < len(text) and last - end <= _MAX_SUFFIX and text[last].isalpha():
                 last += 1
-            alone = last == len(text) or not text[last].isalnum()
-            if alone and (last == end or not stem.isdigit()):
+            is_whole = last == len(text) or not text[last].isalnum()
+            if is_whole and (last == end or not stem.isdigit()):
                 yield at, last
         at = text.find(stem, end)
 
 
 def fact_text(fact: Fact) -> str:
-    """All that a fact says in words, its date too."""
+    """The searchable text of a fact: all of its words, and its date."""
     return "\n".join(
         [
             fact.title,
@@ -105,110 +105,99 @@ def fact_text(fact: Fact) -> str:
 
 
 def has_phrases(phrases: Iterable[str], text: str) -> bool:
-    """Whether a text has all of some phrases, however they are broken and capitalised."""
+    """Whether a text contains all phrases, whatever their case and line breaks."""
     if not phrases:
         return True
-    said = " ".join(text.casefold().split())
-    return all(" ".join(each.casefold().split()) in said for each in phrases)
+    folded = " ".join(text.casefold().split())
+    return all(" ".join(each.casefold().split()) in folded for each in phrases)
 
 
 def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> str:
-    """The part of a text that has most of the terms, in one line; its start if none."""
-    text = _unlinked(text)
-    start = _densest(terms.found(text), length)
-    begin = _begin(text, start, length)
+    """The part of a text with most of the terms, in one line without markup.
+
+    It begins at a sentence or a word, and with the text where no term matches. An ellipsis
+    on either side stands for text that was left out, beyond `length` characters.
+    """
+    text = _LINK.sub(r"\1", text)
+    begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
     end = len(text)
     if end - begin > length:
         end = begin + length
         blank = text.rfind(" ", begin, end)
         end = blank if blank > begin else end
-    words = " ".join(_MARKS.sub("", text[begin:end]).split())
+    words = " ".join(_MARKUP.sub("", text[begin:end]).split())
     before = "…" if text[:begin].strip() else ""
     after = "…" if text[end:].strip() else ""
     return f"{before}{words}{after}" if words else ""
 
 
-def _unlinked(text: str) -> str:
-    """A text with the words of its links in their place; the `!` of embeds goes too."""
-    if "[[" not in text:
-        return text
-    made: list[str] = []
-    done = 0
-    for found in _LINK.finditer(text):
-        start = found.start()
-        bang = start > done and text[start - 1] == "!"
-        made += (text[done : start - bang], found[1])
-        done = found.end()
-    return "".join((*made, text[done:]))
-
-
-def _densest(found: Sequence[tuple[int, int, int]], length: int) -> int:
-    """Where the window begins that has most different terms; of equals the first."""
+def _densest_window(positions: Sequence[tuple[int, int, int]], length: int) -> int:
+    """The start of the first window of `length` characters with most different terms."""
     best, start, first = 0, 0, 0
-    for at, (begin, _, _) in enumerate(found):
-        while begin - found[first][0] > length:
+    for at, (begin, _, _) in enumerate(positions):
+        while begin - positions[first][0] > length:
             first += 1
-        different = len({number for _, _, number in found[first : at + 1]})
+        different = len({number for _, _, number in positions[first : at + 1]})
         if different > best:
-            best, start = different, found[first][0]
+            best, start = different, positions[first][0]
     return start
 
 
-def _begin(text: str, start: int, length: int) -> int:
-    """The start of the sentence that `start` lies in, or a word before it."""
-    earliest = max(0, start - length // 2)
-    ends = [match.end() for match in _ENDS.finditer(text, earliest, start)]
+def _sentence_start(text: str, at: int, length: int) -> int:
+    """The start of the sentence that contains a position, or of a word shortly before it."""
+    earliest = max(0, at - length // 2)
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, at)]
     if ends:
         return ends[-1]
     if earliest == 0:
         return 0
-    blank = text.find(" ", earliest, start)
-    return blank + 1 if blank >= 0 else start
+    blank = text.find(" ", earliest, at)
+    return blank + 1 if blank >= 0 else at
 
 
 class HitReasons(NamedTuple):
-    """What speaks for a hit, for the sentence that says so."""
+    """Why a fact was found."""
 
-    words: Sequence[str] = ()
-    """As they are written in the fact."""
-    asked: int = 0
-    """How many terms were asked for."""
-    nearness: float | None = None
-    """The cosine; None when no vector found it."""
-    prefers: bool = False
-    """It is what the question hints at: its type, its time, its tier."""
-    accesses: int = 0
+    matched_words: Sequence[str] = ()
+    """The words of the fact that match a query term, as written."""
+    term_count: int = 0
+    """Number of query terms."""
+    cosine: float | None = None
+    """Similarity of its nearest chunk, -1 to 1; None when semantic search did not find it."""
+    matches_hints: bool = False
+    """Whether it has the type, time or tier that the query hints at."""
+    access_count: int = 0
     importance: float | None = None
 
 
 _IMPORTANT = 0.8
-"""From here on importance is worth a word."""
-_NEAR = 0.2
-"""Below this, texts have as much to do with each other as any two."""
+"""Minimum importance that is mentioned."""
+_SIMILAR = 0.2
+"""Minimum cosine that is called similar; unrelated texts reach it too."""
 _OFTEN = 5
-_MOST = 5
-"""How many words are named."""
+"""Minimum number of recalls that is mentioned."""
+_MAX_WORDS = 5
+"""Maximum number of matched words that are quoted."""
 
 
 def explain_hit(reasons: HitReasons) -> str:
-    """One readable sentence."""
+    """One sentence that says why a fact was found."""
     parts = []
-    if reasons.words:
-        named = [f"“{word}”" for word in reasons.words[:_MOST]]
-        has = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-        part = len(reasons.words) < reasons.asked
-        of = f" ({len(reasons.words)} of {reasons.asked} words)" if part else ""
-        parts.append(f"has {has}{of}")
-    if reasons.nearness is not None:
-        near = "near" if reasons.nearness >= _NEAR else "not near"
-        told = round(reasons.nearness, 2) + 0.0  # no -0.00
-        parts.append(f"is {near} in meaning ({told:.2f})")
+    if reasons.matched_words:
+        quoted = [f"“{word}”" for word in reasons.matched_words[:_MAX_WORDS]]
+        words = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+        matched, asked = len(reasons.matched_words), reasons.term_count
+        parts.append(f"has {words}" + (f" ({matched} of {asked} words)" if matched < asked else ""))
+    if reasons.cosine is not None:
+        is_or_not = "is" if reasons.cosine >= _SIMILAR else "is not"
+        cosine = round(reasons.cosine, 2) + 0.0  # never -0.00
+        parts.append(f"{is_or_not} similar in meaning ({cosine:.2f})")
     if not parts:
-        parts.append("stands beside what was asked for")
-    if reasons.prefers:
-        parts.append("is of the kind or time asked for")
-    if reasons.accesses >= _OFTEN:
-        parts.append(f"was recalled {reasons.accesses} times")
+        parts.append("matches by its context")
+    if reasons.matches_hints:
+        parts.append("is of the type or time asked for")
+    if reasons.access_count >= _OFTEN:
+        parts.append(f"was recalled {reasons.access_count} times")
     if (reasons.importance or 0) >= _IMPORTANT:
         parts.append("is important")
     sentence = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]

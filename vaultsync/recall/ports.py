@@ -1,7 +1,4 @@
-"""The reranker: a model that reads question and answer together. Optional.
-
-What was recalled, until it is counted. Worth little: it may be lost, and holds up nothing.
-"""
+"""Contracts of recall: the log of recalled facts, and the reranker, which is optional."""
 
 from __future__ import annotations
 
@@ -18,34 +15,34 @@ class RecallCount(NamedTuple):
 
 
 class RecallLog(Protocol):
-    """Ids of facts in the order they were recalled. Any number of processes note and take.
+    """Recalled facts that are not counted yet. Any number of processes append and take.
 
-    No method raises; what cannot be noted is not counted.
+    No method raises: a recall that cannot be logged is not counted.
     """
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
-        """These facts were recalled at this time; returns at once."""
+        """Log a recall of these facts at a time (ISO 8601, UTC); returns at once."""
         ...
 
     def size(self) -> int:
-        """How many bytes wait, about; 0 when nothing does."""
+        """Approximate size in bytes; 0 when the log is empty."""
         ...
 
     def take(self) -> dict[str, RecallCount]:
-        """What was noted since it was taken last, by fact; nobody else is given it."""
+        """Remove and return all that was logged, by fact id; each entry is returned once."""
         ...
 
 
 class Reranker(Protocol):
-    """Scores texts against a question."""
+    """Scores texts against a question, as a cross-encoder does."""
 
     @property
     def model(self) -> str:
-        """The name of the model."""
+        """Name of the model."""
         ...
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One number per text, in order; greater is more relevant.
+        """One score per text, in order; higher is more relevant, on any scale.
 
         Raises:
             EmbedderError: the model is missing.

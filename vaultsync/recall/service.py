@@ -1,38 +1,44 @@
-"""One question on its way to an answer: the index first, vectors when it is not sure.
+"""Answer a question: keyword search first, semantic search when that is not confident enough.
 
-A question -> hits: the entrance, where what was asked for is checked.
+An index proposes candidates and the store decides: each candidate is loaded from the store
+and checked again, so that an answer holds nothing that an index has not heard of yet, or
+that the agent must not see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import filterfalse, islice
 
-from vaultsync.errors import DerivedError, InvalidFieldError
+from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
+from vaultsync.model.scope import can_see
 from vaultsync.model.time_span import TimeSpan
-from vaultsync.recall.candidates import CONFIDENCE_HITS, Candidates
-from vaultsync.recall.confidence import Evidence, confidence, term_coverage
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     HitReasons,
     QueryTerms,
     explain_hit,
     fact_text,
+    has_phrases,
     snippet,
 )
 from vaultsync.recall.query import ParsedQuery
 from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
+    Evidence,
     RankingSignals,
     blend_reranked,
+    confidence,
     fuse,
+    rescale_similarities,
+    term_coverage,
     weighted_score,
 )
 from vaultsync.recall.request import RecallRequest, parse_request
@@ -40,289 +46,363 @@ from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStag
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.35
-"""The confidence from which on the index answers alone. On LoCoMo it then answers four of
-five questions, and the turn recall@5 is 0.69; with vectors every time it is 0.71."""
+"""Minimum confidence with which keyword search answers alone. Measured: on LoCoMo it then
+answers four of five questions with recall@5 0.69; semantic search every time gives 0.71."""
+POOL_SIZE = 30
+"""Best candidates that are loaded and scored; three times the limit where that is more."""
+CONFIDENCE_HITS = 5
+"""The confidence is about the first five hits, so it looks at these."""
 FUSED_CANDIDATES = 50
-"""How many facts each of index and vectors names to be fused: with 30 or 100 the turn
-recall@5 of LoCoMo is the same to 0.005."""
+"""Candidates of each search that are fused. Measured: with 30 or 100, LoCoMo's recall@5 is
+the same to 0.005."""
 RERANKED_HITS = 20
-"""How many of the best a reranker reads, and of each `READ` letters."""
+"""Best candidates that a reranker reads, `RERANKED_CHARS` of each."""
 RERANKED_CHARS = 2_000
 
 
 class RecallSearch:
-    """One question on its way to an answer."""
+    """One question on its way to an answer: `search()`, then `hits()`.
+
+    Args:
+        sources: where facts and indexes are.
+        query: the parsed question; its phrases must occur in a fact.
+        filters: which facts may be found.
+        agent: who asks; None is the user, who sees all scopes.
+        limit: maximum number of hits.
+        min_similarity: minimum similarity of a hit, 0 to 1.
+        explain: whether to record the stages.
+    """
 
     def __init__(
         self,
         sources: RecallSources,
-        asked: ParsedQuery,
+        query: ParsedQuery,
         filters: FactFilters,
         agent: str | None,
         *,
         limit: int,
-        fitting: float,
+        min_similarity: float,
         explain: bool,
     ) -> None:
         self._sources = sources
-        self._asked = asked
+        self._clock = sources.ctx.clock
+        self._query = query
         self._filters = filters
+        self._agent = agent
         self._limit = limit
+        self._min_similarity = min_similarity
         self._explain = explain
-        self._terms = QueryTerms(sources.index.tokens(asked.words))
-        self._words: dict[str, float] = {}
-        self._found = Candidates(
-            sources.ctx,
-            asked,
-            filters,
-            agent,
-            by_words=self._words,
-            limit=limit,
-            fitting=fitting,
-        )
-        self._reached = 0
-        """How many the index was asked for."""
-        self._held: dict[str, dict[int, str]] = {}
-        """Which of the terms facts have, as far as it was looked at."""
-        self._near: dict[str, float] = {}
-        self._chunks: dict[str, str] = {}
-        self._preferred: set[str] = set()
-        """Of what was found, that which is what the question hints at."""
-        self._similar: dict[str, float] = {}
+        self._pool_size = max(POOL_SIZE, 3 * limit)
+        self._terms = QueryTerms(sources.index.tokens(query.words))
+        self._keyword_scores: dict[str, float] = {}
+        self._keyword_limit = 0
+        """How many facts the note index was asked for so far."""
+        self._cosines: dict[str, float] = {}
+        self._nearest_chunks: dict[str, str] = {}
+        self._hinted: set[str] = set()
+        """Candidates that match the hints of the question."""
+        self._facts: dict[str, Fact] = {}
+        """Candidates that were loaded and may be shown."""
+        self._rejected: set[str] = set()
+        """Candidates that were loaded and may not, or are gone."""
+        self._matched_words: dict[str, dict[int, str]] = {}
+        self._similarities: dict[str, float] = {}
         self._trust = 1.0
         self.confidence = 0.0
-        self.degraded = self._found.degraded
+        self.degraded: list[str] = []
+        """What was missing, a sentence each."""
         self.stages: list[RecallStage] = []
 
     # --------------------------------------------------------------------- stages
 
-    def answer(self, mode: str) -> str:
-        """Find what fits, by one stage or two; returns which of them answered."""
+    def search(self, mode: str) -> str:
+        """Find candidates by one search or both; returns the source of the answer."""
         if mode != "vector":
-            self._look_up()
+            self._search_keywords()
             if mode == "index" or (mode == "auto" and self.confidence >= INDEX_ONLY_CONFIDENCE):
                 return "index"
-        missing = self._look_near(mode)
+        missing = self._search_vectors(mode)
         if missing:
-            self.degraded.append(f"Nothing was found by meaning: {missing}.")
+            self.degraded.append(f"Semantic search was not possible: {missing}.")
             if mode == "vector":
-                self._look_up()
+                self._search_keywords()
             return "index"
         self._rerank()
         return "vector" if mode == "vector" else "fused"
 
-    def _look_up(self) -> None:
-        began = self._now()
+    def _search_keywords(self) -> None:
+        began = self._clock.monotonic()
         report = catch_up_note_index(self._sources.ctx, self._sources.index)
         if report.degraded:
-            self.degraded.append(f"The index may be behind: {report.degraded}.")
-        self._done("catch-up", began, {})
-        began = self._now()
-        self._gather(self._ask_words, limit=self._found.wanted + 1)
-        self._done("index", began, self._words)
+            self.degraded.append(f"The note index may be behind the facts: {report.degraded}.")
+        self._record_stage("catch-up", began, {})
+        began = self._clock.monotonic()
+        self._collect(self._query_note_index, limit=self._pool_size + 1)
+        self._record_stage("index", began, self._keyword_scores)
 
-    def _look_near(self, mode: str) -> str:
-        """Find what is near in meaning, too; returns why not when it cannot be done."""
-        from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415 - the index needs none
+    def _search_vectors(self, mode: str) -> str:
+        """Add what is similar in meaning; returns what is missing if that is not possible."""
+        # A cold question that keyword search answers loads no code for vectors.
+        from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
 
-        began = self._now()
+        began = self._clock.monotonic()
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
-                return "there is no model"
-            held = vectors.identity()
-            if held is None:
-                return "there are no vectors yet; `vaultsync index` makes them"
-            if held != str(embedding_identity(embedder, lends=True)):
-                return "the vectors are another model's; `vaultsync index` renews them"
-            (vector,) = embedder.embed([self._asked.said])
-            self._done("embed", began, {})
-            began = self._now()
-            asks = [] if mode == "vector" else [self._ask_words]
-            near = partial(self._ask_vectors, vectors, vector)
-            self._gather(near, *asks, limit=max(FUSED_CANDIDATES, self._found.wanted + 1))
+                return "there is no embedding model"
+            identity = vectors.identity()
+            if identity is None:
+                return "there are no vectors yet; `vaultsync index` creates them"
+            if identity != str(embedding_identity(embedder, with_context=True)):
+                return "the vectors are of another model; `vaultsync index` replaces them"
+            (vector,) = embedder.embed([self._query.text_without_filters])
+            self._record_stage("embed", began, {})
+            began = self._clock.monotonic()
+            searches: list[Callable[[int], int]] = [
+                partial(self._query_vector_index, vectors, vector)
+            ]
+            if mode != "vector":
+                searches.append(self._query_note_index)
+            self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
-        self._done("vector", began, self._near)
-        self._done("fused", self._now(), self._similar)
+        self._record_stage("vector", began, self._cosines)
+        self._record_stage("fused", self._clock.monotonic(), self._similarities)
         return ""
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()
-        if reranker is None or not self._similar:
+        if reranker is None or not self._similarities:
             return
-        began = self._now()
-        self._similar = self._found.read(self._similar)
-        best = dict(islice(self._similar.items(), RERANKED_HITS))
-        texts = [fact_text(fact)[:RERANKED_CHARS] for fact in map(self._found.fact, best)]
+        began = self._clock.monotonic()
+        self._load([each for each in self._similarities if each not in self._facts])
+        similarities = {k: each for k, each in self._similarities.items() if k in self._facts}
+        best = list(islice(similarities, RERANKED_HITS))
+        texts = [fact_text(self._facts[each])[:RERANKED_CHARS] for each in best]
         try:
-            scores = reranker.scores(self._asked.said, texts)
+            scores = reranker.scores(self._query.text_without_filters, texts)
         except DerivedError as error:
             self.degraded.append(f"The hits were not reranked: {error}.")
             return
-        self._similar = blend_reranked(self._similar, dict(zip(best, scores, strict=True)))
-        self._done("rerank", began, self._similar)
+        self._similarities = blend_reranked(similarities, dict(zip(best, scores, strict=True)))
+        self._record_stage("rerank", began, self._similarities)
 
-    def _ask_words(self, limit: int) -> int:
-        if self._reached < limit:
-            for filters in self._narrowing():
+    def _query_note_index(self, limit: int) -> int:
+        """Ask for keyword matches; returns how many there are in all."""
+        if self._keyword_limit < limit:
+            for filters in self._filters_to_ask():
                 found = self._sources.index.search(
-                    self._asked.words,
-                    filters,
-                    phrases=self._asked.phrases,
-                    limit=limit,
+                    self._query.words, filters, phrases=self._query.phrases, limit=limit
                 )
-                self._words |= {each.fact_id: each.score for each in found}
-                self._take_in((each.fact_id for each in found), filters)
-            self._reached = limit
-        return len(self._words)
+                self._keyword_scores.update(found)
+                if filters is not self._filters:
+                    self._hinted.update([each.fact_id for each in found])
+            self._keyword_limit = limit
+        return len(self._keyword_scores)
 
-    def _ask_vectors(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
-        for filters in self._narrowing():
-            found = vectors.search(vector, filters, limit=limit)
-            self._near |= {each.fact_id: each.similarity for each in found}
-            self._chunks |= {each.fact_id: each.chunk_id for each in found}
-            self._take_in((each.fact_id for each in found), filters)
-        return len(self._near)
+    def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
+        """Ask for the nearest chunks; returns how many facts there are in all."""
+        for filters in self._filters_to_ask():
+            for fact_id, chunk_id, cosine in vectors.search(vector, filters, limit=limit):
+                self._cosines[fact_id] = cosine
+                self._nearest_chunks[fact_id] = chunk_id
+                if filters is not self._filters:
+                    self._hinted.add(fact_id)
+        return len(self._cosines)
 
-    def _narrowing(self) -> list[FactFilters]:
-        """What to ask an index for: what may be found, and of that what is hinted at."""
-        asked, wide = self._asked, self._filters
-        if not asked.hints:
-            return [wide]
-        span = TimeSpan(wide.since, wide.until).within(asked.hinted_span or TimeSpan())
-        tiers = [each for tier in asked.hinted_tiers for each in TIERS[tier]]
-        narrow = wide._replace(
-            types=wide.types or asked.hinted_types,
-            max_priority=min(wide.max_priority, max(tiers, default=LOWEST_PRIORITY)),
+    def _filters_to_ask(self) -> list[FactFilters]:
+        """The filters, and in a query of its own what of that the question hints at."""
+        query, filters = self._query, self._filters
+        if not query.has_hints:
+            return [filters]
+        span = TimeSpan(filters.since, filters.until).within(query.hinted_span or TimeSpan())
+        priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
+        hinted = filters._replace(
+            types=filters.types or query.hinted_types,
+            max_priority=min(filters.max_priority, max(priorities, default=LOWEST_PRIORITY)),
             since=span.since,
             until=span.until,
         )
-        return [wide, narrow]
+        return [filters, hinted]
 
-    def _take_in(self, fact_ids: Iterable[str], filters: FactFilters) -> None:
-        if filters is not self._filters:
-            self._preferred.update(fact_ids)
+    # ----------------------------------------------------------------- candidates
 
-    # --------------------------------------------------------------------- facts
-
-    def _gather(self, *asks: Callable[[int], int], limit: int) -> None:
-        """Ask for candidates until enough of them pass, and say how well each fits."""
+    def _collect(self, *searches: Callable[[int], int], limit: int) -> None:
+        """Search until enough candidates may be shown; rate them and the answer."""
         while True:
-            full = [ask(limit) >= limit for ask in asks]
-            fits = fuse(
-                self._words,
-                self._near,
+            has_more = max([search(limit) for search in searches]) >= limit
+            scores = fuse(
+                self._keyword_scores,
+                self._cosines,
                 trust=self._trust,
-                vectors=self._sources.weights.vectors,
+                vector_weight=self._sources.weights.vectors,
             )
-            if self._asked.hints:
-                fits = {
-                    each: fit if each in self._preferred else HINT_MISMATCH_FACTOR * fit
-                    for each, fit in fits.items()
-                }
-            kept = self._found.passing(fits)
-            if len(kept) > self._found.wanted or not any(full):
+            if self._query.has_hints:
+                for each in scores.keys() - self._hinted:
+                    scores[each] *= HINT_MISMATCH_FACTOR
+            is_full = self._select(scores)
+            if is_full or not has_more:
                 break
             limit *= 4
-        self._similar = self._found.similar(kept, fits)
-        evidence = self._evidence(list(self._similar))
+        evidence = Evidence(
+            term_count=len(self._terms.stems),
+            matched_terms=[
+                len(self._words_of(self._facts[each]))
+                for each in islice(self._similarities, CONFIDENCE_HITS)
+            ],
+            keyword_scores=[
+                self._keyword_scores[each]
+                for each in self._similarities
+                if each in self._keyword_scores
+            ],
+            cosines=[self._cosines[each] for each in self._similarities if each in self._cosines],
+            fact_count=self._sources.index.count(),
+        )
         self.confidence = confidence(evidence)
-        if not self._near:
+        if not self._cosines:
             self._trust = term_coverage(evidence)
 
-    def _terms_in(self, fact: Fact) -> Mapping[int, str]:
-        """The terms that a fact has, as they are written there."""
-        if fact.id not in self._held:
-            self._held[fact.id] = self._terms.held(fact_text(fact))
-        return self._held[fact.id]
+    def _select(self, scores: Mapping[str, float]) -> bool:
+        """Set the similarities of the best candidates; whether there are more than the pool.
 
-    def _evidence(self, kept: list[str]) -> Evidence:
-        held = [self._terms_in(self._found.fact(each)) for each in kept[:CONFIDENCE_HITS]]
-        return Evidence(
-            terms=len(self._terms.all),
-            held=[len(each) for each in held],
-            words=[self._words[each] for each in kept if each in self._words],
-            near=[self._near[each] for each in kept if each in self._near],
-            facts=self._sources.index.count(),
-        )
+        Candidates are loaded until all of the pool, and the first one left out, may be shown.
+        Those below the minimum similarity are not loaded: there the index is trusted.
+        """
+        ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+        while True:
+            allowed = filterfalse(self._rejected.__contains__, ranked)
+            kept = list(islice(allowed, self._pool_size + 1))
+            is_full = len(kept) > self._pool_size
+            self._similarities = rescale_similarities(
+                {each: scores[each] for each in kept[: self._pool_size]},
+                floor=scores[kept[-1]] if is_full else 0.0,
+            )
+            unread = [
+                each
+                for rank, each in enumerate(kept)
+                if each not in self._facts
+                and (
+                    rank < CONFIDENCE_HITS
+                    or self._similarities.get(each, 0.0) >= self._min_similarity
+                )
+            ]
+            if not unread:
+                return is_full
+            self._load(unread)
+
+    def _load(self, fact_ids: Sequence[str]) -> None:
+        """Load candidates, and tell apart which may be shown."""
+        found = self._fetch(fact_ids) if fact_ids else {}
+        for each in fact_ids:
+            fact = found.get(each)
+            if (
+                fact is not None
+                and can_see(self._agent, fact.scope)
+                and self._filters.admits(fact)
+                # The note index has checked the phrases of what it found.
+                and (
+                    each in self._keyword_scores
+                    or has_phrases(self._query.phrases, fact_text(fact))
+                )
+            ):
+                self._facts[each] = fact
+            else:
+                self._rejected.add(each)
+
+    def _fetch(self, fact_ids: Iterable[str]) -> Mapping[str, Fact]:
+        """Facts from the store; from the archive while the store is away."""
+        ctx = self._sources.ctx
+        try:
+            return ctx.redacted_store.find_many(fact_ids)
+        except StoreUnavailableError as error:
+            self.degraded.append(f"Facts are as of the last sync run: {error.message}.")
+        bases = ctx.archive.find_bases(fact_ids)
+        return {each: ctx.view.redact(base.fact) for each, base in bases.items()}
+
+    def _words_of(self, fact: Fact) -> Mapping[int, str]:
+        """The terms that a fact contains, as written there; computed once per fact."""
+        if fact.id not in self._matched_words:
+            self._matched_words[fact.id] = self._terms.matched_words(fact_text(fact))
+        return self._matched_words[fact.id]
 
     # ---------------------------------------------------------------------- hits
 
     def hits(self) -> tuple[Hit, ...]:
-        """The best of what was found and fits, scored with their time and use."""
-        began = self._now()
-        now = self._sources.ctx.clock.now()
-        scored = []
-        for fact_id, similar in self._similar.items():
-            if not self._found.fits(similar):
+        """The best candidates by score, as hits."""
+        began, now = self._clock.monotonic(), self._clock.now()
+        weights = self._sources.weights
+        ranked = []
+        for fact_id, similarity in self._similarities.items():
+            if similarity < self._min_similarity:
                 continue
-            fact = self._found.fact(fact_id)
+            fact = self._facts[fact_id]
             signals = RankingSignals(
-                similar,
+                similarity,
                 recency(fact.created_at, fact.type, now),
                 utility(fact.importance, fact.access_count),
             )
-            scored.append((-weighted_score(signals, self._sources.weights), fact_id, signals))
-        scored.sort(key=lambda each: each[:2])
-        self._done("score", began, {each[1]: -each[0] for each in scored})
-        began = self._now()
-        least = self._sources.weights.least
-        best = [each for each in scored[: self._limit] if -each[0] >= least]
-        paths = self._sources.ctx.archive.note_paths(each[1] for each in best)
+            ranked.append((-weighted_score(signals, weights), fact_id, signals))
+        ranked.sort()
+        self._record_stage("score", began, {each[1]: -each[0] for each in ranked})
+        began = self._clock.monotonic()
+        best = [each for each in ranked[: self._limit] if -each[0] >= weights.least]
+        paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
         hits = []
-        for total, fact_id, signals in best:
-            fact = self._found.fact(fact_id).evolve(path=paths.get(fact_id))
-            hits.append(self._hit(fact, -total, signals))
-        self._done("tell", began, {})
+        for negative_score, fact_id, signals in best:
+            fact = self._facts[fact_id].evolve(path=paths.get(fact_id))
+            hits.append(self._hit(fact, -negative_score, signals))
+        self._record_stage("tell", began, {})
         return tuple(hits)
 
-    def _hit(self, fact: Fact, total: float, signals: RankingSignals) -> Hit:
-        by_words, nearness = fact.id in self._words, self._near.get(fact.id)
-        held = self._terms_in(fact)
+    def _hit(self, fact: Fact, score: float, signals: RankingSignals) -> Hit:
+        cosine = self._cosines.get(fact.id)
+        words = self._words_of(fact)
         reasons = HitReasons(
-            words=tuple(held.values()),
-            asked=len(self._terms.all),
-            nearness=nearness,
-            prefers=self._asked.hints and self._asked.prefers(fact),
-            accesses=fact.access_count,
+            matched_words=tuple(words.values()),
+            term_count=len(self._terms.stems),
+            cosine=cosine,
+            matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+            access_count=fact.access_count,
             importance=fact.importance,
         )
-        stage = "index" if nearness is None else "fused" if by_words else "vector"
+        stage = "index"
+        if cosine is not None:
+            stage = "fused" if fact.id in self._keyword_scores else "vector"
+        text = fact.content if words else self._nearest_passage(fact)
         hit = Hit(
             id=fact.id,
             title=fact.title,
             type=fact.type,
             path=fact.path,
-            score=round(total, 4),
+            score=round(score, 4),
             similarity=round(signals.similarity, 4),
             recency=round(signals.recency, 4),
             utility=round(signals.utility, 4),
             stage=stage,
             why=explain_hit(reasons),
-            snippet=snippet(self._nearest(fact, held), self._terms),
+            snippet=snippet(text, self._terms),
         )
         return hit.about(fact)
 
-    def _nearest(self, fact: Fact, held: Mapping[int, str]) -> str:
-        """Where in a fact to look for a passage: all of it, or the chunk that is near."""
-        chunk = self._chunks.get(fact.id)
-        if chunk is None or held or len(fact.content) <= SNIPPET_LENGTH:
+    def _nearest_passage(self, fact: Fact) -> str:
+        """The content of the nearest chunk of a long fact; else all of the content."""
+        chunk_id = self._nearest_chunks.get(fact.id)
+        if chunk_id is None or len(fact.content) <= SNIPPET_LENGTH:
             return fact.content
-        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - the index needs none
+        # A cold question that keyword search answers loads no code for chunks.
+        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415
 
-        for each in chunk_fact(fact):
-            if each.id == chunk and each.end > each.start:
-                return fact.content[each.start : each.end]
+        for chunk in chunk_fact(fact):
+            if chunk.id == chunk_id and chunk.end > chunk.start:
+                return fact.content[chunk.start : chunk.end]
         return fact.content
 
-    def _now(self) -> float:
-        return self._sources.ctx.clock.monotonic()
-
-    def _done(self, name: str, began: float, scores: Mapping[str, float]) -> None:
+    def _record_stage(self, name: str, began: float, scores: Mapping[str, float]) -> None:
         if self._explain:
-            seen = tuple(StageCandidate(each, round(value, 4)) for each, value in scores.items())
-            self.stages.append(RecallStage(name, self._now() - began, seen))
+            candidates = tuple(
+                StageCandidate(each, round(score, 4)) for each, score in scores.items()
+            )
+            self.stages.append(RecallStage(name, self._clock.monotonic() - began, candidates))
 
 
 __all__ = [
@@ -337,37 +417,39 @@ __all__ = [
 ]
 
 
-def recall(sources: RecallSources, asked: RecallRequest, *, fitting: float = 0.0) -> RecallResult:
-    """The facts that answer a question, best first. Changes nothing but the index.
+def recall(
+    sources: RecallSources, asked: RecallRequest, *, min_similarity: float = 0.0
+) -> RecallResult:
+    """Return the facts that answer a question, best first. Writes nothing but the indexes.
 
-    Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
-    `since:…`, `until:…`; and "phrases" must occur. What has a similarity less than
-    `fitting` is left out.
+    The question may contain filters: `type:…`, `tag:…`, `tier:…`, `since:…`, `until:…`;
+    a "phrase" in quotes must occur. Facts with less than `min_similarity`, 0 to 1, are left
+    out.
 
     Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
     if asked.mode not in RECALL_MODES:
         raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
     began = sources.ctx.clock.monotonic()
-    question, filters = parse_request(asked, today=sources.ctx.clock.now().date())
-    work = RecallSearch(
+    query, filters = parse_request(asked, today=sources.ctx.clock.now().date())
+    search = RecallSearch(
         sources,
-        question,
+        query,
         filters,
         asked.agent,
         limit=asked.limit,
-        fitting=fitting,
+        min_similarity=min_similarity,
         explain=asked.explain,
     )
-    source = work.answer(asked.mode)
-    hits = work.hits()
+    source = search.search(asked.mode)
+    hits = search.hits()
     return RecallResult(
         query=sources.ctx.view.redact_text(asked.query),
         source=source,
-        confidence=round(work.confidence, 3),
-        degraded=tuple(dict.fromkeys(work.degraded)),
+        confidence=round(search.confidence, 3),
+        degraded=tuple(dict.fromkeys(search.degraded)),
         seconds=sources.ctx.clock.monotonic() - began,
         hits=hits,
-        stages=tuple(work.stages),
+        stages=tuple(search.stages),
     )

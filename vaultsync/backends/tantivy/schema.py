@@ -86,7 +86,7 @@ def columns_of(entry: IndexDocument) -> dict[str, Any]:
         "replaced": int(fact.superseded_by_id is not None),
         "created": turn.moment,
         "session": turn.session,
-        "mark": turn.order_key,
+        "mark": turn.fingerprint,
     }
 
 
