@@ -50,6 +50,13 @@ class Moving(World):
     def alice(self) -> Fact:
         return self.mirrored("Knows a lot.", title="Alice", type="person")
 
+    def renamed(self, content: str = "With [[Alice]].") -> Fact:
+        """A fact with links to a note that a person then renamed."""
+        alice = self.alice()
+        fact = self.mirrored(content)
+        self.person_renames(self.path(alice.id), NEW)
+        return fact
+
     def lines_changed(self, fact: Fact, before: str) -> list[tuple[str, str]]:
         """What of a note is not as it was, but for the time it was written."""
         gone, fresh = changed_lines(before, self.note(fact.id))
@@ -306,9 +313,7 @@ def test_a_note_that_others_keep_writing_is_left_alone(
     world: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(respelling, "MAX_REWRITE_ROUNDS", 0)
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     world.sync()
 
@@ -370,9 +375,7 @@ def test_a_link_in_a_heading_is_part_of_the_title(world: Moving) -> None:
 def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
     world: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     def refused(text: str, path: str, retarget: object) -> str:
         raise UnsafeSpliceError(path, "no")
@@ -395,9 +398,7 @@ def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None
 
 
 def test_a_dry_run_rewrites_nothing(world: Moving) -> None:
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     report = world.sync(SyncRequest(dry_run=True))
 
@@ -423,9 +424,7 @@ def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving) -
 
 
 def test_a_broken_index_does_not_stop_a_sync(world: Moving) -> None:
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     def broken() -> str | None:
         raise OSError
