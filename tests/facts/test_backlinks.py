@@ -30,7 +30,7 @@ def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Joined) -> No
     assert {world.named(name) for name in names} == {tea.id}
 
 
-def test_what_a_note_is_called_counts_for_more_than_what_it_is_also_called(world: Joined) -> None:
+def test_a_title_wins_over_an_alias(world: Joined) -> None:
     tea = world.note_of("Tea")
     world.note_of("Coffee", aliases=["Tea"])
     assert world.named("Tea") == tea.id
@@ -48,7 +48,7 @@ def test_a_name_of_two_notes_or_of_none_names_no_note(world: Joined) -> None:
         world.named("0" * 8 + "-0000-0000-0000-" + "0" * 12)
 
 
-def test_a_note_of_another_agent_has_no_name(world: Joined) -> None:
+def test_a_note_of_another_agent_is_not_found_by_any_name(world: Joined) -> None:
     hidden = world.note_of("Tea", agent="ada", scope="private-ada")
     for name in ("Tea", hidden.id, str(world.path(hidden.id))):
         with pytest.raises(NotFoundError):
@@ -56,7 +56,7 @@ def test_a_note_of_another_agent_has_no_name(world: Joined) -> None:
         assert world.named(name, agent=None) == hidden.id
 
 
-def test_links_lead_both_ways(world: Joined) -> None:
+def test_links_are_found_in_both_directions(world: Joined) -> None:
     tea = world.note_of("Tea", type="entity")
     one = world.note_of("One", "See [[Tea]].")
     two = world.note_of("Two", entities=["Tea"])
@@ -73,7 +73,7 @@ def test_links_lead_both_ways(world: Joined) -> None:
     assert linked_from(world.ctx, world.links, "Three", agent="indy") == set()
 
 
-def test_what_links_to_itself_is_not_joined_to_itself(world: Joined) -> None:
+def test_a_link_of_a_note_to_itself_is_not_counted(world: Joined) -> None:
     tea = world.note_of("Tea", "See [[Tea]].", type="entity")
     assert linked_from(world.ctx, world.links, tea.id, agent=None) == set()
     assert linking_to(world.ctx, world.links, tea.id, agent=None) == set()

@@ -46,13 +46,13 @@ def test_what_an_agent_remembers_links_its_entities(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_what_a_person_remembers_stays_as_it_is(world: World) -> None:
+def test_what_the_user_writes_is_not_linked(world: World) -> None:
     fact = fact_work.remember(world.ctx, {"content": "Ask Alice."}, agent=None)
 
     assert fact.content == "Ask Alice."
 
 
-def test_it_can_be_switched_off() -> None:
+def test_auto_linking_can_be_disabled() -> None:
     world = World(SyncPolicy(auto_link=False))
     entity(world, "Alice")
 
@@ -72,7 +72,7 @@ def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> No
     world.assert_at_rest()
 
 
-def test_an_update_that_says_what_was_linked_already_changes_nothing(world: World) -> None:
+def test_an_update_with_the_text_before_linking_changes_nothing(world: World) -> None:
     fact = world.agent_remembers("Ask Alice.\nMore.")
     revision = world.fact(fact.id).revision
 
@@ -141,7 +141,7 @@ def test_private_entities_of_others_are_not_linked(world: World) -> None:
     assert world.fact(hers.id).content == "Ask Zoe Kim."
 
 
-def test_of_two_that_are_called_so_the_one_of_the_same_scope_is_meant(world: World) -> None:
+def test_of_two_entities_with_one_name_the_one_in_the_scope_of_the_fact_wins(world: World) -> None:
     entity(world, "Alice", scope="project-x")
 
     assert said(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."
@@ -149,7 +149,7 @@ def test_of_two_that_are_called_so_the_one_of_the_same_scope_is_meant(world: Wor
     assert said(world, "Ask Alice.", scope="project-y") == "Ask Alice."
 
 
-def test_two_new_ones_of_one_name_wait_for_their_notes(world: World) -> None:
+def test_two_new_entities_with_one_name_are_not_linked_before_they_have_notes(world: World) -> None:
     world.agent_remembers("-", title="Eve Ray", type="person")
     assert said(world, "Ask Eve Ray.") == "Ask [[Eve Ray]]."
 
@@ -157,7 +157,7 @@ def test_two_new_ones_of_one_name_wait_for_their_notes(world: World) -> None:
     assert said(world, "Ask Eve Ray.") == "Ask Eve Ray."
 
 
-def test_while_the_store_is_away_nothing_is_linked(world: World) -> None:
+def test_nothing_is_linked_while_the_store_is_unavailable(world: World) -> None:
     world.store.away = True
     fact = world.agent_remembers("Ask Alice.")
     world.store.away = False
@@ -176,7 +176,7 @@ def counted(world: World, names: EntityNames) -> tuple[World, list[str]]:
     return world, asked
 
 
-def test_a_process_that_begins_takes_the_names_from_the_index(world: World) -> None:
+def test_a_new_process_loads_the_names_from_the_index(world: World) -> None:
     links = MemoryLinks()
     update_link_index(world.store, links)
     for _ in range(3):
@@ -188,7 +188,7 @@ def test_a_process_that_begins_takes_the_names_from_the_index(world: World) -> N
     assert found.count("feed") == 1
 
 
-def test_an_index_that_is_far_behind_is_brought_up_first(
+def test_an_index_that_is_far_behind_is_updated_first(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entity_names, "REBUILD_FEED_ROWS", 1)
@@ -199,7 +199,7 @@ def test_an_index_that_is_far_behind_is_brought_up_first(
     assert store_seq_of_version(links.version(), "memory") == world.store.state().seq - 1
 
 
-def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:
+def test_a_running_process_reads_only_new_rows_of_the_feed(world: World) -> None:
     asked = counted(world, EntityNames())[1]
     said(world, "Ask Alice.")
     asked.clear()
@@ -215,7 +215,7 @@ def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:
 
 
 @pytest.mark.parametrize("version", [None, "other:1:1", "memory:99:1"])
-def test_an_index_of_another_store_tells_nothing(world: World, version: str | None) -> None:
+def test_an_index_of_another_store_is_ignored(world: World, version: str | None) -> None:
     links = MemoryLinks()
     if version:
         links.update({}, [], version=version)
@@ -224,7 +224,7 @@ def test_an_index_of_another_store_tells_nothing(world: World, version: str | No
     assert said(world, "Ask Alice.") == "Ask [[Alice]]."
 
 
-def test_an_index_that_cannot_be_asked_costs_a_look_at_the_feed(world: World) -> None:
+def test_a_broken_index_is_replaced_by_the_feed(world: World) -> None:
     def broken() -> str | None:
         raise OSError
 
@@ -235,7 +235,7 @@ def test_an_index_that_cannot_be_asked_costs_a_look_at_the_feed(world: World) ->
     assert said(world, "Ask Alice.") == "Ask [[Alice]]."
 
 
-def test_a_store_that_went_back_in_time_is_learned_anew(world: World) -> None:
+def test_a_restored_store_is_read_again(world: World) -> None:
     backup = world.store.snapshot()
     world.agent_remembers("-", title="Bobby Tables", type="person")
     assert "[[" in said(world, "Ask Bobby Tables.")

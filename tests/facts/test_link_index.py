@@ -30,7 +30,7 @@ def world() -> Linked:
     return Linked()
 
 
-def test_an_index_without_anything_to_hold_is_up_to_date(world: Linked) -> None:
+def test_an_empty_index_is_up_to_date(world: Linked) -> None:
     assert update_link_index(world.store, world.links)
     assert world.links.version() == make_version(world.store, "memory", 0, LINK_INDEX_SCHEMA)
     assert not update_link_index(world.store, world.links)
@@ -64,7 +64,7 @@ def test_the_index_is_brought_up_in_steps(world: Linked, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("version", ["other:1:1", "memory:1:0", "memory:99:1", "odd"])
-def test_an_index_of_another_store_or_time_is_built_anew(world: Linked, version: str) -> None:
+def test_an_index_of_another_store_or_version_is_rebuilt(world: Linked, version: str) -> None:
     world.links.update({"gone": []}, [], version=version, entities=[_entity("gone")])
     fact = world.agent_remembers("[[x]]", title="x")
 
@@ -96,7 +96,7 @@ def test_a_store_that_was_restored_and_written_to_since_is_noticed(world: Linked
     assert names.mentions(world.store, "New")
 
 
-def test_a_store_that_is_away_leaves_the_index_as_it_was(world: Linked) -> None:
+def test_an_unavailable_store_leaves_the_index_as_it_was(world: Linked) -> None:
     world.agent_remembers("[[x]]", title="x")
     update_link_index(world.store, world.links)
     world.store.away = True
@@ -136,7 +136,7 @@ def test_backlinks_are_the_notes_that_link_to_a_note(world: Linked) -> None:
     assert all(each.fact.path for each in found)
 
 
-def test_a_link_means_the_note_that_obsidian_takes_it_for(world: Linked) -> None:
+def test_a_link_leads_to_the_note_that_obsidian_resolves_it_to(world: Linked) -> None:
     one = world.note_of("Note", type="entity")
     other = world.note_of("Note", type="person")
     world.note_of("Short", "[[Note]]")  # people/Note.md is the shorter path
@@ -165,11 +165,11 @@ def test_a_fact_without_a_note_is_linked_to_by_its_id_alone(world: Linked) -> No
     assert world.linking_to(bare) == ["Related"]
 
 
-def test_a_fact_nobody_links_to_has_no_backlinks(world: Linked) -> None:
+def test_a_fact_without_links_to_it_has_no_backlinks(world: Linked) -> None:
     assert world.linking_to(world.note_of("Tea")) == []
 
 
-def test_what_the_index_holds_too_much_is_left_out(world: Linked) -> None:
+def test_links_of_facts_that_the_store_lacks_are_left_out(world: Linked) -> None:
     tea = world.note_of("Tea", type="entity")
     gone = world.note_of("Gone", "[[Tea]]")
     update_link_index(world.store, world.links)
@@ -178,7 +178,7 @@ def test_what_the_index_holds_too_much_is_left_out(world: Linked) -> None:
     assert world.linking_to(tea) == []
 
 
-def test_a_note_that_is_missing_counts_as_gone(world: Linked) -> None:
+def test_a_missing_note_has_no_backlinks(world: Linked) -> None:
     tea = world.note_of("Tea", type="entity")
     world.note_of("Short", "[[Tea]]")
     base = world.archive.find_base(tea.id)

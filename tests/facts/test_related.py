@@ -34,7 +34,7 @@ def _titles(facts: Sequence[Named]) -> list[str]:
     return [fact.title for fact in facts]
 
 
-def test_who_links_here_and_what_is_named(world: Around) -> None:
+def test_backlinks_and_related_facts_are_found(world: Around) -> None:
     tea = world.agent_remembers("-", title="Tea")
     mate = world.agent_remembers("See [[Tea]].", title="Mate", relatedFactIds=[tea.id])
     world.sync()
@@ -53,7 +53,7 @@ def test_a_fact_without_a_note_has_no_path(world: Around) -> None:
     assert [each.path for each in world.of(mate).related] == [None]
 
 
-def test_the_chain_is_told_from_any_of_its_facts(world: Around) -> None:
+def test_the_chain_is_the_same_from_each_of_its_facts(world: Around) -> None:
     first = world.agent_remembers("One.", title="One")
     second = fact_work.supersede(world.ctx, first.id, "Two.", agent="indy")
     third = fact_work.supersede(world.ctx, second.id, "Three.", agent="indy")
@@ -72,7 +72,7 @@ def test_a_chain_in_a_circle_ends(world: Around) -> None:
     assert _titles(world.of(one).chain) == ["Two", "One"]
 
 
-def test_a_long_chain_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(related_work, "MAX_CHAIN_FACTS", 2)
     world = Around()
     fact = world.agent_remembers("0", title="T0")
@@ -82,7 +82,7 @@ def test_a_long_chain_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _titles(world.of(fact).chain) == ["T2", "T3", "T4"]
 
 
-def test_nobody_hears_of_what_they_may_not_see(world: Around) -> None:
+def test_facts_that_an_agent_may_not_see_are_left_out(world: Around) -> None:
     secret = world.agent_remembers("-", agent="moss", scope="private-moss")
     fact = world.agent_remembers(
         "-", agent="moss", relatedFactIds=[secret.id], supersedesId=secret.id
@@ -95,7 +95,7 @@ def test_nobody_hears_of_what_they_may_not_see(world: Around) -> None:
         world.of(secret, agent="indy")
 
 
-def test_what_is_gone_is_left_out(world: Around) -> None:
+def test_deleted_facts_are_left_out(world: Around) -> None:
     gone = world.agent_remembers("-")
     fact = world.agent_remembers("-", relatedFactIds=[gone.id], supersedesId=gone.id)
     world.agent_forgets(gone.id)

@@ -130,7 +130,7 @@ def test_an_id_that_is_taken_is_refused(world: World) -> None:
     assert world.fact(fact.id).content == "One."
 
 
-def test_an_id_of_ones_own_is_taken_in_any_spelling(world: World) -> None:
+def test_a_given_id_is_accepted_in_upper_case(world: World) -> None:
     fact = world.agent_remembers("One.", id="0193F6C2-0000-7000-8000-00000000000A")
     assert fact.id == "0193f6c2-0000-7000-8000-00000000000a"
 
@@ -168,7 +168,7 @@ def test_what_never_changes_cannot_be_updated(world: World, key: str) -> None:
     assert world.fact(fact.id) == fact
 
 
-def test_what_an_author_called_like_something_computed_can_go(world: World) -> None:
+def test_a_property_named_like_a_computed_field_can_be_cleared(world: World) -> None:
     path = f"{SCOPE}/notes/a.md"
     world.person_writes(path, "---\nembedding: [0.1]\n---\nWords.\n")
     world.quiesce()
@@ -213,7 +213,7 @@ def test_an_update_that_meets_another_one_is_repeated_on_top_of_it(world: World)
 
 
 @pytest.mark.parametrize("what", ["update", "forget", "restore", "supersede"])
-def test_a_writer_that_is_never_fast_enough_gives_up(world: World, what: str) -> None:
+def test_a_writer_that_loses_every_try_gives_up(world: World, what: str) -> None:
     fact = world.mirrored()
     if what == "restore":
         world.agent_forgets(fact.id)
@@ -259,7 +259,7 @@ def test_a_fact_can_be_superseded(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_is_superseded_once_and_then_its_heir_is(world: World) -> None:
+def test_only_the_newest_version_can_be_superseded(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent="ada")
     newest = work.supersede(world.ctx, new.id, "Third.", agent="ada")
@@ -275,7 +275,7 @@ def test_a_fact_is_superseded_once_and_then_its_heir_is(world: World) -> None:
 
 
 @pytest.mark.parametrize("slower", ["indy", None])
-def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(
+def test_of_two_agents_that_supersede_a_fact_at_once_the_second_is_refused(
     world: World, slower: str | None
 ) -> None:
     old = world.mirrored(type="decision")
@@ -309,7 +309,7 @@ def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now(world: Worl
     assert new.revision == world.fact(new.id).revision
 
 
-def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again(world: World) -> None:
+def test_a_fact_whose_newer_version_was_forgotten_can_be_superseded_again(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent="indy")
     world.agent_forgets(new.id)
@@ -319,7 +319,7 @@ def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again(world: World) -
     assert world.fact(old.id).superseded_by_id == other.id
 
 
-def test_an_heir_that_an_agent_may_not_see_is_not_named(world: World) -> None:
+def test_a_newer_version_that_an_agent_may_not_see_is_not_named(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent=None)
     work.update(world.ctx, new.id, {"scope": "private-ada"}, agent=None)
@@ -327,7 +327,7 @@ def test_an_heir_that_an_agent_may_not_see_is_not_named(world: World) -> None:
     assert work.supersede(world.ctx, old.id, "Mine.", agent="indy").supersedes_id
 
 
-def test_facts_that_replace_each_other_are_no_endless_chain(world: World) -> None:
+def test_a_cycle_of_versions_ends(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent="indy")
     world.agent_updates(new.id, supersededById=old.id)
@@ -345,7 +345,9 @@ def test_a_fact_superseded_by_nothing_stays_as_it_is(world: World, text: str) ->
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_store_that_goes_away_while_superseding_hides_nothing(world: World, number: int) -> None:
+def test_a_store_that_fails_while_superseding_leaves_no_dangling_version(
+    world: World, number: int
+) -> None:
     old = world.mirrored()
     met = 0
 
@@ -375,7 +377,7 @@ def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
     assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
 
 
-def test_what_is_not_there_is_named(world: World) -> None:
+def test_an_unknown_or_invalid_id_is_refused(world: World) -> None:
     unknown = world.clock.new_id()
     for act in (work.get, work.forget, work.restore):
         with pytest.raises(FactNotFoundError):
@@ -413,7 +415,7 @@ def test_listing_filters_and_pages(world: World) -> None:
     assert all(fact.path for fact in select_facts(world.ctx, agent="indy").facts)
 
 
-def test_a_tag_lists_what_lies_below_it(world: World) -> None:
+def test_a_tag_filter_includes_nested_tags(world: World) -> None:
     for tag in ("Ops", "ops/sea", "opsy"):
         world.agent_remembers(tag, tags=[tag])
     listed = select_facts(world.ctx, agent="indy", tag="#ops").facts
@@ -431,7 +433,7 @@ def test_a_tag_lists_what_lies_below_it(world: World) -> None:
         {"until": "2026-02-30"},
     ],
 )
-def test_a_filter_that_makes_no_sense_is_refused(world: World, filters: dict[str, object]) -> None:
+def test_an_invalid_filter_is_refused(world: World, filters: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         select_facts(world.ctx, agent="indy", **filters)  # type: ignore[arg-type]
 
@@ -452,7 +454,7 @@ def _on(world: World, day: str) -> Fact:
         ({"since": "2026-02", "until": "2026-02"}, "01 28"),
     ],
 )
-def test_listing_is_of_days_and_months(world: World, span: dict[str, str], days: str) -> None:
+def test_listing_filters_by_day_and_month(world: World, span: dict[str, str], days: str) -> None:
     for day in ("2026-01-30", "2026-01-31", "2026-02-01", "2026-02-28", "2026-03-01"):
         _on(world, day)
     found = select_facts(world.ctx, agent="indy", **span)  # type: ignore[arg-type]
@@ -460,7 +462,7 @@ def test_listing_is_of_days_and_months(world: World, span: dict[str, str], days:
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_the_newest_may_come_first_page_by_page(world: World, gone: bool) -> None:
+def test_pages_can_be_in_descending_order(world: World, gone: bool) -> None:
     made = [world.agent_remembers(f"{number}.").id for number in range(5)]
     status = None
     if gone:
@@ -501,7 +503,7 @@ def test_a_field_may_be_named_without_its_types_prefix() -> None:
     assert work.field_key("decisionOutcome", "note") == "decisionOutcome"
 
 
-def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it(world: World) -> None:
+def test_forgotten_facts_are_listed_by_id_for_agents_that_may_see_them(world: World) -> None:
     gone = [world.agent_remembers(f"{n}.", title=f"Fact {n}") for n in range(3)]
     world.agent_remembers("Stays.", title="Stays")
     hidden = work.remember(world.ctx, {"content": "Ada's."}, agent="ada")

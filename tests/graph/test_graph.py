@@ -69,7 +69,7 @@ def said(graph: Graph) -> set[tuple[str, str, str, str, int]]:
     return {(names[e.source], e.kind, e.label, names[e.target], e.weight) for e in graph.edges}
 
 
-def test_facts_and_names_are_nodes_and_what_joins_them_edges(graph: Graph) -> None:
+def test_facts_and_names_are_nodes_and_links_are_edges(graph: Graph) -> None:
     assert said(graph) == {
         ("Alice", "relation", "reports_to", "Bob", 1),
         ("Old", "mentions", "", "Alice", 2),
@@ -96,13 +96,13 @@ def test_a_node_says_where_its_note_is(graph: Graph) -> None:
     assert graph.nodes["name:convex"] == GraphNode("name:convex", "Convex", "unresolved")
 
 
-def test_the_order_in_which_facts_come_does_not_matter(graph: Graph) -> None:
+def test_the_order_of_the_facts_does_not_matter(graph: Graph) -> None:
     assert build_graph(FACTS) == graph
     for make in EXPORTS.values():
         assert make(build_graph(FACTS)) == make(graph)
 
 
-def test_some_nodes_keep_the_edges_between_them(graph: Graph) -> None:
+def test_a_subgraph_keeps_the_edges_between_its_nodes(graph: Graph) -> None:
     part = graph.only([ALICE.id, BOB.id])
 
     assert said(part) == {("Alice", "relation", "reports_to", "Bob", 1)}
@@ -111,7 +111,7 @@ def test_some_nodes_keep_the_edges_between_them(graph: Graph) -> None:
 # -------------------------------------------------------------------------- stats
 
 
-def test_stats_count_parts_hubs_and_what_stands_alone(graph: Graph) -> None:
+def test_stats_count_components_hubs_and_orphans(graph: Graph) -> None:
     stats = graph_stats(graph, hubs=2)
 
     assert (stats.nodes, stats.links) == (9, 10)
@@ -171,7 +171,9 @@ def test_pagerank_agrees_with_networkx(graph: Graph) -> None:
     assert ranks == pytest.approx(nx.pagerank(made, tol=1e-10, max_iter=1000), abs=1e-6)
 
 
-def test_pagerank_comes_to_an_end(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pagerank_stops_after_a_maximum_of_steps(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vaultsync.graph.stats.STEPS", 1)
 
     assert sum(pagerank(graph).values()) == pytest.approx(1)
@@ -193,7 +195,7 @@ def test_a_node_is_found_by_any_of_its_names(graph: Graph, name: str, label: str
     assert neighborhood(graph, name).label == label
 
 
-def test_neighbours_are_told_with_how_far_and_by_what(graph: Graph) -> None:
+def test_neighbours_have_a_distance_and_the_edges_that_lead_to_them(graph: Graph) -> None:
     found = find_neighbors(graph, ALICE.id, 2)
 
     assert [(each.label, each.distance) for each in found] == [
@@ -251,7 +253,7 @@ def test_graphml_is_read_back_by_networkx(graph: Graph) -> None:
     ET.fromstring(text.encode())  # noqa: S314 - our own
 
 
-def test_graphml_has_no_place_for_control_characters() -> None:
+def test_graphml_replaces_control_characters() -> None:
     text = graph_to_graphml(build_graph([a_fact(1, "x").evolve(title="a\x07b\ud800<&>")]))
 
     (label,) = [
@@ -286,7 +288,7 @@ def check_canvas(text: str) -> dict[str, Any]:
     return canvas
 
 
-def test_a_canvas_holds_to_its_specification(graph: Graph) -> None:
+def test_a_canvas_follows_its_specification(graph: Graph) -> None:
     canvas = check_canvas(graph_to_canvas(graph))
 
     groups = [node["label"] for node in canvas["nodes"] if node["type"] == "group"]
@@ -298,7 +300,7 @@ def test_a_canvas_holds_to_its_specification(graph: Graph) -> None:
     assert labels == {None, "reports_to", "supersedes", "follows"}
 
 
-def test_cards_of_a_canvas_lie_in_their_frame_and_not_on_each_other() -> None:
+def test_cards_of_a_canvas_lie_in_their_group_and_do_not_overlap() -> None:
     many = [a_fact(n, f"N{n}", type=name) for n, name in enumerate([*TYPES, "fact"] * 7, 1)]
     nodes = check_canvas(graph_to_canvas(build_graph(many)))["nodes"]
 
@@ -332,7 +334,7 @@ def script_of(page: str) -> str:
     return page.partition("<script>")[2].partition("</script>")[0]
 
 
-def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
+def test_a_page_is_self_contained(graph: Graph) -> None:
     page = graph_to_html(graph)
 
     script = script_of(page)
@@ -349,7 +351,7 @@ def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
     assert not re.search(r"fetch\(|XMLHttp|WebSocket|import\(|sendBeacon", script)
 
 
-def test_what_facts_say_reaches_the_page_as_data_only() -> None:
+def test_the_text_of_facts_reaches_the_page_as_data_only() -> None:
     evil = "</script><script>alert(1)</script><!-- {x} &amp; \u2028 'q' \"p\" %s"
     page = graph_to_html(build_graph([a_fact(1, "x").evolve(title=evil)]))
 
@@ -372,7 +374,7 @@ def test_a_page_shows_each_type_with_its_colour(graph: Graph) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")
-def test_the_layout_comes_to_rest_and_is_always_the_same() -> None:
+def test_the_layout_settles_and_is_deterministic() -> None:
     test = """
     const links = [];
     for (let i = 1; i < 300; i += 1) links.push([i, i % 7], [i, (i * 31) % 300]);
@@ -422,7 +424,7 @@ def test_every_type_has_a_colour_of_its_own() -> None:
     assert colour_of("odd") == COLOURS["unresolved"]
 
 
-def test_colour_groups_join_what_obsidian_keeps_there() -> None:
+def test_colour_groups_are_merged_into_obsidians_settings() -> None:
     theirs = {"query": "tag:#x", "color": {"a": 1, "rgb": 1}}
     ours = {"query": '[type:"fact"]', "color": {"a": 1, "rgb": 2}}
     before = {"search": "é", "scale": 0.5, "colorGroups": [theirs, ours], "close": True}
@@ -440,7 +442,7 @@ def test_colour_groups_join_what_obsidian_keeps_there() -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "  ", "{}"])
-def test_colour_groups_are_made_where_there_are_none(text: str | None) -> None:
+def test_colour_groups_are_added_where_there_are_none(text: str | None) -> None:
     assert len(json.loads(merged_colours(text))["colorGroups"]) == len(TYPES)
 
 

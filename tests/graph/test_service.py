@@ -35,7 +35,7 @@ def test_a_person_sees_all_facts_an_agent_those_of_its_scopes(world: World) -> N
     assert labels(world, "indy") == {"Alice", "Tea", "Cup", "New"}
 
 
-def test_nodes_say_where_their_notes_lie_now(world: World) -> None:
+def test_nodes_have_the_current_paths_of_their_notes(world: World) -> None:
     alice = next(each for each in world.facts() if each.title == "Alice")
     world.person_renames(world.path(alice.id), "people/A.md")
     world.quiesce()
@@ -53,12 +53,12 @@ def test_a_graph_can_be_of_one_scope(world: World) -> None:
         labels(world, scope="nonsense scope")
 
 
-def test_a_graph_can_be_of_what_is_near_something(world: World) -> None:
+def test_a_graph_can_be_limited_to_a_neighbourhood(world: World) -> None:
     assert labels(world, around="Cup") == {"Cup", "Tea"}
     assert labels(world, around="Cup", depth=2) == {"Cup", "Tea", "Alice"}
 
 
-def test_what_is_near_is_told_with_all_that_joins_it(world: World) -> None:
+def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
     hood = neighborhood(load_graph(world.ctx, agent="indy"), "al", 2)
 
     assert [(each.label, each.distance) for each in hood.neighbors] == [
@@ -72,12 +72,12 @@ def test_what_is_near_is_told_with_all_that_joins_it(world: World) -> None:
     assert said["neighbors"][0]["distance"] == 1
 
 
-def test_a_name_that_nothing_has_is_not_found(world: World) -> None:
+def test_an_unknown_name_is_not_found(world: World) -> None:
     with pytest.raises(NotFoundError, match="no node is called"):
         labels(world, around="Nobody")
 
 
-def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
+def test_an_ambiguous_name_asks_for_a_path(world: World) -> None:
     world.mirrored("-", title="Alice", type="project")
 
     with pytest.raises(NotFoundError, match="2 nodes are called") as error:

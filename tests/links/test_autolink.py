@@ -125,7 +125,7 @@ def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) ->
         "a | Bob\n--|--",
     ],
 )
-def test_what_is_no_free_word_of_prose_is_not_linked(text: str) -> None:
+def test_only_whole_words_of_prose_are_linked(text: str) -> None:
     assert linked(text) == text
 
 
@@ -174,7 +174,7 @@ def test_nothing_to_look_for_costs_nothing() -> None:
     assert NameMatcher().mentions("Alice") == []
 
 
-def test_names_come_and_go() -> None:
+def test_names_can_be_added_and_removed() -> None:
     names = NameMatcher({"1": ["Alice", "a"], "2": ["alice", "2024"]})
     assert [each.keys for each in names.mentions("ALICE 2024")] == [("1", "2")]
 
@@ -189,7 +189,7 @@ def test_names_come_and_go() -> None:
 @pytest.mark.parametrize(
     "piece", ["a", "Alice ", "[", "<", "<a ", "@", "x@", "a/", "::", "http:", "|", "#"]
 )
-def test_a_hostile_text_takes_no_longer_than_a_long_one(piece: str) -> None:
+def test_the_time_for_a_hostile_text_is_linear(piece: str) -> None:
     text = linked(piece * 20_000 + "\n\nConvex")
 
     assert text.endswith("[[Convex]]")

@@ -69,9 +69,7 @@ def mended(survey: LinkSurvey, text: str) -> str:
         ("[[er/Alone]]", "deep/er/Alone.md", "end of the path"),
     ],
 )
-def test_a_link_that_leads_somewhere_says_by_which_rule(
-    survey: LinkSurvey, text: str, to: str, how: str
-) -> None:
+def test_a_resolved_link_names_the_rule(survey: LinkSurvey, text: str, to: str, how: str) -> None:
     assert judge(survey, text) == LinkTargetCheck(how, VaultPath(to))
 
 
@@ -82,7 +80,7 @@ def test_a_link_that_leads_somewhere_says_by_which_rule(
         ("[[yy/Three]]", "shortest path", ["a/yy/Three.md", "x/yy/Three.md"]),
     ],
 )
-def test_a_link_is_ambiguous_when_several_files_are_called_so(
+def test_a_link_is_ambiguous_when_several_files_have_its_name(
     survey: LinkSurvey, text: str, how: str, candidates: list[str]
 ) -> None:
     resolution = judge(survey, text)
@@ -102,7 +100,7 @@ def test_a_link_is_ambiguous_when_several_files_are_called_so(
         ("[[#Nowhere]]", "b/source.md has no heading Nowhere"),
     ],
 )
-def test_a_place_that_is_not_there_breaks_a_link(survey: LinkSurvey, text: str, why: str) -> None:
+def test_a_missing_heading_or_block_breaks_a_link(survey: LinkSurvey, text: str, why: str) -> None:
     resolution = judge(survey, text)
 
     assert (resolution.problem, resolution.why, resolution.fix) == (BROKEN, why, None)
@@ -124,9 +122,7 @@ def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: LinkSurv
         ("[text](NT)", "[text](Note)"),
     ],
 )
-def test_a_link_that_says_only_an_alias_is_mended(
-    survey: LinkSurvey, text: str, after: str
-) -> None:
+def test_a_link_to_an_alias_is_fixed(survey: LinkSurvey, text: str, after: str) -> None:
     resolution = judge(survey, text)
 
     assert (resolution.problem, resolution.to) == (ALIAS_ONLY, None)
@@ -134,7 +130,7 @@ def test_a_link_that_says_only_an_alias_is_mended(
     assert mended(survey, text) == after
 
 
-def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(survey: LinkSurvey) -> None:
+def test_a_link_to_a_title_is_fixed_like_one_to_an_alias(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[the plan]]")
 
     assert resolution.problem == ALIAS_ONLY
@@ -150,7 +146,7 @@ def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: LinkSurvey) -
     assert resolution.fix is None
 
 
-def test_what_no_wiki_link_can_say_is_not_mended(survey: LinkSurvey) -> None:
+def test_a_name_that_no_wiki_link_can_hold_is_not_used_for_a_fix(survey: LinkSurvey) -> None:
     assert judge(survey, "[[cs]]").fix is None
     assert mended(survey, "[x](cs)") == "[x](C%23)"
 
@@ -165,7 +161,7 @@ def test_what_no_wiki_link_can_say_is_not_mended(survey: LinkSurvey) -> None:
         ("[[ｎｏｔｅ]]", "[[Note]]"),
     ],
 )
-def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
+def test_a_name_that_differs_only_in_case_and_blanks_is_fixed(
     survey: LinkSurvey, text: str, after: str
 ) -> None:
     resolution = judge(survey, text)
@@ -181,7 +177,7 @@ def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: LinkSurvey)
     assert resolution.fix is None
 
 
-def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(survey: LinkSurvey) -> None:
+def test_a_path_with_a_wrong_folder_is_reported_but_not_fixed(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[old/Note]]")
 
     assert (resolution.problem, resolution.why) == (BROKEN, "there is Note.md")
@@ -202,7 +198,7 @@ def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) ->
 
 
 @pytest.mark.parametrize("text", ["[[Former]]", "[[past/Former]]", "[[past/former.md]]"])
-def test_a_link_to_where_a_note_once_was_is_mended(survey: LinkSurvey, text: str) -> None:
+def test_a_link_to_the_former_path_of_a_note_is_fixed(survey: LinkSurvey, text: str) -> None:
     moved = {VaultPath("past/Former.md"): VaultPath("a/Twin.md")}
     known = replace(survey, moved=moved, former=LinkResolver.of(moved))
 

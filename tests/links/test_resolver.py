@@ -103,7 +103,7 @@ def test_the_shortest_path_is_the_shortest_text_not_the_fewest_folders() -> None
     assert names.resolve("N", ROOT_NOTE) == "a/b/c/N.md"
 
 
-def test_of_two_paths_of_equal_length_the_first_by_name_is_meant() -> None:
+def test_of_two_paths_of_equal_length_the_first_by_name_wins() -> None:
     paths = [VaultPath("b/N.md"), VaultPath("a/N.md"), VaultPath("a/n.md")]
 
     for each in (paths, paths[::-1]):

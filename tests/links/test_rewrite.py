@@ -122,9 +122,7 @@ def test_links_in_properties_lead_elsewhere_too() -> None:
         ('a: "x #y"\nb: ["#z", "[[Old]]"]', "New", 'a: "x #y"\nb: ["#z", "[[New]]"]'),
     ],
 )
-def test_a_value_that_cannot_keep_its_quotes_is_written_anew(
-    before: str, name: str, after: str
-) -> None:
+def test_a_value_that_needs_other_quotes_is_rewritten(before: str, name: str, after: str) -> None:
     made = rewrite_note_links(f"---\n{before}\n---\n", PATH, to(name))
 
     assert made == f"---\n{after}\n---\n"
@@ -141,7 +139,7 @@ def test_a_note_without_such_links_stays_byte_by_byte() -> None:
     assert rewrite_note_links(text, PATH, to("New")) == text
 
 
-def test_a_result_with_other_links_is_thrown_away() -> None:
+def test_a_result_with_other_links_is_discarded() -> None:
     # The backtick of the name would close the one before the link, and make it code.
     assert rewrite_links("a ` [[Old]]", to("b`c")) == "a ` [[Old]]"
     assert rewrite_links("a [[Old]]", to("b`c")) == "a [[b`c]]"
@@ -239,7 +237,7 @@ def test_a_path_follows_a_note_that_moved_without_a_new_name() -> None:
     )
 
 
-def test_a_name_that_became_ambiguous_is_said_as_a_path() -> None:
+def test_a_name_that_became_ambiguous_is_replaced_by_a_path() -> None:
     move = ("Old.md", "c/Twin.md")
 
     assert moved("[[Old]]", "b/other.md", move) == "[[c/Twin]]"
@@ -247,7 +245,7 @@ def test_a_name_that_became_ambiguous_is_said_as_a_path() -> None:
     assert moved("[[Twin]]", "b/other.md", move) == "[[Twin]]"
 
 
-def test_a_link_that_a_moved_note_would_catch_goes_on_meaning_the_same() -> None:
+def test_a_link_that_would_lead_to_a_moved_note_keeps_its_target() -> None:
     text = "[[Twin]]"  # from the root: a/Twin.md, the first of two paths of one length
 
     assert moved(text, "Old.md", ("b/Twin.md", "Twin.md")) == "[[a/Twin]]"
@@ -269,13 +267,13 @@ def test_notes_that_moved_together_go_on_linking_each_other() -> None:
     assert moved("[[b/Twin]]", "z/other.md", *moves) == "[[z/Twin]]"
 
 
-def test_notes_that_swapped_their_names_are_told_apart() -> None:
+def test_links_to_notes_that_swapped_names_are_swapped() -> None:
     moves = (("b/Twin.md", "b/other.md"), ("b/other.md", "b/Twin.md"))
 
     assert moved("[[b/Twin]] [[other]]", "Old.md", *moves) == "[[other]] [[b/Twin]]"
 
 
-def test_a_link_to_what_is_gone_is_left_alone() -> None:
+def test_a_link_to_a_deleted_note_is_left_alone() -> None:
     gone = MovedFiles(LinkResolver.of([VaultPath("Old.md")]), LinkResolver.of([]), {})
 
     assert rewrite_links("[[Old]]", gone.retarget(VaultPath("s.md"))) == "[[Old]]"

@@ -93,7 +93,7 @@ def test_one_note_is_adopted_alone() -> None:
         ("loose (table).md", "---\nvaultsync: index\n---\n", "table of contents"),
     ],
 )
-def test_why_a_note_that_was_named_is_not_taken_is_told(
+def test_the_report_says_why_a_named_note_was_not_adopted(
     path: str, text: str, why: str, *, dry_run: bool
 ) -> None:
     world = _foreign()
@@ -108,7 +108,7 @@ def test_why_a_note_that_was_named_is_not_taken_is_told(
     assert not report.actions
 
 
-def test_what_is_a_fact_already_or_told_already_is_not_told() -> None:
+def test_adopted_and_unreadable_notes_get_no_second_notice() -> None:
     world = _foreign()
     _adopt(world, "loose.md")
     world.person_writes("broken.md", "---\na: b: c\n---\n")
@@ -119,13 +119,13 @@ def test_what_is_a_fact_already_or_told_already_is_not_told() -> None:
     assert not adopt_notes(world.ctx, [VaultPath("Journal")], dry_run=True).attention
 
 
-def test_an_empty_note_is_not_counted_among_those_to_take(world: World) -> None:
+def test_an_empty_note_is_not_counted_as_foreign(world: World) -> None:
     world.person_writes("Stub.md", "")
     _adopt(world)
     assert read_status(world.ctx).foreign == 0
 
 
-def test_what_appears_in_an_adopted_folder_is_adopted_by_the_next_pass() -> None:
+def test_new_notes_in_an_adopted_folder_are_adopted_by_the_next_run() -> None:
     world = _foreign()
     _adopt(world, "Journal")
     assert len(world.facts()) == 2
@@ -137,7 +137,7 @@ def test_what_appears_in_an_adopted_folder_is_adopted_by_the_next_pass() -> None
     world.assert_at_rest()
 
 
-def test_scope_and_type_are_given_to_notes_that_say_none() -> None:
+def test_scope_and_type_are_set_for_notes_without_them() -> None:
     world = _foreign()
     world.person_writes("Journal/typed.md", "---\ntype: lesson\n---\nLearned.\n")
     _adopt(world, "Journal", scope="team-core", type_name="Episodic")
@@ -179,7 +179,7 @@ def test_adopting_again_does_nothing() -> None:
     assert report.quiet
 
 
-def test_what_cannot_be_read_is_not_adopted_and_named() -> None:
+def test_an_unreadable_note_is_reported_and_not_adopted() -> None:
     world = _foreign()
     bad = "---\ntags: [a\n---\nBad.\n"
     world.person_writes("Journal/bad.md", bad)
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_not_adopted_and_named() -> None:
     assert len(world.facts()) == 2
 
 
-def test_a_note_that_is_not_there_stops_the_adoption() -> None:
+def test_a_missing_path_stops_the_adoption() -> None:
     world = _foreign()
     for path in ("nothing.md", "Nowhere"):
         with pytest.raises(NoteMissingError):
@@ -235,7 +235,7 @@ def test_conflict_notes_are_not_adopted(world: World) -> None:
     assert world.text("a.conflict.md") == "Not mine.\n"
 
 
-def test_adopting_the_very_same_words_twice_makes_two_facts(world: World) -> None:
+def test_two_notes_with_the_same_text_become_two_facts(world: World) -> None:
     world.person_writes("one.md", "Same.\n")
     world.person_writes("two.md", "Same.\n")
     _adopt(world)
@@ -243,7 +243,7 @@ def test_adopting_the_very_same_words_twice_makes_two_facts(world: World) -> Non
     world.assert_at_rest()
 
 
-def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption(world: World) -> None:
+def test_an_invalid_value_does_not_stop_an_adoption(world: World) -> None:
     text = "---\npriority: high\ncreatedAt: long ago\nstatus: 7\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(1)
@@ -254,7 +254,7 @@ def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption(world: W
     assert kinds(report) == ["invalid_field", "invalid_field"]
 
 
-def test_a_type_that_is_unknown_does_not_stop_an_adoption(world: World) -> None:
+def test_an_unknown_type_does_not_stop_an_adoption(world: World) -> None:
     text = "---\ntype: poem\n---\nRoses.\n"
     world.person_writes("a.md", text)
     _adopt(world, "a.md")
@@ -266,7 +266,7 @@ def test_a_type_that_is_unknown_does_not_stop_an_adoption(world: World) -> None:
 @pytest.mark.parametrize(
     "key", ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"]
 )
-def test_any_property_of_an_author_comes_through(world: World, key: str) -> None:
+def test_properties_named_like_reserved_keys_are_kept(world: World, key: str) -> None:
     text = f"---\n{key}: mine\n---\nWords.\n"
     world.person_writes("a.md", text)
     _adopt(world, "a.md")
@@ -284,7 +284,7 @@ def test_any_property_of_an_author_comes_through(world: World, key: str) -> None
 @pytest.mark.parametrize(
     "line", ["'': x", "'a:b': x", "' a': x", "'- a': x", "'#a': x", "1: x", "null: x"]
 )
-def test_a_property_with_an_odd_name_does_no_harm(world: World, line: str) -> None:
+def test_a_property_with_an_unusual_name_is_kept(world: World, line: str) -> None:
     text = f"---\n{line}\nstatus: active\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(60)
@@ -297,7 +297,7 @@ def test_a_property_with_an_odd_name_does_no_harm(world: World, line: str) -> No
         assert line in world.text("a.md")
 
 
-def test_a_note_that_was_given_back_can_be_adopted_again(world: World) -> None:
+def test_an_unadopted_note_can_be_adopted_again(world: World) -> None:
     world.person_writes("a.md", "Words.\n")
     run = adopt_notes(world.ctx, [VaultPath("a.md")]).run
     world.quiesce()
@@ -311,7 +311,7 @@ def test_a_note_that_was_given_back_can_be_adopted_again(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_strangers_note_is_left_alone_whatever_its_properties(world: World) -> None:
+def test_a_foreign_note_is_left_alone_whatever_its_properties(world: World) -> None:
     world.mirrored()
     text = f"---\nid: {world.clock.new_id()}\npriority: high\n---\nWords.\n"
     world.person_writes("Journal/today.md", text)
@@ -327,7 +327,7 @@ def _adopt_id(world: World, fact_id: str) -> None:
     adopt_notes(world.ctx, [find_note_with_id(world.ctx, fact_id)], type_name="lesson")
 
 
-def test_the_note_that_bears_an_id_becomes_the_fact_of_that_id() -> None:
+def test_a_note_with_an_id_becomes_the_fact_with_that_id() -> None:
     world = _foreign()
     fresh = world.clock.new_id()
     text = f"---\nid: {fresh}\n---\nMind the gap.\n"
@@ -343,7 +343,7 @@ def test_the_note_that_bears_an_id_becomes_the_fact_of_that_id() -> None:
     world.assert_at_rest()
 
 
-def test_of_two_notes_with_an_id_the_one_saved_last_is_meant(world: World) -> None:
+def test_of_two_notes_with_one_id_the_one_saved_last_is_found(world: World) -> None:
     fresh = world.clock.new_id()
     world.person_writes("b.md", f"---\nid: {fresh}\n---\nFirst.\n")
     world.person_writes("a.md", f"---\nid: {fresh}\n---\nLast.\n")
@@ -358,7 +358,7 @@ def test_a_known_note_that_was_moved_is_found_by_its_id(world: World) -> None:
     assert find_note_with_id(world.ctx, fact.id) == "elsewhere.md"
 
 
-def test_an_id_that_no_note_bears_is_told() -> None:
+def test_an_id_that_no_note_has_is_refused() -> None:
     world = _foreign()
     fresh = world.clock.new_id()
     world.person_writes("bad.md", f"---\nid: {fresh}\nid: {fresh}\n---\n")

@@ -76,7 +76,7 @@ def test_each_problem_says_where_it_is_and_why(world: World) -> None:
     }
 
 
-def test_notes_of_nobody_are_judged_too(world: World) -> None:
+def test_foreign_notes_are_checked_too(world: World) -> None:
     world.person_writes(FOREIGN, "---\nup: '[[Al]]'\nx: [\"[[None]]\"]\n---\n[[Alice]]\n")
 
     report = check(world)
@@ -120,7 +120,7 @@ def test_notes_that_cannot_be_read_are_named(world: World) -> None:
     assert links(report) == {"broken": ["[[Nobody]]", "[[b#x]]"]}
 
 
-def test_ambiguous_links_say_what_they_mean(world: World) -> None:
+def test_ambiguous_links_name_their_candidates(world: World) -> None:
     world.person_writes("a/Twin.md", "-")
     world.person_writes("bb/Twin.md", "-")
     world.person_writes(FOREIGN, "[[Twin]] [[bb/Twin]]")
@@ -140,14 +140,14 @@ def test_a_check_as_json_keeps_the_contract(world: World) -> None:
     assert said["fixed"] == []
 
 
-def test_progress_is_told(world: World) -> None:
+def test_progress_is_reported(world: World) -> None:
     told: list[tuple[str, int, int]] = []
     check_links(world.ctx, progress=lambda *now: told.append(now))
 
     assert told == [("links", 1, 2), ("links", 2, 2)]
 
 
-def test_what_leaves_no_doubt_is_mended_on_both_sides(world: World) -> None:
+def test_links_with_one_possible_target_are_fixed_on_both_sides(world: World) -> None:
     fact = world.mirrored(
         "With [[Al]], [[my-plan|plan]], ![[Al#Work]] and [[Nobody]].\n\n`[[Al]]`",
         entities=["Al"],
@@ -180,7 +180,7 @@ def test_what_leaves_no_doubt_is_mended_on_both_sides(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_mended_line_under_related_facts_relates_the_fact(world: World) -> None:
+def test_a_fixed_link_under_related_facts_relates_the_fact(world: World) -> None:
     alice = next(each for each in world.facts() if each.title == "Alice")
     plan = next(each for each in world.facts() if each.title == "My plan")
     fact = world.mirrored("-", relatedFactIds=[plan.id])
@@ -195,7 +195,7 @@ def test_a_mended_line_under_related_facts_relates_the_fact(world: World) -> Non
     world.assert_at_rest()
 
 
-def test_mending_is_one_run_that_can_be_taken_back(world: World) -> None:
+def test_fixing_links_is_one_run_that_can_be_undone(world: World) -> None:
     fact = world.mirrored("With [[Al]].")
     run = fix(world).run
     assert run
@@ -210,7 +210,7 @@ def test_mending_is_one_run_that_can_be_taken_back(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_notes_of_nobody_are_never_written(world: World) -> None:
+def test_foreign_notes_are_never_written(world: World) -> None:
     world.person_writes(FOREIGN, "[[Al]]")
 
     report = fix(world)
@@ -220,7 +220,7 @@ def test_notes_of_nobody_are_never_written(world: World) -> None:
     assert [each.fix for each in report.alias_only] == ["[[Alice|Al]]"]
 
 
-def test_links_to_where_a_note_once_was_are_mended(world: World) -> None:
+def test_links_to_former_paths_are_fixed(world: World) -> None:
     tea = world.mirrored("-", title="Tea", type="entity")
     fact = world.mirrored("Some [[Tea|tea]].")
     world.person_renames(world.path(tea.id), "team-core/entities/Green tea.md")
@@ -247,7 +247,7 @@ def test_an_old_place_of_several_notes_tells_nothing(world: World) -> None:
     assert problem.fix is None
 
 
-def test_nothing_to_mend_is_no_run(world: World) -> None:
+def test_nothing_to_fix_is_no_run(world: World) -> None:
     world.mirrored("With [[Alice]] and [[Nobody]].")
     with world.nobody_writes():
         report = fix(world)
@@ -255,7 +255,7 @@ def test_nothing_to_mend_is_no_run(world: World) -> None:
     assert (report.run, report.fixed) == (None, ())
 
 
-def test_many_mended_notes_are_not_stopped_by_the_guard(world: World) -> None:
+def test_the_guard_does_not_stop_the_fixing_of_many_notes(world: World) -> None:
     for number in range(120):
         world.person_writes(f"team-core/notes/n{number}.md", "[[Al]]")
     world.clock.advance(60)

@@ -44,7 +44,7 @@ def test_export_and_import_are_lossless(world: World) -> None:
     ]
 
 
-def test_the_vector_that_another_program_keeps_with_a_fact_is_not_taken(world: World) -> None:
+def test_the_embedding_in_an_export_is_not_imported(world: World) -> None:
     import_facts(world.ctx, ['{"content": "Tea.", "embedding": [0.25, -0.5]}'])
     world.quiesce()
     (fact,) = world.facts()
@@ -94,7 +94,7 @@ def test_a_line_may_leave_out_what_the_store_can_supply(world: World) -> None:
         ("[" * 100_000, "JSON"),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(
+def test_an_invalid_line_is_named_and_nothing_is_imported(
     world: World, line: str, why: str
 ) -> None:
     good = json.dumps({"content": "Good."})

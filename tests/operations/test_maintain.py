@@ -42,7 +42,7 @@ def _maintain(world: World, **more: object) -> Report:
     return run_maintenance(world.ctx, **more)  # type: ignore[arg-type]
 
 
-def test_faded_facts_go_and_so_do_their_notes() -> None:
+def test_faded_facts_are_deleted_with_their_notes() -> None:
     world = an_old_world()
     heard: list[tuple[str, int, int]] = []
 
@@ -63,7 +63,7 @@ def _loses(store: MemoryStore, fact_id: str) -> None:
     store.restore(replace(backup, rows=rows))
 
 
-def test_what_a_store_lost_by_itself_is_given_back_to_it() -> None:
+def test_a_fact_that_the_store_lost_is_restored() -> None:
     world = an_old_world(faded=0, fresh=3)
     fact = next(world.store.iter_facts())
     _loses(world.store, fact.id)
@@ -80,7 +80,7 @@ def test_what_a_store_lost_by_itself_is_given_back_to_it() -> None:
     assert full_compare(world.ctx) == []
 
 
-def test_a_fact_that_nobody_was_told_of_gets_its_note() -> None:
+def test_a_fact_that_the_feed_skipped_gets_its_note() -> None:
     world = an_old_world(faded=0, fresh=3)
     made = world.agent_remembers("Nobody heard of it.", title="Unheard")
     with world.archive.transaction():  # as a feed does that passes it over
@@ -97,7 +97,7 @@ def test_a_fact_that_nobody_was_told_of_gets_its_note() -> None:
     world.assert_at_rest()
 
 
-def test_a_dry_run_tells_and_does_nothing() -> None:
+def test_a_dry_run_reports_and_does_nothing() -> None:
     world = an_old_world()
     before = world.store.state()
 
@@ -111,7 +111,7 @@ def test_a_dry_run_tells_and_does_nothing() -> None:
     assert world.store.state() == before
 
 
-def test_where_nothing_is_to_do_nothing_is_done() -> None:
+def test_a_memory_without_faded_facts_is_left_alone() -> None:
     world = an_old_world(faded=0)
     before = world.store.state()
 
@@ -121,7 +121,7 @@ def test_where_nothing_is_to_do_nothing_is_done() -> None:
     assert world.store.state() == before
 
 
-def test_upkeep_is_taken_back_by_its_run() -> None:
+def test_maintenance_can_be_undone() -> None:
     world = an_old_world()
     run = _maintain(world).run
     world.quiesce()
@@ -135,7 +135,7 @@ def test_upkeep_is_taken_back_by_its_run() -> None:
     assert sum("old-" in path for path in world.vault.names) == 2
 
 
-def test_more_than_is_plausible_needs_a_word() -> None:
+def test_the_guard_asks_for_a_confirmation() -> None:
     world = an_old_world(faded=15)
 
     with pytest.raises(GuardError) as stopped:
@@ -147,7 +147,7 @@ def test_more_than_is_plausible_needs_a_word() -> None:
     assert _titles(world) == {"New"}
 
 
-def test_the_word_of_a_person_is_good_after_other_passes_but_only_once() -> None:
+def test_a_confirmation_holds_after_other_runs_but_only_once() -> None:
     world = an_old_world(faded=15)
     with pytest.raises(GuardError) as first:
         _maintain(world)
@@ -167,7 +167,7 @@ def test_the_word_of_a_person_is_good_after_other_passes_but_only_once() -> None
         _maintain(world, confirm=stopped.value.run)
 
 
-def test_a_store_that_is_away_is_left_alone() -> None:
+def test_an_unavailable_store_stops_maintenance() -> None:
     world = an_old_world()
     world.store.away = True
 
@@ -175,7 +175,7 @@ def test_a_store_that_is_away_is_left_alone() -> None:
         _maintain(world)
 
 
-def test_what_somebody_writes_meanwhile_stays() -> None:
+def test_facts_that_others_change_in_the_meantime_stay() -> None:
     world = an_old_world(faded=1)
     (old,) = [f for f in world.store.iter_facts() if f.title.startswith("Old")]
     whole = world.store.write

@@ -42,7 +42,7 @@ def _equal(one: MemoryStore, other: MemoryStore) -> bool:
     return [*one.iter_facts()] == [*other.iter_facts()]
 
 
-def test_facts_and_tombstones_come_over() -> None:
+def test_facts_and_tombstones_are_copied() -> None:
     world, target = two_stores()
     first = next(world.store.iter_facts()).id
     _bury(world.store, first)
@@ -62,7 +62,7 @@ def test_facts_and_tombstones_come_over() -> None:
     assert copy_store(world.store, target) == 0
 
 
-def test_a_copy_that_broke_off_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_copy_can_be_continued(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.operations.migrate.ROWS_PER_BATCH", 1)
     world, target = two_stores()
     calls = []
@@ -82,7 +82,7 @@ def test_a_copy_that_broke_off_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_copied(world.store, target) == (3, 0)
 
 
-def test_a_copy_asks_by_the_page_and_not_by_the_fact() -> None:
+def test_a_copy_reads_pages_and_not_single_facts() -> None:
     world, target = two_stores(20)
     first = next(world.store.iter_facts()).id
     _bury(world.store, first)
@@ -96,7 +96,7 @@ def test_a_copy_asks_by_the_page_and_not_by_the_fact() -> None:
     assert len(asked) < 10
 
 
-def test_what_others_wrote_into_the_target_stays() -> None:
+def test_what_others_wrote_to_the_target_stays() -> None:
     world, target = two_stores(1)
     (fact,) = world.store.iter_facts()
     target.write([StoreWrite(fact.id, fact.evolve(title="Newer"), None, "moss")])
@@ -108,7 +108,7 @@ def test_what_others_wrote_into_the_target_stays() -> None:
     assert target.get(fact.id).title == "Newer"
 
 
-def test_what_changed_since_a_copy_broke_off_is_copied_again() -> None:
+def test_facts_that_changed_since_an_interrupted_copy_are_copied_again() -> None:
     world, target = two_stores(1)
     (fact,) = world.store.iter_facts()
     copy_store(world.store, target)
@@ -118,7 +118,7 @@ def test_what_changed_since_a_copy_broke_off_is_copied_again() -> None:
     assert target.get(fact.id).title == "Other"
 
 
-def test_facts_that_are_not_here_are_no_copy() -> None:
+def test_facts_that_the_source_lacks_are_no_copy() -> None:
     world, target = two_stores(1)
     copy_store(world.store, target)
     odd = make_fact({"id": world.clock.new_id(), "title": "Odd"})
@@ -128,7 +128,7 @@ def test_facts_that_are_not_here_are_no_copy() -> None:
         check_copied(world.store, target)
 
 
-def test_writers_without_a_pause_end_a_copy() -> None:
+def test_constant_writers_stop_a_copy() -> None:
     world, target = two_stores(1)
     target.write = lambda writes: []  # type: ignore[method-assign]
 
@@ -136,7 +136,7 @@ def test_writers_without_a_pause_end_a_copy() -> None:
         copy_store(world.store, target)
 
 
-def test_the_vault_goes_on_with_the_new_store() -> None:
+def test_the_vault_works_with_the_new_store() -> None:
     world, target = two_stores()
     copy_store(world.store, target)
     expect_store(world.ctx, target)
@@ -156,7 +156,7 @@ def test_the_vault_goes_on_with_the_new_store() -> None:
         world.sync()
 
 
-def test_a_look_before_the_first_pass_knows_the_new_store() -> None:
+def test_the_status_before_the_first_run_knows_the_new_store() -> None:
     """It counts from the beginning: where the old one stood says nothing of it."""
     world, target = two_stores()
     for fact in world.store.iter_facts():
@@ -177,7 +177,7 @@ def test_a_look_before_the_first_pass_knows_the_new_store() -> None:
     assert world.archive.setting("store_id") != "other"
 
 
-def test_vectors_of_the_same_model_come_along() -> None:
+def test_vectors_of_the_same_model_are_copied() -> None:
     world, _ = two_stores(2)
     one, two = (fact.id for fact in world.store.iter_facts())
     source, target = MemoryVectors(), MemoryVectors()
@@ -194,7 +194,7 @@ def test_vectors_of_the_same_model_come_along() -> None:
     assert copy_vectors(source, target, world.store) == 0
 
 
-def test_what_was_done_is_told_as_json() -> None:
+def test_the_report_as_json() -> None:
     done = MigrationReport("sqlite:x", 2, 1, 4, 2, 0.123)
 
     assert to_builtins(done) == {

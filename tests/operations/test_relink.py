@@ -51,6 +51,13 @@ class Moving(World):
     def alice(self) -> Fact:
         return self.mirrored("Knows a lot.", title="Alice", type="person")
 
+    def renamed(self, content: str = "With [[Alice]].") -> Fact:
+        """A fact with links to a note that a person then renamed."""
+        alice = self.alice()
+        fact = self.mirrored(content)
+        self.person_renames(self.path(alice.id), NEW)
+        return fact
+
     def lines_changed(self, fact: Fact, before: str) -> list[tuple[str, str]]:
         """What of a note is not as it was, but for the time it was written."""
         gone, fresh = changed_lines(before, self.note(fact.id))
@@ -173,7 +180,7 @@ def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_a_note_that_we_move_takes_its_links_along(world: Moving) -> None:
+def test_links_follow_a_note_that_a_sync_moved(world: Moving) -> None:
     fact = world.mirrored("-", title="Tea", type="note")
     path = world.path(fact.id).removesuffix(".md")
     linking = world.mirrored(f"See [[{path}|tea]].", title="Links by path")
@@ -187,7 +194,7 @@ def test_a_note_that_we_move_takes_its_links_along(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_the_links_of_a_moved_note_go_on_leading_where_they_led(world: Moving) -> None:
+def test_the_links_of_a_moved_note_keep_their_targets(world: Moving) -> None:
     world.alice()
     fact = world.mirrored("[a](../people/Alice.md) and ![i](../i/p.png)", title="Mover")
     world.others = [VaultPath("team-core/i/p.png")]
@@ -213,7 +220,7 @@ def test_a_folder_that_was_renamed_breaks_no_link(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_a_link_that_a_moved_note_would_catch_keeps_its_meaning(world: Moving) -> None:
+def test_a_link_that_would_lead_to_a_moved_note_keeps_its_target(world: Moving) -> None:
     tea = world.mirrored("-", title="Tea", type="entity")
     other = world.mirrored("-", title="Other", type="entity")
     fact = world.mirrored("[[Tea]]")
@@ -226,7 +233,7 @@ def test_a_link_that_a_moved_note_would_catch_keeps_its_meaning(world: Moving) -
     world.assert_at_rest()
 
 
-def test_notes_that_swapped_names_keep_their_links(world: Moving) -> None:
+def test_links_follow_notes_that_swapped_names(world: Moving) -> None:
     one = world.mirrored("-", title="One", type="entity")
     two = world.mirrored("-", title="Two", type="entity")
     fact = world.mirrored("[[One]] [[Two]]", relatedFactIds=[one.id])
@@ -244,7 +251,7 @@ def test_notes_that_swapped_names_keep_their_links(world: Moving) -> None:
     world.assert_at_rest()
 
 
-def test_one_undo_takes_all_of_it_back_but_the_persons_rename(world: Moving) -> None:
+def test_one_undo_reverts_all_but_the_rename_by_the_user(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].", entities=["Alice"], see="[[Alice]]")
     before = world.fact(fact.id)
@@ -263,7 +270,7 @@ def test_one_undo_takes_all_of_it_back_but_the_persons_rename(world: Moving) -> 
     world.assert_at_rest()
 
 
-def test_the_history_tells_who_rewrote_links_and_why(world: Moving) -> None:
+def test_the_history_says_who_rewrote_links_and_why(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].")
     world.person_renames(world.path(alice.id), NEW)
@@ -283,7 +290,7 @@ def test_the_history_tells_who_rewrote_links_and_why(world: Moving) -> None:
     ]
 
 
-def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(world: Moving) -> None:
+def test_what_an_agent_writes_in_the_meantime_stays_and_is_rewritten_too(world: Moving) -> None:
     alice = world.alice()
     fact = world.mirrored("First [[Alice]].\n\nLast.")
     world.person_renames(world.path(alice.id), NEW)
@@ -303,13 +310,11 @@ def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(world: Moving
     world.assert_at_rest()
 
 
-def test_a_note_that_is_written_all_the_time_is_left_at_last(
+def test_a_note_that_others_keep_writing_is_left_alone(
     world: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(respelling, "MAX_REWRITE_ROUNDS", 0)
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     world.sync()
 
@@ -371,9 +376,7 @@ def test_a_link_in_a_heading_is_part_of_the_title(world: Moving) -> None:
 def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
     world: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     def refused(text: str, path: str, retarget: object) -> str:
         raise UnsafeSpliceError(path, "no")
@@ -385,7 +388,7 @@ def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
     world.assert_at_rest()
 
 
-def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> None:
+def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None:
     fact = world.mirrored("With [[Alice]].")
     sense = moved_files(world.ctx, "no run", tuple)
     named = [fact.id, world.clock.new_id()]
@@ -396,9 +399,7 @@ def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> 
 
 
 def test_a_dry_run_rewrites_nothing(world: Moving) -> None:
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+    fact = world.renamed()
 
     report = world.sync(SyncRequest(dry_run=True))
 
@@ -406,7 +407,7 @@ def test_a_dry_run_rewrites_nothing(world: Moving) -> None:
     assert world.fact(fact.id).content == "With [[Alice]]."
 
 
-def test_a_renamed_note_that_nobody_links_to_costs_no_second_pass(world: Moving) -> None:
+def test_a_renamed_note_without_links_to_it_costs_no_second_run(world: Moving) -> None:
     alice = world.alice()
     world.mirrored("With [[Bob]].")
     world.person_renames(world.path(alice.id), NEW)
@@ -423,10 +424,8 @@ def test_a_renamed_note_that_nobody_links_to_costs_no_second_pass(world: Moving)
     assert scans <= 1
 
 
-def test_an_index_that_cannot_be_asked_stops_no_pass(world: Moving) -> None:
-    alice = world.alice()
-    fact = world.mirrored("With [[Alice]].")
-    world.person_renames(world.path(alice.id), NEW)
+def test_a_broken_index_does_not_stop_a_sync(world: Moving) -> None:
+    fact = world.renamed()
 
     def broken() -> str | None:
         raise OSError
@@ -445,7 +444,9 @@ def test_a_run_that_moved_nothing_rewrites_nothing(world: Moving) -> None:
     assert rewrite_moved_links(world.ctx, world.links, report) == report
 
 
-def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(world: Moving) -> None:
+def test_links_are_resolved_as_before_notes_that_came_and_went_in_the_same_run(
+    world: Moving,
+) -> None:
     alice = world.alice()
     gone = world.mirrored("-", title="Gone", type="entity")
     fact = world.mirrored("[[Alice]] [[Gone]]")
@@ -475,7 +476,7 @@ def links_of(world: Moving, path: str) -> set[str]:
     return found | {f"[[{e.target}|{e.alias}]]" for e in find_links(parts.body)}
 
 
-def test_the_conflict_note_of_a_moved_note_goes_on_leading_there(world: Moving) -> None:
+def test_the_conflict_note_of_a_moved_note_follows_it(world: Moving) -> None:
     fact, conflict = disputed(world)
     path = str(conflict.conflict_path)
     old = world.path(fact.id).removesuffix(".md")

@@ -41,7 +41,7 @@ def test_what_is_fresh_stays() -> None:
     assert duties(a_fact()) == []
 
 
-def test_what_expired_goes_whoever_wrote_it() -> None:
+def test_expired_facts_are_deleted_whoever_wrote_them() -> None:
     gone = a_fact(expires_at=_ago(0), agent_id=None, priority=0)
     kept = a_fact("b", expires_at=_ago(-1))
 
@@ -51,7 +51,7 @@ def test_what_expired_goes_whoever_wrote_it() -> None:
     assert "expired" in duty.reason
 
 
-def test_what_nobody_used_for_seven_half_lives_goes() -> None:
+def test_facts_not_used_for_seven_half_lives_are_deleted() -> None:
     (duty,) = duties(a_fact("a", created_at=_ago(94)), a_fact("b", created_at=_ago(92)))
 
     assert duty.fact.id == "a"

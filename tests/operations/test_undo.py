@@ -94,7 +94,7 @@ def test_an_undone_undo_is_the_edit(world: World) -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_fact_that_an_agent_made_goes_with_its_note(world: World) -> None:
+def test_undo_deletes_a_fact_that_an_agent_created_and_its_note(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("Made.", title="Made")
     run = world.sync().run
@@ -118,7 +118,7 @@ def test_an_adopted_note_only_loses_its_id_and_is_not_adopted_again(
     assert world.facts() == []
 
 
-def test_a_note_that_a_person_deleted_comes_back(world: World) -> None:
+def test_undo_restores_a_note_that_a_person_deleted(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     path, data = world.path(fact.id), world.note(fact.id)
@@ -132,7 +132,7 @@ def test_a_note_that_a_person_deleted_comes_back(world: World) -> None:
     assert _timeless(world.text(path)) == _timeless(data)
 
 
-def test_a_fact_that_an_agent_deleted_comes_back(world: World) -> None:
+def test_undo_restores_a_fact_that_an_agent_deleted(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -159,7 +159,7 @@ def test_undo_without_the_store_does_nothing(world: World) -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_taken_back_property_and_own_field_are_gone_again(world: World) -> None:
+def test_undo_removes_an_added_property_and_own_field(world: World) -> None:
     fact = world.mirrored(type="decision")
     world.person_edits(
         world.path(fact.id), "priority:", "mood: sunny\ndecisionOutcome: done\npriority:"
@@ -191,7 +191,7 @@ def _edit_of_two(world: World) -> tuple[str, str, str]:
     return one.id, two.id, world.sync().run
 
 
-def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back(world: World) -> None:
+def test_a_fact_that_was_edited_and_deleted_since_stays_deleted(world: World) -> None:
     one, two, run = _edit_of_two(world)
     world.agent_forgets(one)
     world.quiesce()
@@ -200,7 +200,7 @@ def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back(world:
     assert world.fact(two).content == LINES
 
 
-def test_a_fact_that_came_back_since_stays_as_it_is(world: World) -> None:
+def test_a_fact_that_was_restored_since_stays_as_it_is(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -212,7 +212,7 @@ def test_a_fact_that_came_back_since_stays_as_it_is(world: World) -> None:
     assert world.fact(fact.id).content == AGENTS
 
 
-def test_a_fact_that_was_made_and_is_gone_since_stays_gone(world: World) -> None:
+def test_a_fact_that_was_created_and_deleted_since_stays_deleted(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("New.", title="New")
     run = world.sync().run
@@ -234,7 +234,7 @@ def _adopted(world: World) -> tuple[str, str, str]:
     return path, fact_id, run
 
 
-def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read(world: World) -> None:
+def test_an_adoption_cannot_be_undone_while_its_note_cannot_be_read(world: World) -> None:
     path, fact_id, run = _adopted(world)
     broken = b"---\na: [\n---\nWords.\n"
     world.person_writes(path, broken)
@@ -249,7 +249,7 @@ def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read(world: W
     assert world.data(path) == broken
 
 
-def test_an_adoption_is_taken_back_though_a_person_took_out_the_id(world: World) -> None:
+def test_an_adoption_is_undone_though_the_user_removed_the_id(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.person_writes(path, "Words, mine again.\n")
     _undo(world, run)
@@ -257,7 +257,7 @@ def test_an_adoption_is_taken_back_though_a_person_took_out_the_id(world: World)
     assert not world.is_alive(fact_id)
 
 
-def test_an_adoption_whose_note_nobody_knows_is_not_taken_back(world: World) -> None:
+def test_an_adoption_without_a_base_is_not_undone(world: World) -> None:
     path, fact_id, run = _adopted(world)
     text = world.text(path)
     with world.archive.transaction():
@@ -298,9 +298,7 @@ def test_an_undone_undo_of_an_adoption_is_the_adoption(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", ["deleted", "broken", "adopted", "renamed"])
-def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
-    world: World, how: str
-) -> None:
+def test_a_readopted_fact_gets_a_new_note_when_its_own_is_not_there(world: World, how: str) -> None:
     path, fact_id, run = _adopted(world)
     back = _undo(world, run).run
     if how == "deleted":
@@ -321,7 +319,7 @@ def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
     world.assert_at_rest() if how != "broken" else None
 
 
-def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone(
+def test_a_fact_restored_since_stays_when_the_undo_of_its_adoption_is_undone(
     world: World,
 ) -> None:
     _, fact_id, run = _adopted(world)
@@ -333,7 +331,7 @@ def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undon
     assert world.is_alive(fact_id)
 
 
-def test_an_adopted_fact_that_is_gone_since_stays_gone(world: World) -> None:
+def test_an_adopted_fact_that_was_deleted_since_stays_deleted(world: World) -> None:
     _, fact_id, run = _adopted(world)
     world.agent_forgets(fact_id)
     world.quiesce()
@@ -343,14 +341,14 @@ def test_an_adopted_fact_that_is_gone_since_stays_gone(world: World) -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_an_agents_change_is_in_the_note_that_is_given_back(world: World) -> None:
+def test_an_unadopted_note_has_the_changes_of_agents(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="Words of the agent.")
     _undo(world, run)
     assert world.text(path) == "Words of the agent.\n"
 
 
-def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption(world: World) -> None:
+def test_a_change_of_an_agent_that_the_note_cannot_hold_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="# A heading\n\nWords.")
     text = world.text(path)
@@ -361,7 +359,7 @@ def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption(world: Wor
     assert world.text(path) == text
 
 
-def test_an_agent_that_is_faster_keeps_an_adoption(world: World) -> None:
+def test_a_concurrent_change_by_an_agent_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
 
     def faster() -> None:
@@ -375,7 +373,7 @@ def test_an_agent_that_is_faster_keeps_an_adoption(world: World) -> None:
     assert "priority: 0" in world.text(path)
 
 
-def test_a_person_who_saves_in_that_moment_keeps_an_adoption(world: World) -> None:
+def test_a_concurrent_save_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     mine = world.text(path).replace("Words.", "My words.")
     world.at("exchange", lambda: world.person_writes(path, mine))
@@ -386,7 +384,7 @@ def test_a_person_who_saves_in_that_moment_keeps_an_adoption(world: World) -> No
     assert world.fact(fact_id).content == "My words."
 
 
-def test_a_note_that_may_not_be_written_keeps_its_adoption(world: World) -> None:
+def test_a_read_only_note_keeps_its_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     text = world.text(path)
 
@@ -402,7 +400,7 @@ def test_a_note_that_may_not_be_written_keeps_its_adoption(world: World) -> None
     assert world.is_alive(fact_id)
 
 
-def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more(world: World) -> None:
+def test_a_note_deleted_during_the_undo_is_no_fact_any_more(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.at("exchange", lambda: world.person_deletes(path))
     report = undo_run(world.ctx, run)
@@ -412,7 +410,7 @@ def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more(world: World)
     assert not world.is_alive(fact_id)
 
 
-def test_what_an_editor_saves_into_a_note_just_given_back_is_kept(world: World) -> None:
+def test_what_an_editor_saves_into_an_unadopted_note_is_kept(world: World) -> None:
     path, _, run = _adopted(world)
     editor = world.vault.open_handle(path)
     undo_run(world.ctx, run)
@@ -423,7 +421,7 @@ def test_what_an_editor_saves_into_a_note_just_given_back_is_kept(world: World) 
 
 
 @pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
-def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(world: World, step: str) -> None:
+def test_a_crash_while_an_adoption_is_undone_loses_nothing(world: World, step: str) -> None:
     path, fact_id, run = _adopted(world)
 
     def dies() -> None:
@@ -442,7 +440,7 @@ def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(world: World, ste
     assert not world.is_alive(fact_id)
 
 
-def test_many_notes_that_are_given_back_linger_together(world: World) -> None:
+def test_many_adoptions_are_undone_in_batches(world: World) -> None:
     many = NOTES_PER_FSYNC + 2
     for number in range(many):
         world.person_writes(f"team-core/notes/{number}.md", f"Words {number}.\n")
@@ -467,7 +465,7 @@ def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both(world: World) -
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(world: World, source: str) -> None:
+def test_the_facts_of_a_rebuild_stay_when_it_is_undone(world: World, source: str) -> None:
     fact = world.mirrored()
     if source == "store":
         world.vault.delete(world.path(fact.id))
@@ -482,7 +480,7 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(world: World, source:
     assert LINES in world.note(fact.id)
 
 
-def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays(world: World) -> None:
+def test_a_note_whose_deletion_lost_against_an_edit_stays(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes_for_good(world.path(fact.id))
@@ -493,7 +491,7 @@ def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays(world: Wor
     assert world.fact(fact.id).content == AGENTS
 
 
-def test_a_restored_fact_is_deleted_again_when_that_is_taken_back(world: World) -> None:
+def test_undoing_a_restore_deletes_the_fact_again(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -505,7 +503,7 @@ def test_a_restored_fact_is_deleted_again_when_that_is_taken_back(world: World) 
     assert not world.is_alive(fact.id)
 
 
-def test_the_report_names_what_is_taken_back_and_what_stays(world: World) -> None:
+def test_the_report_names_what_is_undone_and_what_stays(world: World) -> None:
     one, two, run = _edit_of_two(world)
     world.person_edits(world.path(two), PERSONS_ALPHA, "Alpha, once more.")
     world.quiesce()
@@ -528,7 +526,7 @@ def test_an_undo_that_has_nothing_to_do_is_no_run(world: World) -> None:
     assert world.archive.find_run(report.run) is None
 
 
-def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back(world: World) -> None:
+def test_edits_of_more_notes_than_the_guard_allows_can_be_undone(world: World) -> None:
     facts = [world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)]
     world.quiesce()
     for fact in facts:

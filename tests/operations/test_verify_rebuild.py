@@ -108,7 +108,7 @@ def test_verify_names_what_differs_in_the_store(populated: World) -> None:
     assert found == {"content", "confidence"}
 
 
-def test_verify_trusts_no_file_time(populated: World) -> None:
+def test_verify_does_not_trust_file_times(populated: World) -> None:
     path = populated.notes()[0]
     inode = populated.vault.files[path]
     # Bytes change, nothing else does: only reading tells.
@@ -137,7 +137,7 @@ def test_verify_names_a_note_that_cannot_be_read(populated: World) -> None:
     assert path in found.why
 
 
-def test_verify_names_a_value_that_its_field_does_not_take(populated: World) -> None:
+def test_verify_names_an_invalid_value(populated: World) -> None:
     path = populated.notes()[0]
     populated.person_edits(path, "priority: 2", "priority: 7")
     populated.sync()
@@ -149,7 +149,7 @@ def test_verify_names_a_value_that_its_field_does_not_take(populated: World) -> 
     assert proof.equal
 
 
-def test_verify_says_how_far_it_is(populated: World) -> None:
+def test_verify_reports_progress(populated: World) -> None:
     seen: list[tuple[str, int, int]] = []
     verify_all(populated.ctx, progress=lambda *args: seen.append(args))
     assert seen[-1] == ("verify", 3, 3)
@@ -213,7 +213,9 @@ def test_the_vault_is_rebuilt_from_the_store(populated: World) -> None:
     assert {path: populated.text(path) for path in populated.notes()} == before
 
 
-def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents(world: World) -> None:
+def test_a_rebuild_from_the_vault_uses_the_edit_of_the_user_and_archives_that_of_the_agent(
+    world: World,
+) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -224,7 +226,9 @@ def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents(wo
     assert "what the agent says" in world.everything_kept()
 
 
-def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons(world: World) -> None:
+def test_a_rebuild_from_the_store_uses_the_edit_of_the_agent_and_archives_that_of_the_user(
+    world: World,
+) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -263,7 +267,7 @@ def test_a_rebuild_leaves_what_cannot_be_read_alone(world: World) -> None:
         assert world.fact(fact.id).content == AGENTS
 
 
-def test_beside_an_older_store_a_note_counts_as_it_was_read_last(world: World) -> None:
+def test_with_an_older_store_an_unreadable_note_counts_as_last_read(world: World) -> None:
     fact = world.mirrored()
     backup = world.store.snapshot()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -281,7 +285,7 @@ def test_beside_an_older_store_a_note_counts_as_it_was_read_last(world: World) -
     assert PERSONS_ALPHA in world.note(fact.id)
 
 
-def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had(world: World) -> None:
+def test_an_unreadable_note_restores_a_fact_that_an_older_store_never_had(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     backup = world.store.snapshot()
     fact = world.mirrored()
@@ -291,7 +295,7 @@ def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had(wo
     assert world.fact(fact.id).content == LINES
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away(world: World) -> None:
+def test_a_rebuild_from_the_store_deletes_notes_of_deleted_facts(world: World) -> None:
     _, path = _forgotten(world)
     rebuild(world.ctx, "store")
     assert path not in world.notes()
@@ -306,7 +310,7 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it(
+def test_a_rebuild_from_the_vault_keeps_the_scope_of_a_deleted_fact(
     world: World,
 ) -> None:
     fact, _ = _forgotten(world)
@@ -319,7 +323,7 @@ def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_i
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
+def test_a_note_that_appears_during_a_rebuild_is_read_like_any_other(
     world: World, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.mirrored()
@@ -354,7 +358,7 @@ def test_a_rebuild_can_be_repeated(populated: World, source: str) -> None:
     populated.assert_at_rest()
 
 
-def test_verify_says_how_far_it_is_with_many_facts(
+def test_verify_reports_progress_with_many_facts(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
@@ -375,7 +379,7 @@ def test_verify_names_a_scope_that_differs(world: World) -> None:
     assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
 
 
-def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone(world: World) -> None:
+def test_a_rebuild_from_the_vault_deletes_no_fact_without_a_note(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes(world.path(fact.id))
@@ -383,7 +387,9 @@ def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone(world: Worl
     assert world.is_alive(fact.id)
 
 
-def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it(world: World) -> None:
+def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both_sides(
+    world: World,
+) -> None:
     fact, _ = _forgotten(world)
     world.person_deletes(world.path(fact.id))
     rebuild(world.ctx, "store")
@@ -393,7 +399,7 @@ def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it(wo
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base(
+def test_a_rebuild_from_the_store_deletes_notes_of_deleted_facts_without_a_base(
     world: World,
 ) -> None:
     _, path = _forgotten(world)
@@ -405,7 +411,7 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
+def test_a_note_that_a_rebuild_deletes_is_in_the_history_and_can_be_restored(
     world: World, archive: str
 ) -> None:
     fact, path = _forgotten(world)
@@ -432,7 +438,7 @@ def _timeless(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
-def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
+def test_edits_that_a_rebuild_overwrites_are_in_the_history_and_can_be_restored(
     world: World, archive: str
 ) -> None:
     fact = world.mirrored()
@@ -450,7 +456,7 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
     assert world.fact(fact.id).priority == 1
 
 
-def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace(
+def test_a_rebuild_from_the_store_does_nothing_for_a_fact_unknown_to_all_sides(
     world: World,
 ) -> None:
     fact, _ = _forgotten(world)
@@ -462,7 +468,7 @@ def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace(
 
 
 @pytest.mark.parametrize("text", [ALPHA, PERSONS_ALPHA])
-def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(world: World, text: str) -> None:
+def test_a_rebuild_from_the_vault_writes_a_missing_id(world: World, text: str) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.person_edits(path, f"id: {fact.id}\n", "")
@@ -473,7 +479,7 @@ def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(world: World, text: s
     world.assert_at_rest()
 
 
-def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it(world: World) -> None:
+def test_a_fact_that_the_store_lost_is_restored_after_a_rebuild_from_it(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     del world.store._rows[fact.id]

@@ -311,7 +311,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     check_not_superseded(ctx, old, agent=agent)
     at = ctx.today()
     content = ctx.view.restore_values({"content": text}, old)[0]["content"]
-    fresh = make_fact(
+    new = make_fact(
         {
             "id": ctx.clock.new_id(),
             "type": old.type,
@@ -326,33 +326,33 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
             "supersedesId": old.id,
         }
     )
-    if not fresh.content.strip():
+    if not new.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
-    fresh = link_entities(ctx, fresh, agent=agent)
+    new = link_entities(ctx, new, agent=agent)
     try:
-        return _replace(ctx, old, fresh, agent=agent)
+        return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:
-        replaced = old.evolve(superseded_by_id=fresh.id)
+        replaced = old.evolve(superseded_by_id=new.id)
         queue_changes(
             ctx,
-            queued_create(ctx, fresh, agent=agent),
+            queued_create(ctx, new, agent=agent),
             queued_update(ctx, old, replaced, ["supersededById"], agent=agent),
         )
-        return fresh
+        return new
 
 
-def _replace(ctx: SyncContext, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
+def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fact:
     """Write both ends at once, or none; returns the new one with its revision."""
-    who = agent or "person"
+    actor = agent or "person"
     for _ in range(MAX_UPDATE_TRIES):
         _check_in_store(old)
         check_not_superseded(ctx, old, agent=agent)
-        replaced = old.evolve(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
-        first = StoreWrite(old.id, replaced, old.revision, who)
-        second = StoreWrite(fresh.id, fresh, None, who, needs=old.id)
+        replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
+        first = StoreWrite(old.id, replaced, old.revision, actor)
+        second = StoreWrite(new.id, new, None, actor, needs=old.id)
         _, revision = ctx.store.write([first, second])
         if isinstance(revision, str):
-            return fresh.evolve(revision=revision)
+            return new.evolve(revision=revision)
         old = get(ctx, old.id, agent=agent)
     raise RevisionMismatchError(old.id, *CONTENDED)
 

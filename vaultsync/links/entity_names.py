@@ -77,7 +77,7 @@ class EntityNames:
         for row in rows:
             fact = facts.get(row.fact_id)
             self._put(row.fact_id, entity_of_fact(fact) if fact else None)
-        self._seq = max([state.seq, *(row.seq for row in rows)])
+        self._seq = rows[-1].seq if rows else state.seq
         self._version = make_version(store, state.store_id, self._seq, LINK_INDEX_SCHEMA)
 
     def _load(self, store: Store, state: StoreState) -> None:

@@ -258,8 +258,8 @@ class LinkResolver:
                 by_name[name] = (path,)
             else:
                 shared.setdefault(name, list(by_name[name])).append(path)
-        for name, many in shared.items():
-            by_name[name] = tuple(sorted(many, key=lambda path: (len(path), path)))
+        for name, namesakes in shared.items():
+            by_name[name] = tuple(sorted(namesakes, key=lambda path: (len(path), path)))
         return cls(by_path, by_name)
 
     def resolve(self, target: str, source: VaultPath) -> VaultPath | None:
@@ -282,15 +282,15 @@ class LinkResolver:
         return self._by_path.get(wanted) or self._by_path.get(f"{wanted}.md")
 
     def _best(self, wanted: str, folder: str) -> VaultPath | None:
-        many = self._by_name.get(file_name_of(wanted))
-        if many is None:
+        namesakes = self._by_name.get(file_name_of(wanted))
+        if namesakes is None:
             return None
         exact = self._by_path.get(wanted)
         near = self._by_path.get(f"{folder}/{wanted}") if folder else None
         if exact or near or "/" not in wanted:
-            return exact or near or many[0]
+            return exact or near or namesakes[0]
         tail = f"/{wanted}"
-        return next((path for path in many if fold_case(path).endswith(tail)), None)
+        return next((path for path in namesakes if fold_case(path).endswith(tail)), None)
 
     def candidates(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
         """All files that a target could mean, the one that it resolves to first.
@@ -305,8 +305,8 @@ class LinkResolver:
         if path in (wanted, f"{wanted}.md"):
             return (found,)
         tail = f"/{wanted}" if path.endswith(f"/{wanted}") else f"/{wanted}.md"
-        many = self._by_name[file_name_of(path)]
-        others = [p for p in many if p != found and f"/{fold_case(p)}".endswith(tail)]
+        namesakes = self._by_name[file_name_of(path)]
+        others = [p for p in namesakes if p != found and f"/{fold_case(p)}".endswith(tail)]
         return (found, *others)
 
     def link_text(self, path: VaultPath) -> str:

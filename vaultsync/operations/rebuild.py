@@ -112,12 +112,12 @@ class VaultRebuildPlanner(TablePlanner):
         if change in _NO_NOTE:
             return action
         action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
-        gone = case.store.change in (*_ABSENT, *_TOMBSTONE)
-        fact = case.vault.fact or overlay_note(None if gone else case.store.fact, action, rules)
+        missing = case.store.change in (*_ABSENT, *_TOMBSTONE)
+        fact = case.vault.fact or overlay_note(None if missing else case.store.fact, action, rules)
         store = case.store.fact
         if store is not None and case.vault.fact is None:
             fact = fact.evolve(scope=store.scope)  # an unreadable note must not widen the scope
-        if gone:
+        if missing:
             do = ActionKind.CREATE_FACT if case.store.change in _ABSENT else ActionKind.RESTORE_FACT
             return action.evolve(do=do, vault=fact, merged=fact, reason=reason)
         assert store is not None  # noqa: S101 - it exists
