@@ -181,7 +181,7 @@ export interface LeftOut {
 	title: string;
 }
 
-/** A link that Obsidian cannot follow, or not for sure. */
+/** A broken or ambiguous link, or one that names only an alias. */
 export interface LinkProblem {
 	path: string;
 	line: number;
@@ -193,7 +193,7 @@ export interface LinkProblem {
 	fix: string | null;
 }
 
-/** What a check of all links found. */
+/** The result of a check of all links. */
 export interface LinkReport {
 	broken: Array<LinkProblem>;
 	ambiguous: Array<LinkProblem>;
@@ -206,7 +206,7 @@ export interface LinkReport {
 	run: string | null;
 }
 
-/** A fact by its name. */
+/** The id, title and path of a fact. */
 export interface Named {
 	id: string;
 	title: string;
@@ -278,7 +278,7 @@ export interface PublicFact {
 	updatedAt?: string;
 }
 
-/** Some facts as surfaces show them, and where the next ones begin. */
+/** One page of facts as surfaces show them. */
 export interface PublicPage {
 	facts: Array<PublicFact>;
 	next: string | null;
@@ -302,7 +302,7 @@ export interface RecallStage {
 	candidates: Array<StageCandidate>;
 }
 
-/** What stands around one fact. Facts have the paths of their notes. */
+/** What is connected to a fact. */
 export interface Related {
 	backlinks: Array<Named>;
 	related: Array<Named>;
@@ -349,7 +349,7 @@ export interface Trouble {
 	run?: string;
 }
 
-/** What is kept out of the note. */
+/** How useful a fact is; these values are not in its note. */
 export interface UseSignals {
 	accessCount: number;
 	lastAccessedAt: string | null;
@@ -366,7 +366,7 @@ export interface Verification {
 	held: Array<Difference>;
 }
 
-/** A fact of a chain. */
+/** One version of a fact. */
 export interface Version {
 	id: string;
 	title: string;

@@ -28,15 +28,15 @@ class FactPage:
 
 
 class PublicPage(Struct, frozen=True):
-    """Some facts as surfaces show them, and where the next ones begin."""
+    """One page of facts as surfaces show them."""
 
     facts: list[PublicFact]
     next: str | None
-    """The id to ask for the next ones after; None at the end."""
+    """The value of `after` for the next page; None at the end."""
 
 
 def public_page(page: FactPage) -> PublicPage:
-    """What surfaces show of a page."""
+    """A page as surfaces show it."""
     return PublicPage([public_values(each) for each in page.facts], page.next)
 
 

@@ -6,8 +6,6 @@ Notes are found by the names that users give them, and links are resolved as Obs
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -28,16 +26,8 @@ MAX_CHAIN_FACTS = 100
 """Maximum number of older, and of newer, versions."""
 
 
-class Backlink(NamedTuple):
-    """A fact whose note links to another note."""
-
-    fact: Fact
-    """With the path of its note."""
-    links: tuple[LinkReference, ...]
-
-
 class Named(Struct, frozen=True):
-    """A fact by its name."""
+    """The id, title and path of a fact."""
 
     id: str
     title: str
@@ -45,13 +35,13 @@ class Named(Struct, frozen=True):
 
 
 class Version(Named, frozen=True):
-    """A fact of a chain."""
+    """One version of a fact."""
 
     createdAt: str  # noqa: N815 - as in frontmatter
 
 
 class UseSignals(Struct, frozen=True, rename="camel"):
-    """What is kept out of the note."""
+    """How useful a fact is; these values are not in its note."""
 
     access_count: int
     last_accessed_at: str | None
@@ -60,18 +50,18 @@ class UseSignals(Struct, frozen=True, rename="camel"):
     importance: float | None
     """0 to 1."""
     utility: float
-    """0 to 1: of importance and access count."""
+    """0 to 1; computed from importance and access count."""
 
 
 class Related(Struct, frozen=True):
-    """What stands around one fact. Facts have the paths of their notes."""
+    """What is connected to a fact."""
 
     backlinks: tuple[Named, ...]
-    """Whose notes link to it, by path."""
+    """The facts whose notes link to it, by path."""
     related: tuple[Named, ...]
-    """Those that it names itself."""
+    """The facts in its `relatedFactIds`."""
     chain: tuple[Version, ...]
-    """What it replaced and what replaced it, oldest first; it stands among them."""
+    """All versions, the oldest first, with the fact itself among them."""
     signals: UseSignals
 
 
@@ -99,7 +89,7 @@ def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str
     newer = _versions(ctx, fact, "superseded_by_id", seen, agent)
     chain = with_note_paths(ctx, [*reversed(older), fact, *newer])
     return Related(
-        _named(each.fact for each in backlinks),
+        _named(backlinks),
         _named(with_note_paths(ctx, related)),
         tuple(Version(n.id, n.title, n.path, n.created_at) for n in chain),
         UseSignals(
@@ -132,7 +122,7 @@ def _versions(
 
 def find_backlinks(
     ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None = None
-) -> list[Backlink]:
+) -> list[Fact]:
     """The visible facts whose notes link to the note of a fact, by path.
 
     Links are resolved by the current paths of the notes, as Obsidian does. The link index
@@ -145,10 +135,9 @@ def find_backlinks(
     update_link_index(ctx.redacted_store, links)
     base = ctx.archive.find_base(fact_id)
     names = [fact_id] + ([base.path] if base else [])
-    by_fact = {
-        key: tuple(group)
-        for key, group in groupby(links.links_to(names), key=lambda link: link.fact_id)
-    }
+    by_fact: dict[str, list[LinkReference]] = {}
+    for link in links.links_to(names):
+        by_fact.setdefault(link.fact_id, []).append(link)
     facts = ctx.redacted_store.find_many(by_fact)
     bases = ctx.archive.find_bases(by_fact)
     resolver = _resolver_of(ctx, names) if by_fact else LinkResolver.of(())
@@ -160,15 +149,13 @@ def find_backlinks(
         path = bases[key].path if key in bases else None
         source = path or VaultPath("")
         to = base.path if base else None
-        leading = tuple(
-            link
-            for link in group
-            if (link.key == RELATED_KEY and link.target == fact_id)
+        if any(
+            (link.key == RELATED_KEY and link.target == fact_id)
             or (to is not None and resolver.resolve(link.target, source) == to)
-        )
-        if leading:
-            found.append(Backlink(fact.evolve(path=path), leading))
-    return sorted(found, key=lambda each: (each.fact.path or "", each.fact.id))
+            for link in group
+        ):
+            found.append(fact.evolve(path=path))
+    return sorted(found, key=lambda fact: (fact.path or "", fact.id))
 
 
 def _resolver_of(ctx: SyncContext, names: Sequence[str]) -> LinkResolver:
@@ -212,7 +199,7 @@ def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | No
         StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
     """
     target = find_fact(ctx, name, agent=agent)
-    return {each.fact.id for each in find_backlinks(ctx, links, target.id, agent=agent)}
+    return {fact.id for fact in find_backlinks(ctx, links, target.id, agent=agent)}
 
 
 def linked_from(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:

@@ -13,9 +13,9 @@ class Neighborhood(NodeName, frozen=True):
     """A node, and the nodes near it."""
 
     depth: int
-    """Up to how many steps."""
+    """Maximum distance, in edges."""
     neighbors: tuple[Neighbor, ...]
-    """The nearest first."""
+    """The nearest first, then by name."""
 
 
 def load_graph(

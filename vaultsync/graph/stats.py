@@ -17,7 +17,7 @@ STEPS = 200
 
 
 class NodeName(Struct, frozen=True):
-    """A node by its name."""
+    """The id, label, type and path of a node."""
 
     id: str
     label: str
@@ -35,7 +35,7 @@ class Hub(NodeName, frozen=True):
 
 
 class Joint(Struct, frozen=True):
-    """An edge that joins two nodes."""
+    """An edge between two nodes."""
 
     source: str
     target: str

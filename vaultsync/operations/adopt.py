@@ -90,9 +90,9 @@ def adopt_notes(
         with ctx.archive.transaction():
             ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
     report = sync_once(ctx, request, progress=progress)
-    told = {action.path for action in report.actions}
-    told |= {notice.path for notice in report.attention}
-    left = [_refusal(ctx, path) for path in named if path not in told | known.keys()]
+    reported = {action.path for action in report.actions}
+    reported |= {notice.path for notice in report.attention}
+    left = [_refusal(ctx, path) for path in named if path not in reported | known.keys()]
     return structs.replace(report, attention=[*report.attention, *notices_of(left)])
 
 

@@ -34,10 +34,10 @@ FIX_REASON = "links with only one possible target were fixed"
 
 
 class LinkProblem(Struct, frozen=True):
-    """A link that Obsidian cannot follow, or not for sure."""
+    """A broken or ambiguous link, or one that names only an alias."""
 
     path: VaultPath
-    """Of the note that holds it."""
+    """Of the note that contains it."""
     line: int
     """In the file, from 1."""
     link: str
@@ -45,16 +45,16 @@ class LinkProblem(Struct, frozen=True):
     kind: str
     """`wiki`, `markdown`, `embed` or `property`."""
     property: str | None
-    """The property that holds it; None in the body."""
+    """The property that contains it; None in the body."""
     why: str
     candidates: tuple[VaultPath, ...]
-    """The notes that it means, or might."""
+    """The notes that it leads to, or was meant to lead to."""
     fix: str | None
-    """What it becomes when it is mended; None when only a person can tell."""
+    """The fixed link; None if there is more than one possible target, or none."""
 
 
 class LinkReport(Struct, frozen=True):
-    """What a check of all links found."""
+    """The result of a check of all links."""
 
     broken: tuple[LinkProblem, ...] = ()
     ambiguous: tuple[LinkProblem, ...] = ()
@@ -63,11 +63,11 @@ class LinkReport(Struct, frozen=True):
     notes: int = 0
     tags: int = 0
     links: Mapping[str, Mapping[str, int]] = {}
-    """Kind -> how it was resolved -> how many."""
+    """Kind -> how links were resolved -> their number."""
     unreadable: tuple[VaultPath, ...] = ()
-    """Notes of which not all links are known."""
+    """Notes that could not be read in full."""
     run: str | None = None
-    """The run that mended links."""
+    """The run that fixed links; None if there was nothing to fix."""
 
     @property
     def by_kind(self) -> dict[str, tuple[LinkProblem, ...]]:

@@ -21,15 +21,15 @@ MAX_COPY_TRIES = 20
 
 
 class MigrationReport(Struct, frozen=True):
-    """What a migration did."""
+    """The result of a migration."""
 
     store: str
     facts: int
     tombstones: int
     copied: int
-    """Rows that were not there yet; the others were, from a run that broke off."""
+    """Writes to the new store; fewer than there are facts after an interrupted run."""
     vectors: int
-    """Facts whose vectors came along."""
+    """Facts whose vectors were copied."""
     seconds: float
     """To the millisecond."""
 

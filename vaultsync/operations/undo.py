@@ -72,15 +72,15 @@ def undo_run(
     work = _Undo(ctx, request)
     work.undo(run, by_fact)
     report = sync_once(ctx, request, progress=progress)
-    told = structs.replace(
+    combined = structs.replace(
         report,
         counts=counted(work.counts + Counter(report.counts)),
         actions=[*work.actions, *report.actions, *work.kept],
         attention=[*report.attention, *notices_of(work.notices)],
     )
-    if not told.quiet:
-        record_run(ctx, request, told)
-    return told
+    if not combined.quiet:
+        record_run(ctx, request, combined)
+    return combined
 
 
 @dataclass(slots=True)

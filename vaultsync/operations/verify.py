@@ -56,7 +56,7 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
 
 
 def _chunk(ctx: SyncContext, bases: list[Base], held: list[Difference]) -> Iterator[Difference]:
-    """What differs; what a field does not take is added to `held`."""
+    """The differences of some facts; invalid values are added to `held` instead."""
     facts = ctx.store.find_many([base.fact.id for base in bases])
     for base in bases:
         store = facts.get(base.fact.id)
@@ -109,8 +109,8 @@ def _compare(
         return
     for problem in note.problems:
         key = problem.key
-        said = note.raw.get(key), store.value(key), base.fact.value(key)
-        held.append(Difference(fact_id, path, key, *said, problem.message))
+        values = note.raw.get(key), store.value(key), base.fact.value(key)
+        held.append(Difference(fact_id, path, key, *values, problem.message))
     vault = base.fact
     if file.sha == base.sha and not differing_keys(base.fact, store):
         return
