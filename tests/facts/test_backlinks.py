@@ -1,4 +1,4 @@
-"""Which facts a note links to, and which link to it: named as people name notes."""
+"""Facts are found by the names of notes, and links are followed in both directions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vaultsync.facts.related import find_fact, linked_from, linking_to
 
 
 class Joined(LinkedWorld):
-    """A world whose facts are asked for by the names of notes."""
+    """A world whose facts are looked up by the names of notes."""
 
     def named(self, name: str, agent: str | None = "indy") -> str:
         return find_fact(self.ctx, name, agent=agent).id

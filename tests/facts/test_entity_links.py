@@ -1,4 +1,4 @@
-"""What an agent writes links the entities that it mentions; what people wrote stays."""
+"""Entities that an agent mentions become links; what the user wrote stays."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from vaultsync.sync.context import SyncPolicy
 
 
 def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:
-    said: dict[str, Value] = {"type": "person", **values}
-    return world.mirrored("-", agent=agent, title=title, **said)
+    linked: dict[str, Value] = {"type": "person", **values}
+    return world.mirrored("-", agent=agent, title=title, **linked)
 
 
-def said(world: World, content: str, **values: Value) -> str:
+def linked(world: World, content: str, **values: Value) -> str:
     fact = world.agent_remembers(content, agent="indy", **values)
     return world.fact(fact.id).content
 
@@ -56,7 +56,7 @@ def test_auto_linking_can_be_disabled() -> None:
     world = World(SyncPolicy(auto_link=False))
     entity(world, "Alice")
 
-    assert said(world, "Ask Alice.") == "Ask Alice."
+    assert linked(world, "Ask Alice.") == "Ask Alice."
 
 
 def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> None:
@@ -103,17 +103,17 @@ def test_an_entity_is_no_link_to_itself(world: World) -> None:
 
 
 def test_entities_that_come_and_go_are_known_at_once(world: World) -> None:
-    assert said(world, "Ask Bob, Alice.") == "Ask Bob, [[Alice]]."
+    assert linked(world, "Ask Bob, Alice.") == "Ask Bob, [[Alice]]."
 
     bob = world.agent_remembers("-", title="Bob", type="person")
-    assert said(world, "Ask Bob.") == "Ask [[Bob]]."
+    assert linked(world, "Ask Bob.") == "Ask [[Bob]]."
     world.quiesce()
 
     world.agent_updates(bob.id, aliases=["Bobby"], title="Rob")
-    assert said(world, "Ask Bobby or Bob.") == "Ask [[Bob|Bobby]] or Bob."
+    assert linked(world, "Ask Bobby or Bob.") == "Ask [[Bob|Bobby]] or Bob."
 
     world.agent_forgets(bob.id)
-    assert said(world, "Ask Rob.") == "Ask Rob."
+    assert linked(world, "Ask Rob.") == "Ask Rob."
 
 
 def test_a_note_that_was_renamed_is_linked_by_its_name(world: World) -> None:
@@ -121,7 +121,7 @@ def test_a_note_that_was_renamed_is_linked_by_its_name(world: World) -> None:
     world.person_renames(world.path(alice.id), "team-core/people/Dr A.md")
     world.quiesce()
 
-    assert said(world, "Ask Alice.") == "Ask [[Dr A|Alice]]."
+    assert linked(world, "Ask Alice.") == "Ask [[Dr A|Alice]]."
 
 
 def test_a_note_that_is_gone_is_not_linked(world: World) -> None:
@@ -129,14 +129,14 @@ def test_a_note_that_is_gone_is_not_linked(world: World) -> None:
     world.person_deletes(world.path(alice.id))
     world.sync()
 
-    assert said(world, "Ask Alice.") == "Ask Alice."
+    assert linked(world, "Ask Alice.") == "Ask Alice."
 
 
 def test_private_entities_of_others_are_not_linked(world: World) -> None:
     entity(world, "Zoe Kim", scope="private-indy")
 
-    assert said(world, "Ask Zoe Kim.") == "Ask Zoe Kim."
-    assert said(world, "Ask Zoe Kim.", scope="private-indy") == "Ask [[Zoe Kim]]."
+    assert linked(world, "Ask Zoe Kim.") == "Ask Zoe Kim."
+    assert linked(world, "Ask Zoe Kim.", scope="private-indy") == "Ask [[Zoe Kim]]."
     hers = world.agent_remembers("Ask Zoe Kim.", agent="ada", scope="private-ada")
     assert world.fact(hers.id).content == "Ask Zoe Kim."
 
@@ -144,17 +144,19 @@ def test_private_entities_of_others_are_not_linked(world: World) -> None:
 def test_of_two_entities_with_one_name_the_one_in_the_scope_of_the_fact_wins(world: World) -> None:
     entity(world, "Alice", scope="project-x")
 
-    assert said(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."
-    assert said(world, "Ask Alice.", scope="project-x") == ("Ask [[project-x/people/Alice|Alice]].")
-    assert said(world, "Ask Alice.", scope="project-y") == "Ask Alice."
+    assert linked(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."
+    assert linked(world, "Ask Alice.", scope="project-x") == (
+        "Ask [[project-x/people/Alice|Alice]]."
+    )
+    assert linked(world, "Ask Alice.", scope="project-y") == "Ask Alice."
 
 
 def test_two_new_entities_with_one_name_are_not_linked_before_they_have_notes(world: World) -> None:
     world.agent_remembers("-", title="Eve Ray", type="person")
-    assert said(world, "Ask Eve Ray.") == "Ask [[Eve Ray]]."
+    assert linked(world, "Ask Eve Ray.") == "Ask [[Eve Ray]]."
 
     world.agent_remembers("-", title="Eve Ray", type="project")
-    assert said(world, "Ask Eve Ray.") == "Ask Eve Ray."
+    assert linked(world, "Ask Eve Ray.") == "Ask Eve Ray."
 
 
 def test_nothing_is_linked_while_the_store_is_unavailable(world: World) -> None:
@@ -183,7 +185,7 @@ def test_a_new_process_loads_the_names_from_the_index(world: World) -> None:
         world.agent_remembers("x")
     found = counted(world, EntityNames(links))[1]
 
-    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+    assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
     assert "iter_facts" not in found
     assert found.count("feed") == 1
 
@@ -195,16 +197,16 @@ def test_an_index_that_is_far_behind_is_updated_first(
     links = MemoryLinks()
     counted(world, EntityNames(links))
 
-    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+    assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
     assert store_seq_of_version(links.version(), "memory") == world.store.state().seq - 1
 
 
 def test_a_running_process_reads_only_new_rows_of_the_feed(world: World) -> None:
     asked = counted(world, EntityNames())[1]
-    said(world, "Ask Alice.")
+    linked(world, "Ask Alice.")
     asked.clear()
 
-    said(world, "Ask Alice.")
+    linked(world, "Ask Alice.")
     assert asked.count("feed") == 1
 
     world.clock.advance(1)
@@ -221,7 +223,7 @@ def test_an_index_of_another_store_is_ignored(world: World, version: str | None)
         links.update({}, [], version=version)
     counted(world, EntityNames(links))
 
-    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+    assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
 
 
 def test_a_broken_index_is_replaced_by_the_feed(world: World) -> None:
@@ -232,13 +234,13 @@ def test_a_broken_index_is_replaced_by_the_feed(world: World) -> None:
     links.version = broken  # type: ignore[method-assign]
     counted(world, EntityNames(links))
 
-    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+    assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
 
 
 def test_a_restored_store_is_read_again(world: World) -> None:
     backup = world.store.snapshot()
     world.agent_remembers("-", title="Bobby Tables", type="person")
-    assert "[[" in said(world, "Ask Bobby Tables.")
+    assert "[[" in linked(world, "Ask Bobby Tables.")
 
     world.store.restore(backup)
     assert world.ctx.names.mentions(world.store, "Bobby Tables") == []

@@ -1,4 +1,4 @@
-"""The link index follows the store, and says who links to a note."""
+"""The link index follows the store, and finds backlinks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vaultsync.storage.feed_cursor import make_version
 
 
 class Linked(LinkedWorld):
-    """A world whose backlinks are asked for."""
+    """A world whose backlinks are looked up."""
 
     def linking_to(self, fact: Fact, *, agent: str | None = None) -> list[str]:
         found = find_backlinks(self.ctx, self.links, fact.id, agent=agent)

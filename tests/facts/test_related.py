@@ -1,4 +1,4 @@
-"""What stands around one fact, as far as who asks may see it."""
+"""What is connected to a fact, as far as the agent can see it."""
 
 from __future__ import annotations
 

@@ -279,21 +279,21 @@ def test_of_two_agents_that_supersede_a_fact_at_once_the_second_is_refused(
     world: World, slower: str | None
 ) -> None:
     old = world.mirrored(type="decision")
-    heirs = []
+    winners = []
 
     def other_is_faster(method: str) -> None:
         if method == "write":
             world.store.before = lambda _: None
-            heirs.append(work.supersede(world.ctx, old.id, "Mine.", agent="ada"))
+            winners.append(work.supersede(world.ctx, old.id, "Mine.", agent="ada"))
 
     world.store.before = other_is_faster
     with pytest.raises(SupersededError) as refused:
         work.supersede(world.ctx, old.id, "No, mine.", agent=slower)
 
-    (heir,) = heirs
-    assert heir.id in refused.value.message
-    assert world.fact(old.id).superseded_by_id == heir.id
-    assert {each.id for each in world.facts()} == {old.id, heir.id}
+    (winner,) = winners
+    assert winner.id in refused.value.message
+    assert world.fact(old.id).superseded_by_id == winner.id
+    assert {each.id for each in world.facts()} == {old.id, winner.id}
     world.quiesce()
     assert len(world.notes()) == 2
 
@@ -361,8 +361,8 @@ def test_a_store_that_fails_while_superseding_leaves_no_dangling_version(
         work.supersede(world.ctx, old.id, "New words.", agent="indy")
     world.store.before, world.store.away = (lambda _: None), False
     world.quiesce()
-    heir = world.fact(old.id).superseded_by_id
-    assert heir is None or world.is_alive(heir)
+    winner = world.fact(old.id).superseded_by_id
+    assert winner is None or world.is_alive(winner)
 
 
 def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
@@ -463,11 +463,11 @@ def test_listing_filters_by_day_and_month(world: World, span: dict[str, str], da
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_pages_can_be_in_descending_order(world: World, gone: bool) -> None:
-    made = [world.agent_remembers(f"{number}.").id for number in range(5)]
+    ids = [world.agent_remembers(f"{number}.").id for number in range(5)]
     status = None
     if gone:
         status = "forgotten"
-        for each in made:
+        for each in ids:
             world.agent_forgets(each)
     seen: list[str] = []
     after: str | None = None
@@ -479,20 +479,20 @@ def test_pages_can_be_in_descending_order(world: World, gone: bool) -> None:
         after = page.next
         if after is None:
             break
-    assert seen == sorted(made, reverse=True)
+    assert seen == sorted(ids, reverse=True)
 
 
 def test_listing_among_some_ids_lists_no_others(world: World) -> None:
-    made = sorted(world.agent_remembers(f"{number}.").id for number in range(6))
-    world.agent_forgets(made[4])
-    world.agent_forgets(made[5])
-    among = {made[1], made[3], made[4]}
+    ids = sorted(world.agent_remembers(f"{number}.").id for number in range(6))
+    world.agent_forgets(ids[4])
+    world.agent_forgets(ids[5])
+    among = {ids[1], ids[3], ids[4]}
     listed = select_facts(world.ctx, agent="indy", among=among)
-    assert [fact.id for fact in listed.facts] == [made[1], made[3]]
-    rest = select_facts(world.ctx, agent="indy", among=among, after=made[1])
-    assert [fact.id for fact in rest.facts] == [made[3]]
-    buried = select_facts(world.ctx, agent="indy", among=among, status="forgotten")
-    assert [fact.id for fact in buried.facts] == [made[4]]
+    assert [fact.id for fact in listed.facts] == [ids[1], ids[3]]
+    rest = select_facts(world.ctx, agent="indy", among=among, after=ids[1])
+    assert [fact.id for fact in rest.facts] == [ids[3]]
+    tombstone = select_facts(world.ctx, agent="indy", among=among, status="forgotten")
+    assert [fact.id for fact in tombstone.facts] == [ids[4]]
 
 
 def test_a_field_may_be_named_without_its_types_prefix() -> None:
@@ -510,7 +510,7 @@ def test_forgotten_facts_are_listed_by_id_for_agents_that_may_see_them(world: Wo
     for fact in gone:
         world.agent_forgets(fact.id)
     world.agent_forgets(hidden.id, agent="ada")
-    # A tombstone of what never was says nothing.
+    # A tombstone of a fact that never existed has no content.
     world.store.write([StoreWrite(world.clock.new_id(), None, None, "ada")])
     listed = select_facts(world.ctx, agent="indy", status="forgotten")
     assert [fact.id for fact in listed.facts] == sorted(fact.id for fact in gone)
@@ -529,7 +529,7 @@ def test_forgetting_and_restoring_name_what_they_replace(world: World) -> None:
     with pytest.raises(RevisionMismatchError):
         work.restore(ctx, fact.id, agent=None, expect=fact.revision)
     assert not world.is_alive(fact.id)
-    buried = world.store.tombstone(fact.id)
-    assert buried
-    work.restore(ctx, fact.id, agent=None, expect=buried.revision)
+    tombstone = world.store.tombstone(fact.id)
+    assert tombstone
+    work.restore(ctx, fact.id, agent=None, expect=tombstone.revision)
     assert world.is_alive(fact.id)

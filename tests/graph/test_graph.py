@@ -64,13 +64,13 @@ def graph() -> Graph:
     return build_graph(reversed(FACTS))
 
 
-def said(graph: Graph) -> set[tuple[str, str, str, str, int]]:
+def edges_of(graph: Graph) -> set[tuple[str, str, str, str, int]]:
     names = {key: node.label for key, node in graph.nodes.items()}
     return {(names[e.source], e.kind, e.label, names[e.target], e.weight) for e in graph.edges}
 
 
 def test_facts_and_names_are_nodes_and_links_are_edges(graph: Graph) -> None:
-    assert said(graph) == {
+    assert edges_of(graph) == {
         ("Alice", "relation", "reports_to", "Bob", 1),
         ("Old", "mentions", "", "Alice", 2),
         ("New", "mentions", "", "Alice", 1),
@@ -105,7 +105,7 @@ def test_the_order_of_the_facts_does_not_matter(graph: Graph) -> None:
 def test_a_subgraph_keeps_the_edges_between_its_nodes(graph: Graph) -> None:
     part = graph.only([ALICE.id, BOB.id])
 
-    assert said(part) == {("Alice", "relation", "reports_to", "Bob", 1)}
+    assert edges_of(part) == {("Alice", "relation", "reports_to", "Bob", 1)}
 
 
 # -------------------------------------------------------------------------- stats
@@ -159,16 +159,16 @@ def graphs() -> st.SearchStrategy[Graph]:
 def test_pagerank_agrees_with_networkx(graph: Graph) -> None:
     pytest.importorskip("scipy")
     nx = pytest.importorskip("networkx")
-    made = nx.DiGraph()
-    made.add_nodes_from(graph.nodes)
+    exported = nx.DiGraph()
+    exported.add_nodes_from(graph.nodes)
     for edge in graph.edges:
-        before = made.get_edge_data(edge.source, edge.target, {"weight": 0})["weight"]
-        made.add_edge(edge.source, edge.target, weight=before + edge.weight)
+        before = exported.get_edge_data(edge.source, edge.target, {"weight": 0})["weight"]
+        exported.add_edge(edge.source, edge.target, weight=before + edge.weight)
 
     ranks = pagerank(graph)
 
     assert sum(ranks.values()) == pytest.approx(1)
-    assert ranks == pytest.approx(nx.pagerank(made, tol=1e-10, max_iter=1000), abs=1e-6)
+    assert ranks == pytest.approx(nx.pagerank(exported, tol=1e-10, max_iter=1000), abs=1e-6)
 
 
 def test_pagerank_stops_after_a_maximum_of_steps(
@@ -219,10 +219,10 @@ def test_neighbours_have_a_distance_and_the_edges_that_lead_to_them(graph: Graph
 
 
 def test_json_holds_nodes_and_links(graph: Graph) -> None:
-    made = json.loads(graph_to_json(graph))
+    exported = json.loads(graph_to_json(graph))
 
-    assert len(made["nodes"]) == len(graph.nodes)
-    assert made["nodes"][3] == {
+    assert len(exported["nodes"]) == len(graph.nodes)
+    assert exported["nodes"][3] == {
         "id": NEW.id,
         "label": "New",
         "type": "decision",
@@ -232,7 +232,7 @@ def test_json_holds_nodes_and_links(graph: Graph) -> None:
         "priority": 2,
         "created": "2026-02-14",
     }
-    assert made["links"][0] == {
+    assert exported["links"][0] == {
         "source": ALICE.id,
         "target": BOB.id,
         "type": "relation",
@@ -270,7 +270,7 @@ SIDES = {"top", "right", "bottom", "left"}
 
 
 def check_canvas(text: str) -> dict[str, Any]:
-    """Hold a text against JSON Canvas 1.0."""
+    """Parse a canvas, and check it by JSON Canvas 1.0."""
     canvas: dict[str, Any] = json.loads(text)
     assert set(canvas) == {"nodes", "edges"}
     ids = [node["id"] for node in canvas["nodes"]]
@@ -321,8 +321,8 @@ def test_cards_of_a_canvas_lie_in_their_group_and_do_not_overlap() -> None:
 
 
 def test_a_card_of_a_canvas_shows_its_text_and_nothing_else() -> None:
-    made = build_graph([a_fact(1, "x", path="").evolve(title="# [[a]] `b`", type="odd")])
-    texts = [n["text"] for n in check_canvas(graph_to_canvas(made))["nodes"] if "text" in n]
+    exported = build_graph([a_fact(1, "x", path="").evolve(title="# [[a]] `b`", type="odd")])
+    texts = [n["text"] for n in check_canvas(graph_to_canvas(exported))["nodes"] if "text" in n]
 
     assert r"\# \[\[a\]\] \`b\`" in texts
 
@@ -364,13 +364,13 @@ def test_the_text_of_facts_reaches_the_page_as_data_only() -> None:
 def test_a_page_shows_each_type_with_its_colour(graph: Graph) -> None:
     data = re.search(r'id="graph">(.*?)</script>', graph_to_html(graph), re.DOTALL)
     assert data
-    said = json.loads(data[1])
+    drawn = json.loads(data[1])
 
-    assert said["types"] == [
+    assert drawn["types"] == [
         [name, COLOURS[name]] for name in ("decision", "fact", "note", "person", "unresolved")
     ]
-    assert [3, 1, 0, "", 1] not in said["links"]
-    assert said["nodes"][0] == ["Alice", 3, ALICE.path, "public", "", "active"]
+    assert [3, 1, 0, "", 1] not in drawn["links"]
+    assert drawn["nodes"][0] == ["Alice", 3, ALICE.path, "public", "", "active"]
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")

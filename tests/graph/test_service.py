@@ -1,4 +1,4 @@
-"""The graph of what somebody sees."""
+"""The graph of the facts that an agent can see."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def test_a_neighbourhood_has_the_edges_between_its_nodes(world: World) -> None:
         ("Tea", 1),
         ("Cup", 2),
     ]
-    said = json.loads(json.dumps(to_builtins(hood)))
-    assert said["label"] == "Alice"
-    assert said["neighbors"][0]["via"][0]["type"] == "mentions"
-    assert said["neighbors"][0]["distance"] == 1
+    exported = json.loads(json.dumps(to_builtins(hood)))
+    assert exported["label"] == "Alice"
+    assert exported["neighbors"][0]["via"][0]["type"] == "mentions"
+    assert exported["neighbors"][0]["distance"] == 1
 
 
 def test_an_unknown_name_is_not_found(world: World) -> None:
@@ -88,9 +88,9 @@ def test_an_ambiguous_name_asks_for_a_path(world: World) -> None:
 
 def test_statistics_as_json_are_plain(world: World) -> None:
     graph = load_graph(world.ctx, agent="indy")
-    said = json.loads(json.dumps(to_builtins(graph_stats(graph, hubs=1))))
+    exported = json.loads(json.dumps(to_builtins(graph_stats(graph, hubs=1))))
 
-    assert said["nodes"] == 4
-    assert said["kinds"] == {"mentions": 3}
-    assert [hub["label"] for hub in said["hubs"]] == ["Alice"]
-    assert said["orphans"] == []
+    assert exported["nodes"] == 4
+    assert exported["kinds"] == {"mentions": 3}
+    assert [hub["label"] for hub in exported["hubs"]] == ["Alice"]
+    assert exported["orphans"] == []

@@ -213,22 +213,22 @@ def test_linking_again_changes_nothing(text: str) -> None:
 
 @given(texts())
 def test_only_links_are_added_and_each_target_is_linked_once(text: str) -> None:
-    made = linked(text)
+    result = linked(text)
 
-    before, after = find_links(text), find_links(made)
+    before, after = find_links(text), find_links(result)
     names = [each.link for each in TARGETS]
     fresh = [link for link in after if link.target in names]
     assert len(after) >= len(before)
-    plain = made
+    plain = result
     for link in reversed(after):
         if link.target in names and link.kind == "wiki" and not link.embed:
-            said = link.alias if link.alias is not None else link.target
-            plain = plain[: link.start] + said + plain[link.end :]
+            shown = link.alias if link.alias is not None else link.target
+            plain = plain[: link.start] + shown + plain[link.end :]
     again = text
     for link in reversed(before):
         if link.target in names and link.kind == "wiki" and not link.embed:
-            said = link.alias if link.alias is not None else link.target
-            again = again[: link.start] + said + again[link.end :]
+            shown = link.alias if link.alias is not None else link.target
+            again = again[: link.start] + shown + again[link.end :]
     assert plain == again
     new = [link.target for link in fresh]
     for name in {link.target for link in fresh} - {link.target for link in before}:

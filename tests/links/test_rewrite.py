@@ -20,7 +20,7 @@ PATH = "note.md"
 
 
 def to(target: str, shown: str | None = None) -> RetargetLink:
-    """Turns every link to `Old`, however it is written."""
+    """Retargets every link to `Old`, however it is written."""
     return lambda link: Retarget(target, shown) if link.target.endswith(("Old", "Old.md")) else None
 
 
@@ -101,9 +101,9 @@ name: Old
 
 
 def test_links_in_properties_lead_elsewhere_too() -> None:
-    made = rewrite_note_links(NOTE, PATH, to("New one"))
+    rewritten = rewrite_note_links(NOTE, PATH, to("New one"))
 
-    assert made == (
+    assert rewritten == (
         NOTE.replace('up: "[[Old', 'up: "[[New one')
         .replace("'[[a/Old#H", "'[[New one#H")
         .replace('- "[[Old]]" # stays', '- "[[New one]]" # stays')
@@ -123,9 +123,9 @@ def test_links_in_properties_lead_elsewhere_too() -> None:
     ],
 )
 def test_a_value_that_needs_other_quotes_is_rewritten(before: str, name: str, after: str) -> None:
-    made = rewrite_note_links(f"---\n{before}\n---\n", PATH, to(name))
+    rewritten = rewrite_note_links(f"---\n{before}\n---\n", PATH, to(name))
 
-    assert made == f"---\n{after}\n---\n"
+    assert rewritten == f"---\n{after}\n---\n"
 
 
 def test_a_note_that_cannot_be_read_is_not_rewritten() -> None:
@@ -156,7 +156,7 @@ NAMES = st.sampled_from(["New", "New one", "b/c", "ü", "a(b", "x'y", "50%", "C#
 
 
 def _around(text: str, retarget: RetargetLink) -> list[str]:
-    """The text without the targets of those links that the turner turns."""
+    """The text without the targets of the links that are retargeted."""
     pieces, at = [], 0
     for link in find_links(text):
         turn = retarget(link)
@@ -169,25 +169,25 @@ def _around(text: str, retarget: RetargetLink) -> list[str]:
 
 @given(texts(), NAMES)
 def test_nothing_but_links_is_ever_touched(text: str, name: str) -> None:
-    made = rewrite_links(text, to(name))
+    rewritten = rewrite_links(text, to(name))
 
-    if made != text:
+    if rewritten != text:
 
         def again(link: Link) -> Retarget | None:
             return Retarget("") if link.target == name else to("")(link)
 
-        assert _around(made, again) == _around(text, to(name))
-        assert len(find_links(made)) == len(find_links(text))
-        for before, after in zip(find_links(text), find_links(made), strict=True):
+        assert _around(rewritten, again) == _around(text, to(name))
+        assert len(find_links(rewritten)) == len(find_links(text))
+        for before, after in zip(find_links(text), find_links(rewritten), strict=True):
             assert after.target in (before.target, name)
             assert (after.subpath, after.embed) == (before.subpath, before.embed)
 
 
 @given(texts(), NAMES)
 def test_what_leads_there_already_is_left_alone(text: str, name: str) -> None:
-    made = rewrite_links(text, to(name))
+    rewritten = rewrite_links(text, to(name))
 
-    assert rewrite_links(made, lambda link: Retarget(link.target)) == made
+    assert rewrite_links(rewritten, lambda link: Retarget(link.target)) == rewritten
     assert rewrite_links(text, lambda _: None) == text
 
 
@@ -241,7 +241,7 @@ def test_a_name_that_became_ambiguous_is_replaced_by_a_path() -> None:
     move = ("Old.md", "c/Twin.md")
 
     assert moved("[[Old]]", "b/other.md", move) == "[[c/Twin]]"
-    # `[[Twin]]` still means the one in the note's own folder.
+    # `[[Twin]]` still leads to the one in the note's own folder.
     assert moved("[[Twin]]", "b/other.md", move) == "[[Twin]]"
 
 
@@ -289,6 +289,8 @@ def test_the_text_of_a_link_leads_where_it_should(path: str, source: str, dots: 
     (link,) = find_links(f"[[{dots}x]]")
     assert isinstance(link, Link)
     for relative in (False, True):
-        said = link_target_text(names, VaultPath(path), link, VaultPath(source), relative=relative)
-        assert said is not None
-        assert names.resolve(said, VaultPath(source)) == path
+        target = link_target_text(
+            names, VaultPath(path), link, VaultPath(source), relative=relative
+        )
+        assert target is not None
+        assert names.resolve(target, VaultPath(source)) == path

@@ -313,13 +313,13 @@ def test_a_wiki_link_shows_the_title(name: str, title: str | None, expected: str
     st.one_of(st.text(), texts()),
 )
 def test_a_wiki_link_is_one_link_whatever_the_title(name: str, title: str) -> None:
-    made = wiki_link(name, title)
+    written = wiki_link(name, title)
 
-    link = only(f"- {made}\n")
+    link = only(f"- {written}\n")
     assert link.target == name
-    assert (link.start, link.end) == (2, 2 + len(made))
+    assert (link.start, link.end) == (2, 2 + len(written))
     assert not {"\n", "\r", "%%", "<!--", "-->"} & {
-        made[at : at + size] for at in range(len(made)) for size in (1, 2, 3, 4)
+        written[at : at + size] for at in range(len(written)) for size in (1, 2, 3, 4)
     }
 
 
@@ -382,4 +382,4 @@ def test_every_note_of_a_real_vault_can_be_linked(help_notes: dict[VaultPath, st
 
 def test_a_dash_without_a_blank_begins_no_list() -> None:
     assert targets("- x\n\n    [[a]]") == ["a"]
-    assert targets("-x\n\n    [[a]]") == []  # code, as it is nobody's item
+    assert targets("-x\n\n    [[a]]") == []  # code, as there is no list item

@@ -101,10 +101,10 @@ def test_the_report_says_why_a_named_note_was_not_adopted(
 
     report = adopt_notes(world.ctx, [VaultPath(path)], dry_run=dry_run)
 
-    told = notice(report, "not_taken")
-    assert told.path == path
-    assert why in told.message
-    assert told.hint
+    found = notice(report, "not_taken")
+    assert found.path == path
+    assert why in found.message
+    assert found.hint
     assert not report.actions
 
 
@@ -113,9 +113,9 @@ def test_adopted_and_unreadable_notes_get_no_second_notice() -> None:
     _adopt(world, "loose.md")
     world.person_writes("broken.md", "---\na: b: c\n---\n")
 
-    told = adopt_notes(world.ctx, [VaultPath("loose.md"), VaultPath("broken.md")])
+    found = adopt_notes(world.ctx, [VaultPath("loose.md"), VaultPath("broken.md")])
 
-    assert [each.kind for each in told.attention] == ["unreadable"]
+    assert [each.kind for each in found.attention] == ["unreadable"]
     assert not adopt_notes(world.ctx, [VaultPath("Journal")], dry_run=True).attention
 
 

@@ -1,4 +1,4 @@
-"""All links of a vault are judged; those that leave no doubt can be mended."""
+"""All links of a vault are checked; those with one possible target can be fixed."""
 
 from __future__ import annotations
 
@@ -133,18 +133,18 @@ def test_ambiguous_links_name_their_candidates(world: World) -> None:
 
 def test_a_check_as_json_keeps_the_contract(world: World) -> None:
     world.mirrored("[[Nobody]] [[Al]]")
-    said = json.loads(json.dumps(to_builtins(check(world))))
+    exported = json.loads(json.dumps(to_builtins(check(world))))
 
-    assert set(said) >= {"broken", "ambiguous", "alias_only", "fixed"}
-    assert [each["fix"] for each in said["alias_only"]] == ["[[Alice|Al]]"]
-    assert said["fixed"] == []
+    assert set(exported) >= {"broken", "ambiguous", "alias_only", "fixed"}
+    assert [each["fix"] for each in exported["alias_only"]] == ["[[Alice|Al]]"]
+    assert exported["fixed"] == []
 
 
 def test_progress_is_reported(world: World) -> None:
-    told: list[tuple[str, int, int]] = []
-    check_links(world.ctx, progress=lambda *now: told.append(now))
+    steps: list[tuple[str, int, int]] = []
+    check_links(world.ctx, progress=lambda *now: steps.append(now))
 
-    assert told == [("links", 1, 2), ("links", 2, 2)]
+    assert steps == [("links", 1, 2), ("links", 2, 2)]
 
 
 def test_links_with_one_possible_target_are_fixed_on_both_sides(world: World) -> None:

@@ -1,4 +1,4 @@
-"""All facts go out as lines of JSON, and come in again."""
+"""All facts are exported as lines of JSON, and imported again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upkeep is a pass: planned, reported, guarded, followed by the notes, undone."""
+"""Maintenance is a run: planned, guarded, reported, mirrored and undone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def world() -> World:
 
 
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:
-    """Facts that nobody used for a year, and some of today."""
+    """Facts that were not used for a year, and some new ones."""
     world = World()
     for at in range(faded):
         world.mirrored(type="episodic", title=f"Old {at}", agentId="indy")
@@ -44,20 +44,20 @@ def _maintain(world: World, **more: object) -> Report:
 
 def test_faded_facts_are_deleted_with_their_notes() -> None:
     world = an_old_world()
-    heard: list[tuple[str, int, int]] = []
+    steps: list[tuple[str, int, int]] = []
 
-    report = _maintain(world, progress=lambda *told: heard.append(told))
+    report = _maintain(world, progress=lambda *step: steps.append(step))
     world.quiesce()
     world.assert_at_rest()
 
     assert _titles(world) == {"New"}
     assert not any("old-" in path for path in world.vault.names)
     assert report.counts["deleted_in_store"] == report.counts["deleted_in_vault"] == 2
-    assert ("maintain", 2, 2) in heard
+    assert ("maintain", 2, 2) in steps
 
 
 def _loses(store: MemoryStore, fact_id: str) -> None:
-    """As a cluster does whose replica came back without a point: nobody wrote that."""
+    """Lose a fact without a write, as a cluster does whose replica comes back without it."""
     backup = store.snapshot()
     rows = tuple(each for each in backup.rows if each[0] != fact_id)
     store.restore(replace(backup, rows=rows))
@@ -82,17 +82,17 @@ def test_a_fact_that_the_store_lost_is_restored() -> None:
 
 def test_a_fact_that_the_feed_skipped_gets_its_note() -> None:
     world = an_old_world(faded=0, fresh=3)
-    made = world.agent_remembers("Nobody heard of it.", title="Unheard")
-    with world.archive.transaction():  # as a feed does that passes it over
+    fact = world.agent_remembers("Nobody heard of it.", title="Unheard")
+    with world.archive.transaction():  # as if the feed had skipped it
         state = world.store.state()
         world.archive.set_setting("cursor", str(state.seq))
         world.archive.set_setting("cursor_row", world.store.revision_at(state.seq))
     world.sync()
-    assert world.archive.find_base(made.id) is None
+    assert world.archive.find_base(fact.id) is None
 
     _maintain(world)
 
-    assert world.path(made.id)
+    assert world.path(fact.id)
     world.quiesce()
     world.assert_at_rest()
 
@@ -155,7 +155,7 @@ def test_a_confirmation_holds_after_other_runs_but_only_once() -> None:
     with pytest.raises(GuardError) as stopped:
         _maintain(world, confirm="another")
     assert stopped.value.run != first.value.run
-    with pytest.raises(GuardError):  # not what was stopped last
+    with pytest.raises(GuardError):  # not the run that was stopped last
         _maintain(world, confirm=first.value.run)
     with pytest.raises(GuardError) as stopped:
         _maintain(world)
@@ -163,7 +163,7 @@ def test_a_confirmation_holds_after_other_runs_but_only_once() -> None:
 
     assert len(_maintain(world, confirm=stopped.value.run).actions) == 30
     world.clock.advance(365 * 86_400)
-    with pytest.raises(GuardError):  # it was said of other facts
+    with pytest.raises(GuardError):  # it confirmed other deletions
         _maintain(world, confirm=stopped.value.run)
 
 

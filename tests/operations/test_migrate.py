@@ -1,4 +1,4 @@
-"""From any store to any other: resumable, proved, with vectors, and then gone on with."""
+"""A copy to another store can be resumed, is proved equal, and includes the vectors."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def test_facts_and_tombstones_are_copied() -> None:
     first = next(world.store.iter_facts()).id
     _bury(world.store, first)
     _bury(world.store, world.clock.new_id())
-    heard: list[tuple[str, int, int]] = []
+    steps: list[tuple[str, int, int]] = []
 
-    copied = copy_store(world.store, target, progress=lambda *told: heard.append(told))
-    found = check_copied(world.store, target, progress=lambda *told: heard.append(told))
+    copied = copy_store(world.store, target, progress=lambda *step: steps.append(step))
+    found = check_copied(world.store, target, progress=lambda *step: steps.append(step))
 
     assert (copied, found) == (5, (2, 2))
     assert _equal(world.store, target)
-    buried = target.tombstone(first)
-    assert buried is not None
-    assert buried.title == "Fact 0"
+    tombstone = target.tombstone(first)
+    assert tombstone is not None
+    assert tombstone.title == "Fact 0"
     assert {row.deleted for row in target.feed()} == {True, False}
-    assert heard == [("migrate", 4, 4), ("verify", 4, 4)]
+    assert steps == [("migrate", 4, 4), ("verify", 4, 4)]
     assert copy_store(world.store, target) == 0
 
 
@@ -89,7 +89,7 @@ def test_a_copy_reads_pages_and_not_single_facts() -> None:
     asked: list[str] = []
     target.before = asked.append
 
-    assert copy_store(world.store, target) == 21  # of the tombstone first what it says
+    assert copy_store(world.store, target) == 21  # a tombstone takes two writes
     assert len(asked) < 20
     asked.clear()
     assert check_copied(world.store, target) == (19, 1)
@@ -157,7 +157,7 @@ def test_the_vault_works_with_the_new_store() -> None:
 
 
 def test_the_status_before_the_first_run_knows_the_new_store() -> None:
-    """It counts from the beginning: where the old one stood says nothing of it."""
+    """Its feed counts from the beginning, whatever the cursor of the old store was."""
     world, target = two_stores()
     for fact in world.store.iter_facts():
         world.agent_updates(fact.id, tags=["a", "b"])
@@ -185,9 +185,9 @@ def test_vectors_of_the_same_model_are_copied() -> None:
     source.reset("m/3/c")
     source.put([row(one, "a", X), row(one, "b", Y), row(two, "c", Y)], record="here")
 
-    heard: list[tuple[str, int, int]] = []
-    carried = copy_vectors(source, target, world.store, progress=lambda *told: heard.append(told))
-    assert (carried, heard) == (2, [("vectors", 2, 2)])
+    steps: list[tuple[str, int, int]] = []
+    carried = copy_vectors(source, target, world.store, progress=lambda *step: steps.append(step))
+    assert (carried, steps) == (2, [("vectors", 2, 2)])
     assert target.record() is None
     assert target.chunks() == source.chunks()
     assert [near.fact_id for near in target.search(X, ALL, limit=1)] == [one]

@@ -1,4 +1,4 @@
-"""Links follow the notes they lead to, in the pass that finds them moved."""
+"""Links follow the notes that they lead to, in the run that finds them moved."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEW = "team-core/people/Alice Smith.md"
 
 
 class Moving(World):
-    """A world whose passes rewrite links."""
+    """A world whose sync runs rewrite links."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Moving(World):
         return fact
 
     def lines_changed(self, fact: Fact, before: str) -> list[tuple[str, str]]:
-        """What of a note is not as it was, but for the time it was written."""
+        """The changed lines of a note, without `updatedAt`."""
         gone, fresh = changed_lines(before, self.note(fact.id))
         assert len(gone) == len(fresh)
         return [
@@ -456,7 +456,7 @@ def test_links_are_resolved_as_before_notes_that_came_and_went_in_the_same_run(
 
     world.sync()
 
-    # A new Alice came, but the link meant the one that moved.
+    # There is a new Alice, but the link led to the one that moved.
     assert world.fact(fact.id).content == "[[Alice Smith]] [[Gone]]"
 
 

@@ -13,8 +13,8 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def a_fact(name: str = "a", **attrs: object) -> Fact:
-    made = {"type": "episodic", "agent_id": "indy", "created_at": _ago(1)} | attrs
-    return Fact(name).evolve(**made)
+    values = {"type": "episodic", "agent_id": "indy", "created_at": _ago(1)} | attrs
+    return Fact(name).evolve(**values)
 
 
 def _ago(days: float) -> str:

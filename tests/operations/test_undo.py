@@ -1,4 +1,4 @@
-"""A run can be taken back, on both sides, without taking back what came after it."""
+"""A run can be undone on both sides, without undoing later changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _undo(world: World, run: str) -> Report:
 
 
 def _edited(world: World) -> tuple[Fact, str]:
-    """A fact whose note a person edited, and the run that found that."""
+    """A fact whose note a person edited, and the run that merged the edit."""
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     return fact, world.sync().run
@@ -49,7 +49,7 @@ def _timeless(text: str) -> list[str]:
 
 
 def _done(report: Report) -> dict[str, int]:
-    """What a report counts, but for what did not change."""
+    """The counts of a report that are not zero, without `unchanged`."""
     return {k: n for k, n in report.counts.items() if n and k != "unchanged"}
 
 
@@ -240,10 +240,10 @@ def test_an_adoption_cannot_be_undone_while_its_note_cannot_be_read(world: World
     world.person_writes(path, broken)
     report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone", "unreadable"]
-    said = notice(report, "not_undone")
-    assert said.path == path
-    assert "bracket" in said.message
-    assert said.hint
+    found = notice(report, "not_undone")
+    assert found.path == path
+    assert "bracket" in found.message
+    assert found.hint
     world.quiesce()
     assert world.is_alive(fact_id)
     assert world.data(path) == broken

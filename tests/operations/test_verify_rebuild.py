@@ -1,4 +1,4 @@
-"""The proof that both sides are equal, and each side rebuilt from the other."""
+"""Both sides are verified to be equal, and each is rebuilt from the other."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_verify_names_what_differs_in_the_store(populated: World) -> None:
 def test_verify_does_not_trust_file_times(populated: World) -> None:
     path = populated.notes()[0]
     inode = populated.vault.files[path]
-    # Bytes change, nothing else does: only reading tells.
+    # Only the bytes change, and only reading shows it.
     inode.data = inode.data.replace(b"O", b"0")
     assert populated.sync().quiet
     assert not verify_all(populated.ctx).equal
@@ -365,10 +365,10 @@ def test_verify_reports_progress_with_many_facts(
         world.agent_remembers(f"{number}.", title=f"Fact {number}")
     world.quiesce()
     monkeypatch.setattr(verify_module, "FACTS_PER_CHUNK", 2)
-    told: list[tuple[str, int, int]] = []
-    proof = verify_all(world.ctx, progress=lambda *step: told.append(step))
+    steps: list[tuple[str, int, int]] = []
+    proof = verify_all(world.ctx, progress=lambda *step: steps.append(step))
     assert (proof.equal, proof.checked) == (True, 5)
-    assert told == [("verify", 2, 5), ("verify", 4, 5), ("verify", 5, 5)]
+    assert steps == [("verify", 2, 5), ("verify", 4, 5), ("verify", 5, 5)]
     assert verify_all(world.ctx) == proof
 
 
