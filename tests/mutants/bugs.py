@@ -231,7 +231,7 @@ BUGS: tuple[Bug, ...] = (
         "operations/unadopt.py",
         (
             (
-                "set_folders({parent(each.path):",
+                "set_folders({parent_folder(each.path):",
                 "set_folders({each.path:",
             ),
         ),
