@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from vaultsync import api as app
-from vaultsync.api.plugging import install_plugin
+from vaultsync.api import opening as app
+from vaultsync.api.opening import install_plugin
 from vaultsync.backends.obsidian import plugin as obsidian_plugin
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, PluginNotBuiltError

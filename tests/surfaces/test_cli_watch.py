@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-import vaultsync.api
+import vaultsync
 from tests.fakes import START
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
-from vaultsync.cli.watch import event_logging
+from vaultsync.cli.watch import event_log
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import REPORT_COUNTS
@@ -45,7 +45,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.api.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
     return tmp_path / "vault"
 
 
@@ -54,7 +54,7 @@ def watch(*words: str) -> Result:
 
 
 def test_once_settled_mirrors_and_ends() -> None:
-    with vaultsync.api.open() as memory:
+    with vaultsync.open() as memory:
         memory.import_(['{"title": "Fact", "content": "Text."}'])
     done = watch("--once-settled", "--json")
     assert done.exit_code == 0, done.output
@@ -63,7 +63,7 @@ def test_once_settled_mirrors_and_ends() -> None:
     assert events[0] == "ready"
     assert "pass" in events
     assert events[-1] == "stopped"
-    with vaultsync.api.open() as memory:
+    with vaultsync.open() as memory:
         assert memory.verify().equal
 
 
@@ -74,7 +74,7 @@ def test_what_waits_for_a_person_is_the_exit_code(vault: Path) -> None:
 
 
 def test_a_vault_that_another_engine_has_is_left_to_it(vault: Path) -> None:
-    with vaultsync.api.open() as memory, memory._engine():
+    with vaultsync.open() as memory, memory._engine.exclusive():
         done = watch("--json")
     assert done.exit_code == BUSY
     assert json.loads(done.stdout)["error"]["kind"] == "EngineBusyError"
@@ -139,7 +139,7 @@ def test_the_status_shows_what_the_daemon_suffers_from(
         "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
     }
     monkeypatch.setattr("vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon)
-    with vaultsync.api.open() as memory, memory._engine():
+    with vaultsync.open() as memory, memory._engine.exclusive():
         said = CliRunner().invoke(cli, ["status"]).stdout
     for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):
         assert words in said
@@ -169,7 +169,7 @@ def test_a_unit_as_json_is_one_object() -> None:
 
 def test_a_fault_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
     file = tmp_path / "log"
-    with event_logging(str(file), quiet=True):
+    with event_log(str(file), quiet=True):
         answers.error_response(ValueError("a fault"))
     answers.error_response(ValueError("nobody watches"))
     (line,) = map(json.loads, file.read_text(encoding="utf-8").splitlines())

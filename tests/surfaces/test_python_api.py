@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync import api as app
+from vaultsync.api import opening as app
 from vaultsync.api.derived_data import DerivedReport
-from vaultsync.api.read_only import open_for_recall
+from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.errors import ConfigError, UsageError
 
@@ -70,7 +70,7 @@ def test_recalls_are_counted_when_somebody_looks(tmp_path: Path) -> None:
         memory.sync()
         waiting = memory.settings.state_dir / "recalled.log"
         for _ in range(2):
-            with open_for_recall(vault, state_dir=state) as asked:
+            with open_read_only(vault, state_dir=state) as asked:
                 assert asked.recall("crane", mode="index").hits
         assert waiting.read_text().count(fact.id) == 2
         assert memory.get(fact.id).access_count == 2
@@ -127,7 +127,7 @@ def test_a_report_tells_the_time_of_all_that_follows_the_pass(
     app.init(str(vault), state_dir=state)
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
     long = DerivedReport(1, 1, 1, seconds=1_000.0)
-    monkeypatch.setattr("vaultsync.api.derived_data.update_derived", lambda *_, **__: long)
+    monkeypatch.setattr("vaultsync.api.engine.update_derived", lambda *_, **__: long)
     with app.open(str(vault), state_dir=state) as memory:
         assert memory.adopt(dry_run=True).seconds < 1_000
         assert memory.adopt().seconds > 1_000

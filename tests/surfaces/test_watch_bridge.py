@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-import vaultsync.api
+import vaultsync
 from tests.daemons import PATIENCE, watched
 from vaultsync import settings as config
 from vaultsync.service import bridge_service as serving
@@ -27,7 +27,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.api.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
     return tmp_path / "vault"
 
 

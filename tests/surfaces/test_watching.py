@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-import vaultsync.api
+import vaultsync
 from vaultsync import settings as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -41,7 +41,7 @@ PATIENCE = 30.0
 
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
-    vaultsync.api.init(str(root), state_dir=str(state))
+    vaultsync.init(str(root), state_dir=str(state))
     found = config.load_settings(root, state_dir=str(state))
     return structs.replace(found, embedder="none", grace_seconds=0.0)
 
@@ -60,7 +60,7 @@ class Run:
         self.told: list[tuple[str, Mapping[str, Value]]] = []
         self.settings = settings
         self.watching = DaemonRunner(
-            settings, tell=lambda kind, said: self.told.append((kind, said)), wait=wait
+            settings, on_event=lambda kind, said: self.told.append((kind, said)), wait=wait
         )
         self.pool = ThreadPoolExecutor(1)
         self.future = self.pool.submit(self.watching.run)
@@ -129,8 +129,8 @@ def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
     watched = structs.replace(settings_at(tmp_path), memory_file=table)
-    memory = DaemonWork(watched, stopped=lambda: False, asked=lambda: False)
-    with memory, memory.held(lambda: False):
+    memory = DaemonWork(watched, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
         files = MemoryFileWatch(memory, lambda kind, said: None)
         files.tick(0.0)
         assert memory.status().facts == 1
@@ -169,8 +169,8 @@ def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
 def test_what_expired_goes_once_a_day(settings: Settings) -> None:
     told: list[str] = []
     past = "2020-01-01T00:00:00Z"
-    memory = DaemonWork(settings, stopped=lambda: False, asked=lambda: False)
-    with memory, memory.held(lambda: False):
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
         daily = DailyMaintenance(
             memory,

@@ -178,7 +178,7 @@ def test_a_bridge_that_has_not_the_vault_either_asks_nobody(
     from tests.bridges import open_bridge
 
     root = home.vault.parent
-    with open_bridge(root) as client, home.memory() as other, other._lock:
+    with open_bridge(root) as client, home.memory() as other, other._engine.lock:
         path = f"/v1/conflicts/{disputed[0]}/resolve"
         assert client("POST", path, {"take": "store"}).kind == "EngineBusyError"
 

@@ -1,40 +1,208 @@
-"""Answers from a vault, without the engine that writes: a question loads little."""
+"""Answers questions without the engine that writes, so that a cold start loads little.
+
+What only some questions need is imported where it is used: a cold `vaultsync recall` has
+to stay within 2.5 times `import click` (`tests/bench/asking.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from vaultsync import settings as config
-from vaultsync.api.warm import RemoteRecall
+from vaultsync.api.wiring import Services
+from vaultsync.recall.result import RecallResult, RecallSources, recall_from_json
+from vaultsync.recall.service import recall
+from vaultsync.settings import Settings
 
-if TYPE_CHECKING:  # an answer needs none of what packs it
-    from vaultsync.api.packing import ContextMethods
-    from vaultsync.api.recalling import RecallMethods
-    from vaultsync.recall.result import RecallResult
+if TYPE_CHECKING:
+    from vaultsync.context_packs.pack import ContextPack
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
-def open_for_recall(
+class RemoteMemory:
+    """Answers questions from the store and its indexes, or has a running bridge answer.
+
+    Keywords are searched here, in milliseconds. When a question needs the vectors and a
+    bridge of this vault runs, which has the model in memory, the bridge is asked the whole
+    question; when it does not answer, the model is loaded here.
+
+    To be used as a context manager.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the vault of the settings. Raises as `Memory`."""
+        self.settings = settings
+        self._services = Services(settings)
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self._services.close()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no scope has a fact yet; False while the store is unavailable."""
+        return self._services.is_empty
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        types: Sequence[str] = (),
+        scopes: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        max_priority: int = 2,
+        since: str | None = None,
+        user: str | None = None,
+        explain: bool = False,
+    ) -> RecallResult:
+        """The facts that answer a question; arguments and errors are those of `Memory`."""
+        request: dict[str, Any] = {
+            "limit": limit,
+            "mode": mode,
+            "types": types,
+            "scopes": scopes,
+            "tags": tags,
+            "max_priority": max_priority,
+            "since": since,
+            "user": user,
+            "explain": explain,
+        }
+        settings = self.settings
+        local = {**request, "agent": settings.agent, "user": user or settings.user}
+        return self._answer(
+            lambda sources: recall(sources, query, **local),
+            lambda result: [hit.id for hit in result],
+            lambda: self._ask_bridge("/v1/recall", query, request, recall_from_json),
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        format: str = "markdown",  # noqa: A002 - the contract's word
+        intent: str | None = None,
+        types: Sequence[str] = (),
+        scopes: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        user: str | None = None,
+    ) -> ContextPack:
+        """A context pack for a question; arguments and errors are those of `Memory`."""
+        from vaultsync.context_packs.pack import pack_from_json
+        from vaultsync.context_packs.service import DEFAULT_BUDGET, build_context
+
+        request: dict[str, Any] = {
+            "intent": intent,
+            "types": types,
+            "scopes": scopes,
+            "tags": tags,
+            "user": user,
+        }
+        settings = self.settings
+        local = {
+            **request,
+            "agent": settings.agent,
+            "budget": DEFAULT_BUDGET if budget is None else budget,
+            "form": format,
+            "user": user or settings.user,
+        }
+        request |= {"budget": budget, "format": format}
+        return self._answer(
+            lambda sources: build_context(sources, self._services.token_counter, query, **local),
+            lambda pack: [each.id for each in pack.items if each.tier != "entities"],
+            lambda: self._ask_bridge("/v1/context", query, request, pack_from_json),
+        )
+
+    def _answer(
+        self,
+        search: Callable[[RecallSources], T],
+        accessed: Callable[[T], Iterable[str]],
+        ask_bridge: Callable[[], T | None],
+    ) -> T:
+        """Search here without a model, else ask the bridge, else search here with one.
+
+        Args:
+            search: answers from sources.
+            accessed: the ids of the facts in an answer, which count as recalled; the
+                bridge counts those of its own answers.
+            ask_bridge: has the bridge answer; None when it does not.
+        """
+        services = self._services
+        sources = services.recall_sources(services.read_context)
+        result: T | None = None
+        if (self.settings.state_dir / "bridge.json").exists():
+            vectors = _VectorRequests()
+            result = search(replace(sources, vectors=vectors))
+            if vectors.count:
+                answer = ask_bridge()
+                if answer is not None:
+                    return answer
+                result = None
+        if result is None:
+            result = search(sources)
+        services.access_counter.add(accessed(result))
+        return result
+
+    def _ask_bridge(
+        self,
+        path: str,
+        query: str,
+        request: Mapping[str, object],
+        read: Callable[[Mapping[str, Any]], T],
+    ) -> T | None:
+        from vaultsync.api.daemon_client import ask_running_bridge
+
+        agent = self.settings.agent
+        given = {key: value for key, value in request.items() if value is not None}
+        body = {"query": query, **given, "agent": agent}
+        answer = ask_running_bridge(self.settings, path, body, agent=agent)
+        if answer is None:
+            return None
+        try:
+            return read(answer)
+        except (KeyError, TypeError, ValueError) as error:
+            _log.debug("the bridge failed, or is of another version: %r", error)
+            return None
+
+
+class _VectorRequests:
+    """Stands for the vectors while a question is tried without them; counts the requests."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> None:
+        self.count += 1
+
+
+def open_read_only(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> RecallMethods:
-    """Open the vault at a folder, or the nearest one upwards, to ask for facts.
+) -> RemoteMemory:
+    """Open a vault, found as by `vaultsync.open()`, to ask questions.
 
     Raises:
         NotAVaultError: there is none.
-        ConfigError: its settings make no sense.
+        ConfigError: its settings are not valid.
     """
     root = config.find_root(path)
-    return RemoteRecall(config.load_settings(root, agent=agent, state_dir=state_dir))
-
-
-def open_for_packs(
-    path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> ContextMethods:
-    """The same, to ask for context packs. Raises as `ask()`."""
-    from vaultsync.api.warm import RemoteContext
-
-    root = config.find_root(path)
-    return RemoteContext(config.load_settings(root, agent=agent, state_dir=state_dir))
+    return RemoteMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
 
 
 def recall_from_index_files(
@@ -50,9 +218,9 @@ def recall_from_index_files(
     since: str | None = None,
     user: str | None = None,
 ) -> RecallResult:
-    """The same question, asked of the files of `.index/` alone: a clone has no store.
+    """Answer a question from the files of `.index/` alone, as in a clone without a store.
 
-    Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
+    Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
     """
     from vaultsync.api.privacy import keyless_note_view
     from vaultsync.backends.filesystem.vault import VaultFs

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -38,6 +39,9 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import UsageError
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
+if TYPE_CHECKING:
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
+
 
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Make the indexes anew, from the facts.")
@@ -47,7 +51,7 @@ def index(options: Options, *, rebuild: bool) -> int:
     from vaultsync.cli import vault as session
     from vaultsync.cli.output import print_json, print_message, progress_bar
 
-    def told(cost: session.EmbeddingCost) -> bool:
+    def approve(cost: EmbeddingCost) -> bool:
         print_message(
             options,
             f"another model is set than made the vectors: {cost.texts} texts of"
@@ -57,7 +61,7 @@ def index(options: Options, *, rebuild: bool) -> int:
         return True
 
     with session.open_memory(options) as memory, progress_bar(options) as bar:
-        done = memory.index(rebuild=rebuild, told=told, progress=bar)
+        done = memory.index(rebuild=rebuild, approve=approve, progress=bar)
     if options.json:
         print_json(done.as_json())
         return EXIT_DONE
@@ -221,7 +225,7 @@ def context(
     """
     from vaultsync.cli import vault as session
 
-    with session.open_packs(options, agent=agent) as memory:
+    with session.open_read_only(options, agent=agent) as memory:
         made = memory.context(
             query,
             budget=budget,
@@ -314,7 +318,7 @@ def recall(
         )
         print_hits(options, found)
         return EXIT_DONE
-    with session.open_answers(options, agent=agent) as memory:
+    with session.open_read_only(options, agent=agent) as memory:
         found = memory.recall(
             query,
             limit=limit,

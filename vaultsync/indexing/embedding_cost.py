@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.model.schema import Value
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 
 COST_SAMPLE = 64
 """Facts whose chunks are counted."""
@@ -38,7 +38,7 @@ class EmbeddingCost:
 
 
 def estimate_embedding_cost(
-    ctx: SyncContext,
+    ctx: ReadContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,

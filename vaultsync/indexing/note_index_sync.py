@@ -12,7 +12,7 @@ from vaultsync.storage.feed_cursor import feed_backlog, make_version
 from vaultsync.storage.store import FeedRow
 
 if TYPE_CHECKING:  # a question asks here first, and loads little
-    from vaultsync.sync.context import SyncContext
+    from vaultsync.sync.context import ReadContext
     from vaultsync.sync.report import Progress
 
 NOTE_INDEX_SCHEMA = "2"
@@ -51,7 +51,7 @@ class IndexReport(NamedTuple):
 
 
 def catch_up_note_index(
-    ctx: SyncContext,
+    ctx: ReadContext,
     index: NoteIndex,
     *,
     rebuild: bool = False,
@@ -87,7 +87,7 @@ def catch_up_note_index(
 class _NoteIndexSync:
     """The work of one `catch_up()`, and how much of it is done."""
 
-    def __init__(self, ctx: SyncContext, index: NoteIndex, progress: Progress | None) -> None:
+    def __init__(self, ctx: ReadContext, index: NoteIndex, progress: Progress | None) -> None:
         self._ctx = ctx
         self._index = index
         self._progress = progress

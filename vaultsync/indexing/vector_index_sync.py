@@ -24,7 +24,7 @@ from vaultsync.storage.feed_cursor import (
     store_seq_of_version,
 )
 from vaultsync.storage.store import FeedRow
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
 
 FACTS_PER_PAGE = 256
@@ -74,7 +74,7 @@ class EmbedReport:
 
 
 def embed_pending(
-    ctx: SyncContext,
+    ctx: ReadContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,
@@ -131,7 +131,7 @@ class _EmbeddingRun:
 
     def __init__(
         self,
-        ctx: SyncContext,
+        ctx: ReadContext,
         vectors: VectorIndex,
         embedder: Embedder,
         index: NoteIndex | None,

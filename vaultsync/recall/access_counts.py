@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loaded with every question
     from vaultsync.indexing.ports import NoteIndex
     from vaultsync.recall.ports import RecallLog
     from vaultsync.storage.store import StoreState
-    from vaultsync.sync.context import SyncContext
+    from vaultsync.sync.context import ReadContext
 
 RECALL_ACTOR = "recall"
 """Who writes, in the store's feed."""
@@ -33,7 +33,7 @@ class AccessCounter:
 
     def __init__(
         self,
-        ctx: SyncContext,
+        ctx: ReadContext,
         log: RecallLog,
         *,
         index: Callable[[], NoteIndex] | None = None,

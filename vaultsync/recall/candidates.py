@@ -16,7 +16,7 @@ from vaultsync.model.scope import can_see
 from vaultsync.recall.explanation import fact_text, has_phrases
 from vaultsync.recall.query import ParsedQuery
 from vaultsync.recall.ranking import rescale_similarities
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 
 POOL_SIZE = 30
 """How many of the best fitting facts are loaded, and scored with their time and use; three
@@ -41,7 +41,7 @@ class Candidates:
 
     def __init__(
         self,
-        ctx: SyncContext,
+        ctx: ReadContext,
         asked: ParsedQuery,
         filters: FactFilters,
         agent: str | None,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
@@ -75,12 +75,13 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log, m003_ops)
 class SqliteStore:
     """A `Store` in one file: write-ahead log, every commit on disk before it returns.
 
-    The file may go away and come back while the store is open. Another file in its
-    place is taken up again only when it is the same store.
+    The file is opened by the first call, and may go away and come back. Another file in
+    its place is used only when it is the same store.
     """
 
-    def __init__(self, path: Path, *, clock: Clock, create: bool) -> None:
-        self._path = path
+    def __init__(self, path: str | Path, *, clock: Clock, create: bool) -> None:
+        """The store at `path`; with `create` the first call makes the file if there is none."""
+        self._path = Path(path).absolute()
         self._clock = clock
         self._create = create
         self._lock = threading.RLock()
@@ -88,18 +89,6 @@ class SqliteStore:
         self._place: sqlite_file.FileIdentity | None = None
         self._store_id = ""
         self._closed = False
-
-    @classmethod
-    def open(cls, path: str | Path, *, clock: Clock, create: bool) -> Self:
-        """The store at `path`; with `create` a new one when there is none.
-
-        Raises:
-            StoreUnavailableError: there is no store, or it cannot be read.
-            StoreError: a newer vaultsync made it.
-        """
-        store = cls(Path(path).absolute(), clock=clock, create=create)
-        store.state()
-        return store
 
     def state(self) -> StoreState:
         """Where the store stands."""
@@ -246,7 +235,7 @@ class SqliteStore:
         return db
 
     def _recognise(self, db: sqlite3.Connection) -> None:
-        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=self._create)
+        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=not self._store_id)
         if schema == "newer":
             message = f"{self._path} is the store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")
