@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(port, token, path, body, patience)
 
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
-    monkeypatch.setattr(bridge_client, "ask_bridge", record)
+    monkeypatch.setattr("vaultsync.api.daemon_client.ask_bridge", record)
     return paths
 
 
@@ -123,7 +123,7 @@ def test_without_an_answer_the_model_is_loaded_here(
         case "no token":
             token.unlink()
         case _:
-            monkeypatch.setattr(bridge_client, "ask_bridge", lambda *_: {"hits": [{}]})
+            monkeypatch.setattr("vaultsync.api.daemon_client.ask_bridge", lambda *_: {"hits": [{}]})
     try:
         assert _recall(client, mode="vector").hits
     finally:

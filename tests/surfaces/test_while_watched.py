@@ -268,7 +268,7 @@ def test_a_daemon_that_ended_meanwhile_is_not_waited_for(
         Memory(home.memory().settings) as memory,
         monkeypatch.context() as patch,
     ):
-        patch.setattr("vaultsync.backends.http.bridge_client.ask_bridge", lambda *_: None)
+        patch.setattr("vaultsync.api.daemon_client.ask_bridge", lambda *_: None)
         with pytest.raises(EngineBusyError):
             memory.resolve(disputed[0], take="store")
 

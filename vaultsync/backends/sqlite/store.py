@@ -235,7 +235,7 @@ class SqliteStore:
         return db
 
     def _recognise(self, db: sqlite3.Connection) -> None:
-        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=not self._store_id)
+        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=self._create)
         if schema == "newer":
             message = f"{self._path} is the store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")
