@@ -21,6 +21,8 @@ import click
 from msgspec import Struct, structs
 
 from vaultsync import errors
+from vaultsync.api import opening
+from vaultsync.api.memory import Memory
 from vaultsync.cli.main import cli
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
 from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
@@ -507,6 +509,59 @@ def mcp_prompts() -> str:
 
 # ------------------------------------------------------------------------------ parts
 
+# ----------------------------------------------------------------------------- python
+
+SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+ENTRY = re.compile(r"^ {4}(\S.*?(?:\n {5,}\S.*)*)$", re.MULTILINE)
+
+
+def python_functions() -> str:
+    """`init()` and `open()`."""
+    return "\n".join(_function(each.__name__, each) for each in (opening.open, opening.init))
+
+
+def python_memory() -> str:
+    """The methods and properties of `Memory`, in the order of its source."""
+    public = {name: each for name, each in vars(Memory).items() if not name.startswith("_")}
+    return "\n".join(_function(name, each) for name, each in public.items())
+
+
+def _function(name: str, found: object) -> str:
+    text = inspect.getdoc(found) or ""
+    sections = dict(SECTION.findall(text + "\n"))
+    if isinstance(found, property):
+        shown = f"{name}: {inspect.signature(found.fget).return_annotation}"  # type: ignore[arg-type]
+    else:
+        assert callable(found)  # noqa: S101 - vars of a class
+        shown = _signature(name, inspect.signature(found))
+    parts = [f"### {name}\n", fenced(shown, "py"), SECTION.sub("", text).strip() + "\n"]
+    for kind, body in sections.items():
+        entries = [re.sub(r"\s+", " ", each) for each in ENTRY.findall(body)]
+        if kind == "Returns":
+            parts.append(f"Returns: {' '.join(entries)}\n")
+        elif kind == "Args":
+            pairs = [each.partition(": ") for each in entries]
+            parts.append("".join(f"- `{key}`: {words}\n" for key, _, words in pairs))
+        else:
+            parts.append("Raises:\n\n" + "".join(f"- {each}\n" for each in entries))
+    return "\n".join(parts)
+
+
+def _signature(name: str, found: inspect.Signature) -> str:
+    arguments = [each for each in found.parameters.values() if each.name != "self"]
+    words = [re.sub(r": '([^']*)'", r": \1", str(each)) for each in arguments]
+    by_name = [each.kind is each.KEYWORD_ONLY for each in arguments]
+    if True in by_name and not any(each.kind is each.VAR_POSITIONAL for each in arguments):
+        words.insert(by_name.index(True), "*")
+    line = f"{name}({', '.join(words)}) -> {found.return_annotation}"
+    if len(line) <= WIDEST_SIGNATURE:
+        return line
+    lines = "".join(f"    {each},\n" for each in words)
+    return f"{name}(\n{lines}) -> {found.return_annotation}"
+
+
+WIDEST_SIGNATURE = 90
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "conflict": conflict,
@@ -521,6 +576,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "mcp-resources": mcp_resources,
     "mcp-tools": mcp_tools,
     "note": note,
+    "python-functions": python_functions,
+    "python-memory": python_memory,
     "routes": routes,
     "settings": settings,
     "statuses": statuses,

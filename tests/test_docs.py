@@ -138,7 +138,7 @@ def test_the_examples_run_one_after_the_other(
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     for variable in ("VAULTSYNC_VAULT", "VAULTSYNC_AGENT"):
         monkeypatch.delenv(variable, raising=False)
-    for page in ("README.md", "docs/guides/quickstart.md"):
+    for page in ("README.md", "docs/guides/quickstart.md", "docs/reference/python.md"):
         for example in _blocks(ROOT / page, "python"):
             exec(compile(example, page, "exec"), {})  # noqa: S102 - our own
     notes = [path.read_text() for path in (tmp_path / "Memory").rglob("*.md")]
