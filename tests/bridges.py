@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultsync import api as app
-from vaultsync.api import opening
+from vaultsync.api import opening as app
+from vaultsync.api.configuration import find_root, load_settings
 from vaultsync.http_bridge.server import running_bridge
 from vaultsync.service import bridge_service as serving
 from vaultsync.service.bridge_service import BridgeServices
@@ -83,7 +83,7 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
     """A bridge over a new vault, or over the one that is there."""
     vault, state = str(root / "vault"), str(root / "state")
     app.init(vault, state_dir=state)
-    settings = opening.find_settings(vault, agent=agent, state_dir=state)
+    settings = load_settings(find_root(vault), agent=agent, state_dir=state)
     with (
         serving.standalone_bridge(settings) as served,
         running_bridge(served, port=0) as bridge,

@@ -17,7 +17,8 @@ from typing import TypeAlias
 from click.testing import CliRunner
 
 from tests.golden import Placeholders
-from vaultsync import api as app
+from vaultsync.api import opening as app
+from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.cli.main import cli
 
@@ -43,7 +44,7 @@ class Place:
         with self.open() as memory:
             memory.remember("One file, no server.", title="Use SQLite", type="decision", id=ID)
 
-    def open(self) -> app.Memory:
+    def open(self) -> Memory:
         return app.open(str(self.vault), state_dir=str(self.state))
 
     def configure(self, text: str) -> None:

@@ -54,7 +54,7 @@ class Scene:
             shutil.copytree(case / "base", root, dirs_exist_ok=True)
         clock = FakeClock()
         vault = VaultFs(root)
-        ctx = SyncContext(vault, MemoryStore(clock), MemoryArchive(), clock)
+        ctx = SyncContext(MemoryStore(clock), MemoryArchive(), clock, vault=vault)
         scene = cls(root, clock, ctx)
         before = tree(root)
         rebuild(ctx, "vault")
@@ -90,7 +90,7 @@ class Scene:
     def lose_the_archive(self) -> None:
         """What both sides last agreed on is gone."""
         ctx = self.ctx
-        self.ctx = SyncContext(ctx.vault, ctx.store, MemoryArchive(), self.clock)
+        self.ctx = SyncContext(ctx.store, MemoryArchive(), self.clock, vault=ctx.vault)
 
     def do(self, work: Mapping[str, Any]) -> Report:
         """One pass."""

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 from tests.real.home import say
 from vaultsync.api import configuration as config
 from vaultsync.service import daemon_runner as watching
-from vaultsync.service import waking
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-WAITING = frozenset({threading.__file__, waking.__file__})
 MOMENTS = 20
 PATIENCE = 60.0
 NEAR = 3
@@ -36,12 +34,13 @@ class Moment:
 
     def called(self, frame: FrameType, _event: str, _arg: object) -> TraceFunction | None:
         """Something was called: its lines are moments when the loop waits by it."""
-        if frame.f_code.co_filename not in WAITING:
+        code = frame.f_code
+        if code.co_filename != threading.__file__ and not code.co_qualname.startswith("WakeEvent."):
             return None
         above: FrameType | None = frame
         for _ in range(NEAR):
             above = above.f_back if above else None
-            if above and above.f_code.co_name == "_go_on":
+            if above and above.f_code.co_name == "_loop":
                 return self.line
         return None
 

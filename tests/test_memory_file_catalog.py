@@ -13,7 +13,7 @@ import pytest
 
 from tests.embedding import Service, serving
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile, memory
-from vaultsync import api as app
+from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import STATE_FILE, DiskMemoryFile
 from vaultsync.errors import (

@@ -41,10 +41,10 @@ def vault(tmp_path: Path) -> Path:
 def ctx(vault: Path, tmp_path: Path) -> Iterator[SyncContext]:
     clock = SystemClock()
     make_marker(vault, clock.new_id(), scope="public", store=None)
-    store = SqliteStore.open(tmp_path / "store.sqlite3", clock=clock, create=True)
+    store = SqliteStore(tmp_path / "store.sqlite3", clock=clock, create=True)
     archive = SqliteArchive.open(tmp_path / "archive.sqlite3")
     files = VaultFs(vault, ignore=(), max_bytes=4 << 20)
-    made = SyncContext(files, store, archive, clock)
+    made = SyncContext(store, archive, clock, vault=files)
     adopt_notes(made, [])
     yield made
     files.close()

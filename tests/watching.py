@@ -72,7 +72,6 @@ class Daemonic:
         self.in_pass: Callable[[str], None] = _nothing
         self.in_derive: Callable[[Progress], tuple[str, ...]] = lambda _: ()
         self.up_to_date = False
-        self.reopened = 0
         self.starts: Callable[[], None] = lambda: None
         self.intervals = intervals or Intervals()
         self.daemon = DaemonLoop(
@@ -84,9 +83,6 @@ class Daemonic:
     @property
     def ctx(self) -> SyncContext:
         return self.world.ctx
-
-    def reopen(self) -> None:
-        self.reopened += 1
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         self.requests.append(request)

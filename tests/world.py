@@ -50,12 +50,12 @@ class World:
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
         self.ctx = SyncContext(
-            self.vault,
             self.store,
             self.archive,
             self.clock,
             policy or SyncPolicy(),
             view=view,
+            vault=self.vault,
         )
 
     def _now_ns(self) -> int:

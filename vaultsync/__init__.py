@@ -6,8 +6,7 @@
         fact = memory.remember("We chose LanceDB because it is embedded.", type="decision")
         report = memory.sync()
 
-Importing this package loads nothing heavy: what is behind a name is loaded when it is
-first used.
+Importing this package loads nothing heavy: each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -24,22 +23,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_WHERE = {
+_MODULES = {
     "Fact": "vaultsync.model.fact",
-    "Memory": "vaultsync.api",
+    "Memory": "vaultsync.api.memory",
     "VaultsyncError": "vaultsync.errors",
-    "errors": "vaultsync",
-    "init": "vaultsync.api",
-    "open": "vaultsync.api",
+    "init": "vaultsync.api.opening",
+    "open": "vaultsync.api.opening",
 }
 
 __all__ = ["Fact", "Memory", "VaultsyncError", "errors", "init", "open"]
 
 
 def __getattr__(name: str) -> object:
-    """Load what is behind a public name."""
+    """Load a public name."""
     if name == "errors":
         return importlib.import_module("vaultsync.errors")
-    if name in _WHERE:
-        return getattr(importlib.import_module(_WHERE[name]), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(name)
+
+
+def __dir__() -> list[str]:
+    """All public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ from tests.world import World
 from vaultsync.api.derived_data import DerivedParts, is_derived_current, update_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.sqlite.unavailable import UnavailableStore
+from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -28,11 +28,11 @@ from vaultsync.sync.context import SyncPolicy
 
 def parts() -> DerivedParts:
     return DerivedParts(
-        words=MemoryIndex(),
+        note_index=MemoryIndex(),
         links=MemoryLinks(),
         tables=TableInputs(EntriesInMemory(), len),
         vectors=MemoryVectors(),
-        embedder=HashEmbedder(),
+        embedder=HashEmbedder,
     )
 
 
@@ -125,7 +125,7 @@ def test_a_rebuild_makes_the_indexes_anew() -> None:
 def test_without_a_model_words_are_enough() -> None:
     world = a_world()
 
-    done = update_derived(world.ctx, replace(parts(), embedder=None))
+    done = update_derived(world.ctx, replace(parts(), embedder=lambda: None))
 
     assert (done.notes, done.chunks, done.degraded) == (1, 0, ())
 
@@ -133,7 +133,7 @@ def test_without_a_model_words_are_enough() -> None:
 def test_another_model_is_asked_about_before_it_costs() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
-    other = replace(held, embedder=HashEmbedder(dimension=32))
+    other = replace(held, embedder=lambda: HashEmbedder(dimension=32))
     costs: list[EmbeddingCost] = []
 
     def no(cost: EmbeddingCost) -> bool:
@@ -141,9 +141,9 @@ def test_another_model_is_asked_about_before_it_costs() -> None:
         return False
 
     assert "another model" in update_derived(world.ctx, other).degraded[0]
-    assert "another model" in update_derived(world.ctx, other, told=no).degraded[0]
+    assert "another model" in update_derived(world.ctx, other, approve=no).degraded[0]
     assert costs[0].texts >= 1
-    assert not update_derived(world.ctx, other, told=lambda _: True).degraded
+    assert not update_derived(world.ctx, other, approve=lambda _: True).degraded
     assert other.vectors is not None
     assert "/32/" in str(other.vectors.identity())
 
@@ -152,7 +152,8 @@ def test_a_store_that_is_away_leaves_all_as_it_was() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
     world.mirrored("Another one.", title="Another")
-    away = replace(world.ctx, store=UnavailableStore("it is unplugged"))
+    unplugged = SqliteStore("/unplugged/store.sqlite3", clock=world.clock, create=False)
+    away = replace(world.ctx, store=unplugged)
 
     done = update_derived(away, held)
 
@@ -200,7 +201,7 @@ def test_a_model_that_is_gone_is_told() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
 
-    done = update_derived(world.ctx, replace(held, embedder=Silent()))
+    done = update_derived(world.ctx, replace(held, embedder=Silent))
 
     assert done.degraded == ("the model is gone",)
 

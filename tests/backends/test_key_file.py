@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.api.environment import environment_values
+from vaultsync.api.privacy import environment_values
 from vaultsync.backends.state import key_file
 from vaultsync.backends.state.key_file import KEY_BYTES, read_or_make_key
 from vaultsync.errors import ConfigError

@@ -6,11 +6,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from vaultsync.api import configuration as config
-from vaultsync.api.stores import is_qdrant
+from vaultsync.api.wiring import store_place
 from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.errors import ConfigError
-from vaultsync.settings import QdrantSettings
+from vaultsync.settings import QdrantSettings, Settings
 
 ROOT = Path("/vault")
 
@@ -35,8 +35,8 @@ def table(lines: str) -> QdrantSettings:
     ],
 )
 def test_a_url_names_a_place(url: str, shown: str) -> None:
-    assert is_qdrant(url)
     assert str(parse_qdrant_settings(url, QdrantSettings(), root=ROOT)) == shown
+    assert str(store_place(Settings(root=ROOT, state_dir=ROOT, store=url))) == shown
 
 
 @pytest.mark.parametrize(

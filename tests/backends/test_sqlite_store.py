@@ -43,7 +43,10 @@ def store(path: Path) -> Iterator[SqliteStore]:
 
 
 def opened_at(path: Path, *, create: bool = False) -> SqliteStore:
-    return SqliteStore.open(path, clock=FakeClock(), create=create)
+    """A store whose file was opened."""
+    store = SqliteStore(path, clock=FakeClock(), create=create)
+    store.state()
+    return store
 
 
 def a_fact(fact_id: str = A, content: str = "Green.") -> Fact:
@@ -440,7 +443,7 @@ def test_a_call_of_refusals_alone_touches_nothing(store: SqliteStore, path: Path
 
 
 def _count_up(path: Path, times: int) -> None:
-    store = SqliteStore.open(path, clock=SystemClock(), create=False)
+    store = SqliteStore(path, clock=SystemClock(), create=False)
     _increment(store, times)
     store.close()
 
@@ -480,7 +483,7 @@ def test_threads_may_share_a_store(store: SqliteStore) -> None:
 
 
 def _make(path: Path, number: int) -> None:
-    store = SqliteStore.open(path, clock=SystemClock(), create=True)
+    store = SqliteStore(path, clock=SystemClock(), create=True)
     store.write([StoreWrite(IDS[number], a_fact(IDS[number]), None, "x")])
     store.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import gc
 import json
 import os
 import platform
@@ -21,6 +22,7 @@ from tests.bench.indexing import FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, Worth, as_json, show
 from tests.bench.worlds import new_folder, seconds_to_make, spread
+from vaultsync.cli.main import GC_THRESHOLD
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
 EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
@@ -55,6 +57,7 @@ class Wanted:
 
 def main() -> None:
     """Measure what was asked for."""
+    gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
     asked = _arguments()
     root = Path(__file__).parents[2]
     # As libraries are when they are installed; where Python may write no bytecode, each

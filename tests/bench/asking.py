@@ -140,7 +140,7 @@ class Asking:
     def _bare(self, asked: str) -> Callable[[], object]:
         with self.open("none") as memory:
             index = memory.settings.state_dir / "index" / "words"
-            terms = memory._derived.words.tokens(asked)
+            terms = memory._services.note_index.tokens(asked)
         script = Path(__file__).with_name("bare_answer.py")
         command = [sys.executable, str(script), str(index), str(self.world.store)]
         return lambda: _run([*command, *terms])
@@ -157,7 +157,7 @@ SentenceTransformer(str(get_model_path())).encode(["a question"])
 
 
 def _give_vectors(memory: Memory) -> None:
-    vectors, embedder = memory._derived.vectors, memory._derived.embedder
+    vectors, embedder = memory._services.vector_index, memory._services.embedder
     if vectors is None or embedder is None:
         raise SystemExit("bench: install the extra `all`, it is about vectors")
     size = embedder.dimension
@@ -184,7 +184,7 @@ def _bare_query(memory: Memory) -> Callable[[str], object]:
     def ask(question: str) -> object:
         terms = [
             (Occur.Should, Query.term_query(index.schema, "content", term))
-            for term in memory._derived.words.tokens(question)
+            for term in memory._services.note_index.tokens(question)
         ]
         return searcher.search(Query.boolean_query(terms), 10).hits
 
@@ -192,7 +192,7 @@ def _bare_query(memory: Memory) -> Callable[[str], object]:
 
 
 def _product(memory: Memory, n: int) -> Callable[[str], object]:
-    embedder = memory._derived.embedder
+    embedder = memory._services.embedder
     assert embedder is not None
     dice = np.random.default_rng(2)
     matrix = dice.standard_normal((n, embedder.dimension), dtype=np.float32)

@@ -56,7 +56,7 @@ def through_the_ports(vault: Path, store: Path, archive: Path) -> None:
     """
     clock = SystemClock()
     files = VaultFs(vault)
-    facts = SqliteStore.open(store, clock=clock, create=False)
+    facts = SqliteStore(store, clock=clock, create=False)
     kept = SqliteArchive.open(archive)
     try:
         scan = files.scan()

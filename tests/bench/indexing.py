@@ -63,7 +63,7 @@ def embedded(folder: Path, n: int, *, target: float) -> Row:
         facts = list(memory._ctx.store.iter_facts())
     texts = [chunk.text for fact in facts for chunk in chunk_fact(fact)]
     with world.open(embedder="local") as memory:
-        embedder = memory._derived.embedder
+        embedder = memory._services.embedder
         if embedder is None:
             raise SystemExit("bench: there is no local model")
         embedder.embed(["tea"])

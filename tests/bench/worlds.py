@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-import vaultsync.api
+import vaultsync
 from tests.bench import corpus
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
@@ -27,7 +27,7 @@ class World:
         self.vault = folder / "vault"
         self.state = folder / "state"
         self.store = folder / "store.sqlite3"
-        vaultsync.api.init(str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state))
+        vaultsync.init(str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state))
 
     def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
         """Its memory; passes make indexes and vectors only where those are measured."""

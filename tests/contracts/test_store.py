@@ -22,7 +22,7 @@ from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreWrite
 
 
 def _sqlite(folder: Path, clock: Clock) -> Store:
-    return SqliteStore.open(folder / "store.sqlite3", clock=clock, create=True)
+    return SqliteStore(folder / "store.sqlite3", clock=clock, create=True)
 
 
 def _memory(folder: Path, clock: Clock) -> Store:

@@ -283,8 +283,7 @@ def test_a_store_that_is_away_is_asked_ever_more_rarely(it: Daemonic) -> None:
 
     it.world.store.before = away
     it.runs(300)
-    assert len(asked) < 60  # a rescan a minute asks twice
-    assert it.reopened > 3
+    assert 3 < len(asked) < 60  # a rescan a minute asks twice
     assert "no answer" in it.daemon.state.store_away
     it.person_edits(it.world.path(fact.id), OLD, NEW)
     it.runs(5)

@@ -46,10 +46,4 @@ def sample_vault(folder: Path) -> Iterator[tuple[RecallSources, Sequence[Asked]]
 
 
 def _asked_at(memory: Memory, clock: FakeClock) -> RecallSources:
-    derived = memory._derived
-    return RecallSources(
-        replace(memory._ctx, clock=clock),
-        derived.words,
-        vectors=lambda: derived.vectors,
-        embedder=lambda: derived.embedder,
-    )
+    return memory._services.recall_sources(replace(memory._ctx, clock=clock))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -276,7 +277,7 @@ def test_another_store_is_followed_from_its_beginning(world: EmbeddingWorld) -> 
     world.embed()
     other = EmbeddingWorld()
     other.store = MemoryStore(other.clock, "another")
-    other.ctx = type(other.ctx)(other.vault, other.store, other.archive, other.clock)
+    other.ctx = replace(other.ctx, store=other.store)
     other.clock.advance(50)
     other.agent_remembers("two")
 

@@ -137,10 +137,10 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "api/daemon_client.py",
         (
             (
-                "    if Announcement(settings.state_dir).is_own():\n",
+                "    if BridgeAddressFile(settings.state_dir).is_own():\n",
                 "    if not settings.state_dir:\n",
             ),
         ),
-        f"{SERVED}::test_a_bridge_that_has_not_the_vault_either_asks_nobody",
+        f"{SERVED}::test_a_bridge_without_the_vault_does_not_ask_itself",
     ),
 )

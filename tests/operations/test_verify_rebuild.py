@@ -34,7 +34,7 @@ def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
         world.store = MemoryStore(world.clock, "fresh")
     if archive:
         world.archive = MemoryArchive()
-    world.ctx = SyncContext(world.vault, world.store, world.archive, world.clock)
+    world.ctx = SyncContext(world.store, world.archive, world.clock, vault=world.vault)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ class Sides:
         self.archive = archive
         self.archives += 1
         archive.before = lambda method: self._hook(f"archive.{method}")
-        self.ctx = SyncContext(self.vault, self.store, archive, self.clock, self.policy)
+        self.ctx = SyncContext(self.store, archive, self.clock, self.policy, vault=self.vault)
 
     def _hook(self, where: str) -> None:
         if not self._inside:

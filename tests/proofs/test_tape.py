@@ -50,7 +50,7 @@ def _memory(folder: Path, clock: Clock) -> Iterator[Sides]:
 
 @contextmanager
 def _files(folder: Path, clock: Clock) -> Iterator[Sides]:
-    store = SqliteStore.open(folder / "store.sqlite3", clock=clock, create=True)
+    store = SqliteStore(folder / "store.sqlite3", clock=clock, create=True)
     vectors = LocalVectors(folder / "vectors")
     yield store, vectors
     vectors.close()

@@ -31,7 +31,7 @@ from tests.world import World
 from vaultsync.backends.qdrant.operations import PointCollection, PointOperation
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.serialization import fact_to_json
-from vaultsync.sync.context import SyncContext, SyncPolicy
+from vaultsync.sync.context import SyncContext
 
 machine = st.integers(0, 1)
 which = st.integers(0, 7)
@@ -74,7 +74,7 @@ class Machine(World):
         self.vault = SimVault(now_ns=self._now_ns)
         self.archive = MemoryArchive()
         self.remote = store_in(wire, self.clock)
-        self.ctx = SyncContext(self.vault, self.remote, self.archive, self.clock, SyncPolicy())
+        self.ctx = SyncContext(self.remote, self.archive, self.clock, vault=self.vault)
 
 
 def said(world: Machine) -> dict[str, str]:

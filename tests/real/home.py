@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
-import vaultsync.api
+import vaultsync
 from tests.proofs import agents
 from tests.proofs.ledger import KEPT, SEEN, Ledger, words
 from vaultsync.api.memory import Memory
@@ -57,7 +57,7 @@ class Home:
     ) -> Self:
         """A new and empty one."""
         where.mkdir(parents=True, exist_ok=True)
-        vaultsync.api.init(str(where / "vault"), state_dir=str(where / "state"))
+        vaultsync.init(str(where / "vault"), state_dir=str(where / "state"))
         with (where / "vault/.meta/config.toml").open("a") as file:
             file.write(SETTINGS.format(grace=grace, linger=linger, settle=settle))
         return cls(where)
@@ -72,7 +72,7 @@ class Home:
 
     def open(self) -> Memory:
         """The memory, as any process opens it."""
-        return vaultsync.api.open(str(self.root), AGENT, str(self.state))
+        return vaultsync.open(str(self.root), AGENT, str(self.state))
 
     def sync(self) -> Report:
         """One pass by an engine that starts and ends with it."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import vaultsync.api
+import vaultsync
 from tests.real.home import Home, say
 from vaultsync.errors import EngineBusyError
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -61,7 +61,7 @@ def command_line(home: Home, *arguments: str) -> list[str]:
 
 def hold(home: Home) -> None:
     """Be an engine until told to stop."""
-    with home.open() as memory, memory._engine():
+    with home.open() as memory, memory._engine.exclusive():
         say("held")
         sys.stdin.readline()
 
@@ -93,7 +93,7 @@ def engine(home: Home) -> None:
 def agent(home: Home, name: str, shared: str, rounds: str) -> None:
     """Remember, and add to a fact that all agents add to; tell every word."""
     told = []
-    with vaultsync.api.open(str(home.root), name, str(home.state)) as memory:
+    with vaultsync.open(str(home.root), name, str(home.state)) as memory:
         for n in range(int(rounds)):
             own, more = f"w{name}{n:04}1w", f"w{name}{n:04}2w"
             fact = memory.remember(f"I saw {own}.", title="Seen", scope="public")
@@ -110,7 +110,7 @@ def agent(home: Home, name: str, shared: str, rounds: str) -> None:
 def adder(home: Home, name: str) -> None:
     """Remember facts until told to stop, and change some of them; tell every word."""
     told: list[str] = []
-    with vaultsync.api.open(str(home.root), name, str(home.state)) as memory:
+    with vaultsync.open(str(home.root), name, str(home.state)) as memory:
         while not _told_to_stop(home):
             word, more = f"w{name}{len(told):04}1w", f"w{name}{len(told):04}2w"
             fact = memory.remember(f"I saw {word}.", title="Seen", scope="public")

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import vaultsync.api
+import vaultsync
 from vaultsync.api.memory import Memory
 from vaultsync.errors import VaultsyncError
 
@@ -87,7 +87,7 @@ def work(order: dict[str, Any]) -> int:
             empty()
     say(began=os.getpid())
     try:
-        with vaultsync.api.open(order["root"], "indy", order["state"]) as memory:
+        with vaultsync.open(order["root"], "indy", order["state"]) as memory:
             WORKS[order["work"]](memory, order)
     except (VaultsyncError, OSError) as error:
         say(refused=repr(error))

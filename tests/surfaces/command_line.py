@@ -166,9 +166,8 @@ def run(
     clear: dict[str, str | None] = {f"VAULTSYNC_{name}": None for name in names}
     runner = CliRunner(env={**clear, "NO_COLOR": None, "TERM": "xterm", **(env or {})})
     with (
-        mock.patch("vaultsync.api.open", opened),
-        mock.patch("vaultsync.api.read_only.open_for_recall", opened),
-        mock.patch("vaultsync.api.read_only.open_for_packs", opened),
+        mock.patch("vaultsync.api.opening.open", opened),
+        mock.patch("vaultsync.api.read_only.open_read_only", opened),
     ):
         return runner.invoke(
             cli,
@@ -206,7 +205,7 @@ def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, On
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)
-    with mock.patch.multiple("vaultsync.cli.vault", open_answers=opened, open_packs=opened):
+    with mock.patch("vaultsync.cli.vault.open_read_only", opened):
         result = CliRunner().invoke(
             command,
             words,

@@ -1,4 +1,4 @@
-"""The app at the other end of the events: asked, answered, asleep, gone."""
+"""Writes through Obsidian, and the events of a bridge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultsync.service.obsidian_writes import UNRESPONSIVE_SECONDS, ObsidianWrit
 
 
 class Listener:
-    """Somebody who listens, and answers offers at once in a thread of its own."""
+    """A client of the events."""
 
     def __init__(self, events: EventBus, *, app: bool = True) -> None:
         self.woken = threading.Event()
@@ -33,7 +33,7 @@ def _answering(writes: ObsidianWrites, listener: Listener, answer: WriteReply) -
     return thread
 
 
-def test_without_an_app_nobody_is_asked() -> None:
+def test_without_an_app_no_offer_is_made() -> None:
     events = EventBus()
     writes = ObsidianWrites(events, FakeClock())
     listener = Listener(events, app=False)
@@ -44,7 +44,7 @@ def test_without_an_app_nobody_is_asked() -> None:
     assert listener.heard.fetch() == []
 
 
-def test_the_answer_is_that_of_the_app() -> None:
+def test_an_offer_returns_the_answer_of_the_app() -> None:
     events = EventBus()
     writes = ObsidianWrites(events, FakeClock(), wait=10)
     listener = Listener(events)
@@ -58,7 +58,7 @@ def test_the_answer_is_that_of_the_app() -> None:
     assert writes.is_open
 
 
-def test_an_app_that_does_not_answer_is_left_alone_for_a_while() -> None:
+def test_an_app_that_does_not_answer_is_not_asked_for_a_while() -> None:
     events, clock = EventBus(), FakeClock()
     writes = ObsidianWrites(events, clock, wait=0.01)
     listener = Listener(events)
@@ -76,7 +76,7 @@ def test_an_app_that_does_not_answer_is_left_alone_for_a_while() -> None:
     assert writes.is_open
 
 
-def test_another_app_is_asked_though_the_last_one_sleeps() -> None:
+def test_another_app_is_asked_when_the_last_one_did_not_answer() -> None:
     events = EventBus()
     writes = ObsidianWrites(events, FakeClock(), wait=0.01)
     first = Listener(events)
@@ -98,7 +98,7 @@ def test_a_state_with_other_conflicts_is_two_events() -> None:
     assert kinds == ["state", "state", "state", "conflict"]
 
 
-def test_who_does_not_listen_is_let_go() -> None:
+def test_a_client_that_is_too_slow_is_dropped() -> None:
     events = EventBus()
     slow, gone = Listener(events), Listener(events)
     events.leave(gone.heard)
@@ -111,7 +111,7 @@ def test_who_does_not_listen_is_let_go() -> None:
     assert events.app() is None
 
 
-def test_when_it_ends_all_are_let_go_and_nobody_comes_any_more() -> None:
+def test_closing_the_events_ends_all_subscriptions_and_later_ones() -> None:
     events = EventBus()
     before = Listener(events)
     events.close()

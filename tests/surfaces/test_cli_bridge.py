@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.command_line import one_object, run
-from vaultsync import api as app
+from vaultsync.api import opening as app
 
 
 @pytest.fixture

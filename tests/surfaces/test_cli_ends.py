@@ -15,6 +15,7 @@ from vaultsync import errors
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
 
+GUARDED = 4
 ERRORS: list[tuple[Exception, int]] = [
     (errors.InvalidFieldError("priority", 9, "a number"), 2),
     (errors.UnknownTypeError("x", ("note",)), 2),
@@ -33,8 +34,8 @@ ERRORS: list[tuple[Exception, int]] = [
     (errors.StoreUnavailableError("away"), 1),
     (errors.StoreMismatchError("a", "b"), 1),
     (errors.ArchiveError("broken"), 1),
-    (errors.StoreRewoundError("it lost 7 facts", RUN), 4),
-    (errors.GuardError("it would delete 70 notes", RUN), 4),
+    (errors.StoreRewoundError("it lost 7 facts", RUN), GUARDED),
+    (errors.GuardError("it would delete 70 notes", RUN), GUARDED),
     (errors.EngineBusyError("/x"), 5),
     (OSError(28, "No space left on device"), 1),
     (ZeroDivisionError("a fault"), 1),
@@ -42,54 +43,42 @@ ERRORS: list[tuple[Exception, int]] = [
 
 
 @pytest.mark.parametrize(("error", "code"), ERRORS)
-def test_every_error_has_its_exit_code_and_is_one_json_object(error: Exception, code: int) -> None:
-    result = run("sync", "--json", memory=FakeMemory(sync=error))
+def test_every_error_has_its_exit_code_in_json_and_in_words(error: Exception, code: int) -> None:
+    as_json = run("sync", "--json", memory=FakeMemory(sync=error))
 
-    assert result.exit_code == code
-    said = one_object(result)["error"]
-    assert said.keys() - {"run"} == {"kind", "message", "hint"}
-    assert said["kind"] == type(error).__name__
+    shown = one_object(as_json)["error"]
+    assert as_json.exit_code == code
+    assert shown.keys() - {"run"} == {"kind", "message", "hint"}
+    assert shown["kind"] == type(error).__name__
     if isinstance(error, errors.VaultsyncError):
-        assert (said["message"], said["hint"]) == (error.message, error.hint)
-        assert result.stderr == ""
+        assert (shown["message"], shown["hint"]) == (error.message, error.hint)
+        assert as_json.stderr == ""
+    if code == GUARDED:  # it names the run that confirms what the guard stopped
+        assert shown["run"] == RUN
+
+    in_words = run("sync", "--quiet", memory=FakeMemory(sync=error))
+    assert (in_words.exit_code, in_words.stdout) == (code, "")
+    assert "error: " in in_words.stderr
 
 
 @pytest.mark.parametrize("number", ["EACCES", "ENOENT", "EROFS", "ENOSPC", "EIO"])
-def test_where_the_system_refuses_the_hint_says_what_to_do(number: str) -> None:
+def test_an_error_of_the_system_has_a_hint(number: str) -> None:
     code = getattr(errno, number)
     error = OSError(code, os.strerror(code), "/state")
     result = run("sync", "--json", memory=FakeMemory(sync=error))
 
-    said = one_object(result)["error"]
-    assert said["message"] == f"/state: {os.strerror(code)}"
-    assert said["hint"]
+    shown = one_object(result)["error"]
+    assert shown["message"] == f"/state: {os.strerror(code)}"
+    assert shown["hint"]
 
 
-@pytest.mark.parametrize("error", [each for each, code in ERRORS if code == 4])
-def test_what_the_guard_stopped_names_the_run_that_confirms_it(
-    error: Exception,
-) -> None:
-    result = run("sync", "--json", memory=FakeMemory(sync=error))
-
-    assert one_object(result)["error"]["run"] == RUN
-
-
-@pytest.mark.parametrize(("error", "code"), ERRORS)
-def test_every_error_is_told_in_words_on_stderr(error: Exception, code: int) -> None:
-    result = run("sync", "--quiet", memory=FakeMemory(sync=error))
-
-    assert result.exit_code == code
-    assert result.stdout == ""
-    assert "error: " in result.stderr
-
-
-def test_an_error_is_what_happened_and_a_hint() -> None:
+def test_an_error_is_shown_with_its_hint() -> None:
     result = run("get", ID, memory=FakeMemory(get=errors.FactNotFoundError(ID)))
 
     assert result.stderr == (f"error: no fact {ID}\n\nhint: `vaultsync list` shows all facts\n")
 
 
-def test_every_error_of_vaultsync_has_an_exit_code_that_fits_its_kind() -> None:
+def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
     kinds: list[type[Exception]] = [
         errors.UsageError,
         *errors.UsageError.__subclasses__(),
@@ -119,34 +108,27 @@ WRONG = [
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_wrong_usage_ends_with_2_and_is_one_json_object(words: list[str]) -> None:
-    result = run(*words, "--json")
+def test_wrong_usage_exits_with_2_in_json_and_in_words(words: list[str]) -> None:
+    as_json = run(*words, "--json")
+    shown = one_object(as_json)["error"]
+    assert (as_json.exit_code, as_json.stderr) == (2, "")
+    assert shown.keys() == {"kind", "message", "hint"}
+    assert shown["kind"] == "UsageError"
+    assert "--help" in shown["hint"]
 
-    assert result.exit_code == 2
-    said = one_object(result)["error"]
-    assert said.keys() == {"kind", "message", "hint"}
-    assert said["kind"] == "UsageError"
-    assert "--help" in said["hint"]
-    assert result.stderr == ""
-
-
-@pytest.mark.parametrize("words", WRONG)
-def test_wrong_usage_is_told_in_words(words: list[str]) -> None:
-    result = run(*words)
-
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert "\n\nhint: `vaultsync" in result.stderr
+    in_words = run(*words)
+    assert (in_words.exit_code, in_words.stdout) == (2, "")
+    assert in_words.stderr.startswith("error: ")
+    assert "\n\nhint: `vaultsync" in in_words.stderr
 
 
-def test_what_may_be_chosen_is_told_in_one_line() -> None:
-    told = run("resolve", "x").stderr
+def test_the_choices_of_an_option_are_shown_in_one_line() -> None:
+    shown = run("resolve", "x").stderr
 
-    assert "missing option '--take'. Choose from: store, vault\n" in told
+    assert "missing option '--take'. Choose from: store, vault\n" in shown
 
 
-def test_an_option_before_the_command_is_told_where_it_belongs() -> None:
+def test_an_option_before_the_command_is_shown_where_it_belongs() -> None:
     result = run("--json", "status")
 
     assert result.exit_code == 2
@@ -162,7 +144,7 @@ def test_text_that_looks_like_an_option_may_follow_two_dashes() -> None:
     assert memory.call("remember")[0] == ("--json",)
 
 
-def test_no_words_at_all_are_answered_with_help() -> None:
+def test_without_arguments_help_is_printed() -> None:
     result = run()
 
     assert result.exit_code == 2
@@ -180,7 +162,7 @@ def test_an_interrupted_command_ends_with_130(form: list[str]) -> None:
         assert "error: interrupted" in result.stderr
 
 
-def test_a_fault_shows_where_it_is_for_the_one_who_mends_it() -> None:
+def test_a_bug_is_shown_with_its_traceback() -> None:
     result = run("sync", memory=FakeMemory(sync=ZeroDivisionError("\x1b[2Jx")))
 
     assert "Traceback" in result.stderr
@@ -188,7 +170,7 @@ def test_a_fault_shows_where_it_is_for_the_one_who_mends_it() -> None:
     assert "\x1b" not in result.stderr
 
 
-def test_a_reader_that_went_away_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     receiving, sending = os.pipe()
     os.close(receiving)
     with os.fdopen(sending, "wb") as stdout:
@@ -241,7 +223,7 @@ def test_a_shell_completes_types() -> None:
 
 
 @pytest.mark.parametrize("code", ["import vaultsync.cli", "import vaultsync.__main__"])
-def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
+def test_help_loads_only_the_command_line(code: str) -> None:
     own = {name for name in modules_after(code) if name.startswith("vaultsync")}
     parts = {".".join(name.split(".")[:2]) for name in own}
     assert parts <= {
@@ -254,7 +236,7 @@ def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
 
 
 def ended(code: str) -> subprocess.CompletedProcess[str]:
-    """What a process said that ran `main` in these words of Python."""
+    """A process that ran `main` as a piece of Python says."""
     words = "import atexit, sys, threading, time\nfrom vaultsync.cli.main import main\n"
     return subprocess.run(
         [sys.executable, "-c", words + code, "--version"],
@@ -264,25 +246,25 @@ def ended(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_end_of_the_process_says_everything_first() -> None:
+def test_the_process_runs_its_exit_functions_and_flushes_before_it_ends() -> None:
     done = ended("atexit.register(lambda: sys.stdout.write('the last word'))\nmain()")
     assert done.returncode == 0
     assert done.stdout.startswith("vaultsync ")
     assert done.stdout.endswith("the last word")
 
 
-def test_modules_are_not_taken_apart_at_the_end() -> None:
+def test_modules_are_not_freed_at_exit() -> None:
     late = "class Late:\n  def __del__(self):\n    print('late')\n"
     assert "late" not in ended(f"{late}kept = Late()\nmain()").stdout
 
 
-def test_a_thread_that_still_works_is_waited_for() -> None:
+def test_the_process_waits_for_its_threads() -> None:
     work = "def work():\n  time.sleep(0.3)\n  print('done')\n"
     done = ended(f"{work}threading.Thread(target=work).start()\nmain()")
     assert done.stdout.endswith("done\n")
 
 
-def test_words_that_do_not_go_out_are_told_as_python_tells_it() -> None:
+def test_output_that_cannot_be_written_is_an_error() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no device that is always full")
     with Path("/dev/full").open("w") as full:

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from tests.surfaces import command_line
 from tests.surfaces.command_line import FakeMemory, one_object
-from vaultsync.api.graphing import GraphColours, GraphExport
+from vaultsync.api.memory import GraphColours, GraphExport
 from vaultsync.cli import graph
 from vaultsync.errors import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph

@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
-from vaultsync import api as app
+from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
 from vaultsync.errors import (
     EngineBusyError,
@@ -205,7 +205,7 @@ def test_a_text_that_waits_is_not_synced(
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
     file = tmp_path / "MEMORY.md"
     file.write_text(memory(DEPLOY), encoding="utf-8")
-    with held._memory_file(file).lock(1):
+    with held._memory_files.file(file).lock(1):
         added = held.add_to_memory_file(file, TEXT, section="Lessons")
     assert (added.status, added.synced) == ("queued", None)
     (said,) = held.status().attention
@@ -223,7 +223,7 @@ def test_texts_that_wait_are_told_file_by_file(
     for number, name in enumerate(("a.md", "b c.md")):
         file = tmp_path / name
         file.write_text(memory(DEPLOY), encoding="utf-8")
-        with held._memory_file(file).lock(1):
+        with held._memory_files.file(file).lock(1):
             for text in range(1, number + 2):
                 held.add_to_memory_file(file, f"{TEXT} {text}", section="Lessons")
     one, two = held.status().attention
@@ -243,7 +243,7 @@ def test_while_another_engine_has_the_vault_the_facts_are_in_the_store(
         raise EngineBusyError("vault", "process 7")
 
     with monkeypatch.context() as other:
-        other.setattr("vaultsync.operations.relink.sync_and_relink", busy)
+        other.setattr("vaultsync.api.engine.sync_and_relink", busy)
         assert held.sync_memory_file(file).counts["created"] == 1
     (fact,) = held.list().facts
     assert held.get(fact.id).path is None
@@ -257,7 +257,7 @@ def test_a_file_in_the_vault_or_the_home_has_a_name_that_moves_with_it(
     monkeypatch.setenv("HOME", str(tmp_path))
     root = held.settings.root
     names = [
-        held._memory_file(each).name
+        held._memory_files.file(each).name
         for each in (root / "MEMORY.md", tmp_path / "w" / "M.md", Path("/x/a\nb.md"))
     ]
     assert names == ["./MEMORY.md", "~/w/M.md", "/x/a\\x0ab.md"]

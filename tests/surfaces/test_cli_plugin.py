@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from msgspec.json import encode
 
-from vaultsync import api as app
-from vaultsync.api.plugging import install_plugin
+from vaultsync.api import opening as app
+from vaultsync.api.opening import install_plugin
 from vaultsync.backends.obsidian import settings_folder as obsidian_plugin
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, PluginNotBuiltError

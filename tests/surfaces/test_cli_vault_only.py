@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from vaultsync import api as app
+from vaultsync.api import opening as app
 from vaultsync.cli.main import cli
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-import vaultsync.api
+import vaultsync
 from tests.fakes import START
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
-from vaultsync.cli.watch import event_logging
+from vaultsync.cli.watch import event_log
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import REPORT_COUNTS
@@ -45,7 +45,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.api.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
     return tmp_path / "vault"
 
 
@@ -53,8 +53,8 @@ def watch(*words: str) -> Result:
     return CliRunner().invoke(cli, ["watch", *words])
 
 
-def test_once_settled_mirrors_and_ends() -> None:
-    with vaultsync.api.open() as memory:
+def test_once_settled_syncs_and_ends() -> None:
+    with vaultsync.open() as memory:
         memory.import_(['{"title": "Fact", "content": "Text."}'])
     done = watch("--once-settled", "--json")
     assert done.exit_code == 0, done.output
@@ -63,31 +63,31 @@ def test_once_settled_mirrors_and_ends() -> None:
     assert events[0] == "ready"
     assert "pass" in events
     assert events[-1] == "stopped"
-    with vaultsync.api.open() as memory:
+    with vaultsync.open() as memory:
         assert memory.verify().equal
 
 
-def test_what_waits_for_a_person_is_the_exit_code(vault: Path) -> None:
+def test_the_exit_code_says_that_something_waits_for_the_user(vault: Path) -> None:
     (vault / "public" / "notes").mkdir(parents=True)
     (vault / "public" / "notes" / "broken.md").write_text("---\na: [b\n---\n")
     assert watch("--once-settled", "--quiet").exit_code == WAITS
 
 
-def test_a_vault_that_another_engine_has_is_left_to_it(vault: Path) -> None:
-    with vaultsync.api.open() as memory, memory._engine():
+def test_a_vault_that_another_engine_has_is_busy(vault: Path) -> None:
+    with vaultsync.open() as memory, memory._engine.exclusive():
         done = watch("--json")
     assert done.exit_code == BUSY
     assert json.loads(done.stdout)["error"]["kind"] == "EngineBusyError"
 
 
-def test_the_log_may_go_to_a_file(tmp_path: Path) -> None:
+def test_the_log_can_go_to_a_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     done = watch("--once-settled", "--log", str(log))
     assert done.stderr == ""
     assert [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def test_settings_that_make_no_sense_are_wrong_usage(vault: Path) -> None:
+def test_invalid_settings_are_wrong_usage(vault: Path) -> None:
     with (vault / ".meta" / "config.toml").open("a") as file:
         file.write('\n[watch]\nwatcher = "crystal ball"\n')
     done = watch()
@@ -96,7 +96,7 @@ def test_settings_that_make_no_sense_are_wrong_usage(vault: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order(vault: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_it_in_order(vault: Path, number: signal.Signals) -> None:
     started = subprocess.Popen(
         [sys.executable, "-m", "vaultsync", "watch"], stderr=subprocess.PIPE, text=True
     )
@@ -126,7 +126,7 @@ def test_the_status_shows_the_daemon(vault: Path) -> None:
     assert as_json["daemon"]["last_error"] is None
 
 
-def test_the_status_shows_what_the_daemon_suffers_from(
+def test_the_status_shows_the_errors_of_the_daemon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     daemon: Mapping[str, Value] = {
@@ -139,20 +139,20 @@ def test_the_status_shows_what_the_daemon_suffers_from(
         "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
     }
     monkeypatch.setattr("vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon)
-    with vaultsync.api.open() as memory, memory._engine():
+    with vaultsync.open() as memory, memory._engine.exclusive():
         said = CliRunner().invoke(cli, ["status"]).stdout
     for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):
         assert words in said
 
 
-def test_a_systemd_unit_says_what_runs(vault: Path) -> None:
+def test_a_systemd_unit_has_the_command(vault: Path) -> None:
     said = watch("--print-unit", "systemd").stdout
     assert f'"watch" "--vault" "{vault}"' in said
     assert "Restart=on-failure" in said
     assert "WantedBy=default.target" in said
 
 
-def test_a_unit_survives_names_that_mean_something() -> None:
+def test_a_unit_quotes_special_characters() -> None:
     said = unit("systemd", '/home/me/100% "mine" $x', state_dir=None)
     assert '"/home/me/100%% \\"mine\\" $$x"' in said
     listed = plistlib.loads(unit("launchd", "/home/me/a & <b>", state_dir="state").encode())
@@ -167,18 +167,18 @@ def test_a_unit_as_json_is_one_object() -> None:
     assert "<plist" in said["unit"]
 
 
-def test_a_fault_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
+def test_a_bug_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
     file = tmp_path / "log"
-    with event_logging(str(file), quiet=True):
-        answers.error_response(ValueError("a fault"))
+    with event_log(str(file), quiet=True):
+        answers.error_response(ValueError("a bug"))
     answers.error_response(ValueError("nobody watches"))
     (line,) = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     assert (line["level"], line["event"]) == ("error", "error")
     assert line["kind"] == "vaultsync.bridge"
-    assert line["message"].endswith("ValueError: a fault\n")
+    assert line["message"].endswith("ValueError: a bug\n")
 
 
-def test_the_log_tells_of_passes_without_what_notes_say() -> None:
+def test_the_log_of_a_run_has_no_contents_of_notes() -> None:
     stream = io.StringIO()
     log = LogLines(stream, lambda: START)
     log("pass", REPORT)
@@ -198,7 +198,7 @@ def test_the_log_tells_of_passes_without_what_notes_say() -> None:
     assert second["level"] == "error"
 
 
-def test_a_quiet_log_tells_of_trouble_alone() -> None:
+def test_a_quiet_log_has_only_warnings_and_errors() -> None:
     stream = io.StringIO()
     log = LogLines(stream, lambda: START, quiet=True)
     log("ready", {})
@@ -206,7 +206,7 @@ def test_a_quiet_log_tells_of_trouble_alone() -> None:
     assert json.loads(stream.getvalue())["level"] == "warning"
 
 
-def test_a_log_that_nobody_reads_keeps_nobody_from_mirroring() -> None:
+def test_a_log_that_is_closed_stops_nothing() -> None:
     stream = io.StringIO()
     stream.close()
     LogLines(stream, lambda: START)("ready", {})

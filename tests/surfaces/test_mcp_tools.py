@@ -392,7 +392,7 @@ def test_a_disk_that_fails_is_told_and_the_store_answers(
 
 
 def test_while_a_daemon_has_the_vault_nobody_waits_for_it_twice(home: Home) -> None:
-    with home.memory("ada") as daemon, home.memory() as memory, daemon._lock:
+    with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
         made = call(memory, "memory_store_fact", text="The crane is green.")
         assert not made["mirrored"]
         for _ in range(3):
@@ -405,7 +405,7 @@ def test_while_a_daemon_has_the_vault_nobody_waits_for_it_twice(home: Home) -> N
 def test_the_note_that_a_daemon_writes_is_waited_for(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with home.memory("ada") as daemon, home.memory() as memory, daemon._lock:
+    with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
         steps: list[float] = []
 
         def pass_by(seconds: float) -> None:

@@ -1,108 +1,152 @@
-"""The Python API, where it promises more than the engine below it."""
+"""The Python API, where it promises more than the packages below it."""
 
 from __future__ import annotations
 
 import errno
+import inspect
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec import to_builtins
 
-from vaultsync import api as app
+import vaultsync
+from vaultsync.api import opening
 from vaultsync.api.derived_data import DerivedReport
-from vaultsync.api.read_only import open_for_recall
+from vaultsync.api.memory import Memory
+from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.errors import ConfigError, UsageError
+from vaultsync.errors import ConfigError, StoreUnavailableError, UsageError
+
+METHODS = [
+    (owner, name)
+    for owner, names in (
+        (Memory, [each for each in vars(Memory) if not each.startswith("_")]),
+        (opening, ["init", "open"]),
+    )
+    for name in names
+    if callable(getattr(owner, name))
+]
 
 
-def test_remembering_succeeds_where_the_note_may_not_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def state(tmp_path: Path) -> str:
+    return str(tmp_path / "state")
+
+
+@pytest.fixture
+def vault(tmp_path: Path, state: str) -> Path:
+    vaultsync.init(str(tmp_path / "vault"), state_dir=state)
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def memory(vault: Path, state: str) -> Iterator[Memory]:
+    with vaultsync.open(str(vault), state_dir=state, agent="indy") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("owner", "name"), METHODS)
+def test_every_argument_is_documented(owner: object, name: str) -> None:
+    method = getattr(owner, name)
+    text = inspect.getdoc(method) or ""
+    wanted = [each for each in inspect.signature(method).parameters if each != "self"]
+    assert [each for each in wanted if f"\n    {each}: " not in text] == []
+
+
+def test_dir_names_all_that_is_public() -> None:
+    assert {"Fact", "Memory", "VaultsyncError", "errors", "init", "open"} <= {*dir(vaultsync)}
+    assert all(getattr(vaultsync, each) for each in vaultsync.__all__)
+
+
+def test_a_fact_is_remembered_where_its_note_cannot_be_written(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
-    app.init(vault, state_dir=state)
-
     def denied(_: object, __: str, path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
-    with app.open(vault, state_dir=state, agent="indy") as memory:
-        with monkeypatch.context() as folder:
-            folder.setattr(VaultFs, "create", denied)
-            fact = memory.remember("Words.", scope="team-core")
-            assert fact.path is None
-            assert memory.get(fact.id).content == "Words."
-            (said,) = memory.sync().attention
-        assert said.path.startswith("team-core/notes/")
-        assert "Permission denied" in said.message
-        assert "right to write" in said.hint
-        assert memory.sync().attention == []
-        assert memory.get(fact.id).path == said.path
+    with monkeypatch.context() as folder:
+        folder.setattr(VaultFs, "create", denied)
+        fact = memory.remember("Words.", scope="team-core")
+        assert fact.path is None
+        assert memory.get(fact.id).content == "Words."
+        (notice,) = memory.sync().attention
+    assert notice.path.startswith("team-core/notes/")
+    assert "Permission denied" in notice.message
+    assert "right to write" in notice.hint
+    assert memory.sync().attention == []
+    assert memory.get(fact.id).path == notice.path
 
 
-def test_a_restored_note_is_the_one_that_was_there(tmp_path: Path) -> None:
-    vault, state = tmp_path / "vault", str(tmp_path / "state")
-    app.init(str(vault), state_dir=state)
+def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     note = vault / "Journal" / "By hand.md"
     note.parent.mkdir()
     note.write_text("---\nmood: 'sunny' # today\n---\nWords.\n", encoding="utf-8")
-    with app.open(str(vault), state_dir=state) as memory:
-        memory.adopt(["Journal/By hand.md"])
-        (fact,) = memory.list().facts
-        text = note.read_text(encoding="utf-8")
-        memory.forget(fact.id)
-        assert not note.exists()
-        memory.restore(fact.id)
-        assert note.read_text(encoding="utf-8") == text
-        run = memory.history(fact.id)[-1].run
-        memory.undo(run)
-        assert not note.exists()
-        memory.undo(memory.history(fact.id)[-1].run)
-        assert note.read_text(encoding="utf-8") == text
+    memory.adopt(["Journal/By hand.md"], scope="public")
+    (fact,) = memory.list().facts
+    text = note.read_text(encoding="utf-8")
+    memory.forget(fact.id)
+    assert not note.exists()
+    memory.restore(fact.id)
+    assert note.read_text(encoding="utf-8") == text
+    memory.undo(memory.history(fact.id)[-1].run)
+    assert not note.exists()
+    memory.undo(memory.history(fact.id)[-1].run)
+    assert note.read_text(encoding="utf-8") == text
 
 
-def test_recalls_are_counted_when_somebody_looks(tmp_path: Path) -> None:
-    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
-    app.init(vault, state_dir=state)
-    with app.open(vault, state_dir=state) as memory:
-        fact = memory.remember("The crane is red.", scope="public")
-        memory.sync()
-        waiting = memory.settings.state_dir / "recalled.log"
-        for _ in range(2):
-            with open_for_recall(vault, state_dir=state) as asked:
-                assert asked.recall("crane", mode="index").hits
-        assert waiting.read_text().count(fact.id) == 2
-        assert memory.get(fact.id).access_count == 2
-        assert not waiting.exists()
-        assert memory.recall("crane", mode="index").hits[0].fact.access_count == 2
-        (listed,) = memory.list().facts
-        assert listed.access_count == 3
-        memory.recall("crane", mode="index")
-        assert {each.action for each in memory.sync().actions} == {"record_base"}
-        assert not waiting.exists()
+def test_recalls_are_counted_before_the_next_look(memory: Memory, vault: Path, state: str) -> None:
+    fact = memory.remember("The crane is red.", scope="public")
+    memory.sync()
+    waiting = memory.settings.state_dir / "recalled.log"
+    for _ in range(2):
+        with open_read_only(str(vault), state_dir=state) as asked:
+            assert asked.recall("crane", mode="index").hits
+    assert waiting.read_text().count(fact.id) == 2
+    assert memory.get(fact.id).access_count == 2
+    assert not waiting.exists()
+    assert memory.recall("crane", mode="index").hits[0].fact.access_count == 2
+    (listed,) = memory.list().facts
+    assert listed.access_count == 3
+    memory.recall("crane", mode="index")
+    assert {each.action for each in memory.sync().actions} == {"record_base"}
+    assert not waiting.exists()
 
 
-def test_no_value_is_lost_that_was_given_twice(tmp_path: Path) -> None:
-    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
-    app.init(vault, state_dir=state)
-    with app.open(vault, state_dir=state) as memory:
-        with pytest.raises(UsageError, match="content was given twice"):
-            memory.remember("The crane is red.", fields={"content": "It is green."})
-        with pytest.raises(UsageError, match="priority was given twice"):
-            memory.remember("The crane is red.", priority=0, fields={"priority": 1})
-        fact = memory.remember("Red.", priority=1, fields={"priority": 1})
-        assert fact.priority == 1
+def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
+    with pytest.raises(UsageError, match="content was given twice"):
+        memory.remember("The crane is red.", fields={"content": "It is green."})
+    with pytest.raises(UsageError, match="priority was given twice"):
+        memory.remember("The crane is red.", priority=0, fields={"priority": 1})
+    assert memory.remember("Red.", priority=1, fields={"priority": 1}).priority == 1
 
 
-def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
-    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
-    app.init(vault, state_dir=state)
-    with app.open(vault, state_dir=state) as memory:
-        memory.remember("The crane is red.", scope="public")
-        memory.sync()
-    words = ["recall", "crane", "--json", "--vault", vault, "--state-dir", state]
+def test_a_store_that_is_gone_is_unavailable_and_not_made_again(
+    memory: Memory, vault: Path, state: str, tmp_path: Path
+) -> None:
+    memory.remember("The crane is red.")
+    memory.close()
+    store = Path(memory.store_path)
+    store.rename(tmp_path / "away")
+    with vaultsync.open(str(vault), state_dir=state) as opened:
+        assert not opened.is_empty, "that is not known"
+        with pytest.raises(StoreUnavailableError):
+            opened.check()
+        assert not store.exists()
+        (tmp_path / "away").rename(store)
+        assert opened.list().facts
+
+
+def test_an_answer_of_the_index_loads_nothing_heavy(
+    memory: Memory, vault: Path, state: str
+) -> None:
+    memory.remember("The crane is red.", scope="public")
+    memory.sync()
+    words = ["recall", "crane", "--json", "--vault", str(vault), "--state-dir", state]
     code = (
         "import sys\nfrom vaultsync.cli.main import cli\n"
         f"try:\n    cli.main({words!r})\nexcept SystemExit:\n    pass\n"
@@ -110,59 +154,45 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["source"] == "index"
-    dear = {
-        "filelock",
-        "lancedb",
-        "networkx",
-        "numpy",
-        "onnxruntime",
-        "torch",
-    }
-    assert dear.isdisjoint(done.stderr.split())
+    heavy = {"filelock", "lancedb", "networkx", "numpy", "onnxruntime", "torch"}
+    engine = {"vaultsync.api.memory", "vaultsync.backends.filesystem.vault", "vaultsync.sync.run"}
+    assert (heavy | engine).isdisjoint(done.stderr.split())
 
 
-def test_a_report_tells_the_time_of_all_that_follows_the_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_seconds_of_a_report_include_derived_data(
+    memory: Memory, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault, state = tmp_path / "vault", str(tmp_path / "state")
-    app.init(str(vault), state_dir=state)
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
     long = DerivedReport(1, 1, 1, seconds=1_000.0)
-    monkeypatch.setattr("vaultsync.api.derived_data.update_derived", lambda *_, **__: long)
-    with app.open(str(vault), state_dir=state) as memory:
-        assert memory.adopt(dry_run=True).seconds < 1_000
-        assert memory.adopt().seconds > 1_000
+    monkeypatch.setattr("vaultsync.api.engine.update_derived", lambda *_, **__: long)
+    assert memory.adopt(dry_run=True).seconds < 1_000
+    assert memory.adopt().seconds > 1_000
 
 
-def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(
-    tmp_path: Path,
-) -> None:
-    vault, state = tmp_path / "vault", str(tmp_path / "state")
-    app.init(str(vault), state_dir=state)
-    with app.open(str(vault), state_dir=state, agent="indy") as memory:
-        fact = memory.remember("The crane is red.", scope="public")
-        note = vault / str(fact.path)
-        note.write_text(note.read_text() + "\nIt is green.\n", encoding="utf-8")
+def test_an_edit_of_the_user_wins_over_a_deletion(memory: Memory, vault: Path) -> None:
+    fact = memory.remember("The crane is red.", scope="public")
+    note = vault / str(fact.path)
+    note.write_text(note.read_text() + "\nIt is green.\n", encoding="utf-8")
 
-        done = memory.forget(fact.id)
+    done = memory.forget(fact.id)
 
-        assert to_builtins(done) == {"id": fact.id, "status": "active"}
-        assert "green" in memory.get(fact.id).content
-        (met,) = memory.conflicts()
-        assert met.fact_id == fact.id
+    assert to_builtins(done) == {"id": fact.id, "status": "active"}
+    assert "green" in memory.get(fact.id).content
+    (conflict,) = memory.conflicts()
+    assert conflict.fact_id == fact.id
 
 
 def test_a_marker_that_lost_its_id_is_not_given_another_one(tmp_path: Path) -> None:
     vault, state = tmp_path / "vault", str(tmp_path / "state")
-    known = app.init(str(vault), state_dir=state).vault_id
+    known = vaultsync.init(str(vault), state_dir=state).vault_id
     marker = vault / ".meta" / "config.toml"
     marker.write_text("", encoding="utf-8")
 
     with pytest.raises(ConfigError) as wrong:
-        app.init(str(vault), state_dir=state)
+        vaultsync.init(str(vault), state_dir=state)
 
     assert marker.read_text(encoding="utf-8") == ""
     assert "backup" in wrong.value.hint
     assert "init" not in wrong.value.hint  # it would not help
     marker.write_text(f'vault_id = "{known}"\n', encoding="utf-8")
-    assert app.init(str(vault), state_dir=state).vault_id == known
+    assert vaultsync.init(str(vault), state_dir=state).vault_id == known

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.qdrant_server import FakeQdrant, Fault
-from vaultsync import api as app
+from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
 from vaultsync.errors import StoreUnavailableError
 

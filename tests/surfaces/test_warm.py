@@ -1,4 +1,4 @@
-"""Questions of the command line that a running bridge answers with its warm model."""
+"""Questions of the command line that a running bridge answers with its loaded model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
+import vaultsync
 from tests.bridges import Client, open_bridge
-from vaultsync.api.read_only import open_for_packs, open_for_recall
+from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.http import bridge_client
 
 QUESTION = "what is embedded"
@@ -42,18 +43,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(port, token, path, body, patience)
 
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
-    monkeypatch.setattr(bridge_client, "ask_bridge", record)
+    monkeypatch.setattr("vaultsync.api.daemon_client.ask_bridge", record)
     return paths
 
 
 def _recall(client: Client, *, agent: str | None = None, **wanted: Any) -> Any:  # noqa: ANN401
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with open_for_recall(str(settings.root), agent=agent, state_dir=where) as memory:
+    with open_read_only(str(settings.root), agent=agent, state_dir=where) as memory:
         return memory.recall(QUESTION, **wanted)
 
 
-def test_what_needs_the_model_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
+def test_a_question_that_needs_the_model_goes_to_the_bridge(
+    client: Client, asked: list[str]
+) -> None:
     by_bridge = _recall(client, mode="vector", explain=True)
     (settings := client.serving.settings.state_dir / "bridge.json").rename(
         settings.with_suffix(".away")
@@ -75,17 +78,12 @@ def test_what_needs_the_model_is_asked_of_the_bridge(client: Client, asked: list
     }
 
 
-def test_what_the_index_answers_asks_nobody(client: Client, asked: list[str]) -> None:
+def test_a_question_that_the_index_answers_is_not_sent(client: Client, asked: list[str]) -> None:
     assert _recall(client, mode="index").hits
     assert asked == []
 
 
-def test_what_a_bridge_takes_no_word_for_is_answered_here(client: Client, asked: list[str]) -> None:
-    assert _recall(client, mode="vector", heads_only=False).hits
-    assert asked == []
-
-
-def test_an_agent_sees_by_the_bridge_what_it_sees_alone(client: Client, asked: list[str]) -> None:
+def test_the_bridge_shows_an_agent_what_it_may_see(client: Client, asked: list[str]) -> None:
     body = {"text": "Embedded secrets.", "scope": "private-moss"}
     secret = client("POST", "/v1/facts", body).json["id"]
     client("POST", "/v1/sync", {})
@@ -109,16 +107,16 @@ def test_a_bridge_of_another_agent_is_not_asked(tmp_path: Path, asked: list[str]
 
 
 @pytest.mark.parametrize(
-    "trouble", ["stale", "refused", "wrong token", "no token", "another version"]
+    "fault", ["stale", "refused", "wrong token", "no token", "another version"]
 )
 def test_without_an_answer_the_model_is_loaded_here(
-    client: Client, asked: list[str], trouble: str, monkeypatch: pytest.MonkeyPatch
+    client: Client, asked: list[str], fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = client.serving.settings.state_dir
     announced, token = state / "bridge.json", state / "bridge.token"
     kept = {path: path.read_text(encoding="utf-8") for path in (announced, token)}
     said = json.loads(kept[announced])
-    match trouble:
+    match fault:
         case "stale":
             announced.write_text(json.dumps({**said, "pid": 2**22 - 1}))
         case "refused":
@@ -128,7 +126,7 @@ def test_without_an_answer_the_model_is_loaded_here(
         case "no token":
             token.unlink()
         case _:
-            monkeypatch.setattr(bridge_client, "ask_bridge", lambda *_: {"hits": [{}]})
+            monkeypatch.setattr("vaultsync.api.daemon_client.ask_bridge", lambda *_: {"hits": [{}]})
     try:
         assert _recall(client, mode="vector").hits
     finally:
@@ -136,11 +134,14 @@ def test_without_an_answer_the_model_is_loaded_here(
             path.write_text(text, encoding="utf-8")
 
 
-def test_a_pack_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> None:
+def test_a_context_that_needs_the_model_goes_to_the_bridge(
+    client: Client, asked: list[str]
+) -> None:
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with open_for_packs(str(settings.root), state_dir=where) as memory:
+    with open_read_only(str(settings.root), state_dir=where) as memory:
         made = memory.context("nothing of the kind at all", budget=200)
+    with vaultsync.open(str(settings.root), state_dir=where) as memory:
         here = memory.context("nothing of the kind at all", budget=200, mode="index")
 
     assert asked == ["/v1/context"]
@@ -148,13 +149,13 @@ def test_a_pack_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> 
     assert made.tokens <= 200
 
 
-def test_who_it_is_about_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> None:
+def test_the_user_is_sent_to_the_bridge(client: Client, asked: list[str]) -> None:
     body = {"text": "Tea is hers.", "scope": "team-core", "fields": {"userId": "ada"}}
     hers = client("POST", "/v1/facts", body).json["id"]
     assert client("POST", "/v1/sync", {}).status == 200
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with open_for_packs(str(settings.root), state_dir=where) as memory:
+    with open_read_only(str(settings.root), state_dir=where) as memory:
         made = memory.context("nothing of the kind", user="ada")
     found = _recall(client, mode="vector", user="ada")
 
@@ -163,7 +164,7 @@ def test_who_it_is_about_is_asked_of_the_bridge_too(client: Client, asked: list[
     assert {item.id for item in made.items} <= {hers}
 
 
-def test_a_bridge_that_talks_nonsense_gives_no_answer() -> None:
+def test_a_malformed_answer_of_a_bridge_is_no_answer() -> None:
     import socket
     import threading
 

@@ -1,4 +1,4 @@
-"""The bridge in a daemon: one process, two threads, and one engine that both ask."""
+"""The bridge in a daemon: one process, two threads, one engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-import vaultsync.api
+import vaultsync
 from tests.daemons import PATIENCE, watched
 from vaultsync.api import configuration as config
 from vaultsync.service import bridge_service as serving
@@ -27,7 +27,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.api.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
     return tmp_path / "vault"
 
 
@@ -42,7 +42,7 @@ def bridge(vault: Path) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_what_is_remembered_by_the_bridge_gets_its_note_by_the_daemon(
+def test_the_daemon_writes_the_note_of_a_fact_from_the_bridge(
     bridge: httpx.Client, vault: Path
 ) -> None:
     made = bridge.post("/v1/facts", json={"text": "Said by the bridge.", "title": "Said"})
@@ -54,18 +54,18 @@ def test_what_is_remembered_by_the_bridge_gets_its_note_by_the_daemon(
     wait_until(lambda: "a person" in bridge.get(f"/v1/facts/{fact_id}").json()["content"])
 
 
-def test_the_bridge_asks_the_daemon_for_what_needs_the_engine(
+def test_the_bridge_has_the_daemon_do_what_needs_the_engine(
     bridge: httpx.Client,
 ) -> None:
     assert bridge.post("/v1/sync", json={}).status_code == 200
     assert bridge.get("/v1/verify").json()["equal"]
-    said = bridge.get("/v1/status").json()
-    assert said["daemon"]["watcher"] == "watchfiles"
-    assert said["daemon"]["last_error"] is None
+    status = bridge.get("/v1/status").json()
+    assert status["daemon"]["watcher"] == "watchfiles"
+    assert status["daemon"]["last_error"] is None
 
 
-def test_what_the_daemon_does_is_told_to_who_listens(bridge: httpx.Client, vault: Path) -> None:
-    told: list[str] = []
+def test_clients_of_the_bridge_get_the_daemons_events(bridge: httpx.Client, vault: Path) -> None:
+    kinds: list[str] = []
     with bridge.stream("GET", "/v1/events") as stream:
         (vault / "public" / "notes").mkdir(parents=True)
         (vault / "public" / "notes" / "a.md").write_text("# A\n\nText.\n")
@@ -74,10 +74,10 @@ def test_what_the_daemon_does_is_told_to_who_listens(bridge: httpx.Client, vault
             if line.startswith("event: "):
                 kind = line.removeprefix("event: ")
             elif line.startswith("data: "):
-                said = json.loads(line.removeprefix("data: "))
-                told.append(kind)
-                if kind == "state" and said["facts"] == 1:
+                status = json.loads(line.removeprefix("data: "))
+                kinds.append(kind)
+                if kind == "state" and status["facts"] == 1:
                     break
-    assert "pass" in told
-    assert said["daemon"]["passes"] > 0
-    assert said["notes"] == 1
+    assert "pass" in kinds
+    assert status["daemon"]["passes"] > 0
+    assert status["notes"] == 1

@@ -1,9 +1,10 @@
-"""A vault that is watched, by way of the class that other surfaces hold."""
+"""The daemon of a vault, through `DaemonRunner`."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-import vaultsync.api
+import vaultsync
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -37,7 +38,7 @@ PATIENCE = 30.0
 
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
-    vaultsync.api.init(str(root), state_dir=str(state))
+    vaultsync.init(str(root), state_dir=str(state))
     found = config.load_settings(root, state_dir=str(state))
     return structs.replace(found, embedder="none", grace_seconds=0.0)
 
@@ -50,22 +51,22 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 class Run:
-    """A daemon in a thread of its own, and all it told."""
+    """A daemon in a thread of its own, and its events."""
 
     def __init__(self, settings: Settings, *, wait: bool = False) -> None:
-        self.told: list[tuple[str, Mapping[str, Value]]] = []
+        self.events: list[tuple[str, Mapping[str, Value]]] = []
         self.settings = settings
-        self.watching = DaemonRunner(
-            settings, tell=lambda kind, said: self.told.append((kind, said)), wait=wait
+        self.daemon = DaemonRunner(
+            settings, on_event=lambda *event: self.events.append(event), wait=wait
         )
         self.pool = ThreadPoolExecutor(1)
-        self.future = self.pool.submit(self.watching.run)
+        self.future = self.pool.submit(self.daemon.run)
 
     def kinds(self) -> list[str]:
-        return [kind for kind, _ in self.told]
+        return [kind for kind, _ in self.events]
 
     def close(self) -> None:
-        self.watching.stop()
+        self.daemon.stop()
         self.pool.shutdown()
 
 
@@ -77,15 +78,15 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def run(settings: Settings) -> Iterator[Run]:
     run = Run(settings)
-    assert run.watching.ready.wait(PATIENCE)
-    wait_until(lambda: run.watching.call(lambda _: "state" in run.kinds()))
+    assert run.daemon.ready.wait(PATIENCE)
+    wait_until(lambda: run.daemon.call(lambda _: "state" in run.kinds()))
     try:
         yield run
     finally:
         run.close()
 
 
-def test_both_ways_are_mirrored_while_it_runs(run: Run) -> None:
+def test_a_daemon_syncs_both_ways(run: Run) -> None:
     with Memory(run.settings) as memory:
         fact = memory.remember("An agent says this.", title="Said")
         assert fact.path is None
@@ -97,7 +98,7 @@ def test_both_ways_are_mirrored_while_it_runs(run: Run) -> None:
         wait_until(lambda: memory.status().facts == 0)
 
 
-def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> None:
+def test_a_memory_file_is_synced_when_it_has_been_quiet(tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     watched = structs.replace(
@@ -125,15 +126,15 @@ def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
     watched = structs.replace(settings_at(tmp_path), memory_file=table)
-    memory = DaemonWork(watched, stopped=lambda: False, asked=lambda: False)
-    with memory, memory.held(lambda: False):
+    memory = DaemonWork(watched, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
         files = MemoryFileWatch(memory, lambda kind, said: None)
         files.tick(0.0)
         assert memory.status().facts == 1
         yield memory, files, file
 
 
-def test_a_memory_file_that_was_changed_behind_its_times_is_taken_in(
+def test_a_changed_memory_file_with_an_old_timestamp_is_synced(
     followed: tuple[Memory, MemoryFileWatch, Path],
 ) -> None:
     memory, files, file = followed
@@ -145,7 +146,7 @@ def test_a_memory_file_that_was_changed_behind_its_times_is_taken_in(
     assert "black" in memory.list().facts[0].content
 
 
-def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
+def test_the_daemon_writes_texts_queued_for_a_memory_file(
     followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.0)
@@ -162,11 +163,11 @@ def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
     assert not memory.status().attention
 
 
-def test_what_expired_goes_once_a_day(settings: Settings) -> None:
+def test_expired_facts_are_deleted_once_a_day(settings: Settings) -> None:
     told: list[str] = []
     past = "2020-01-01T00:00:00Z"
-    memory = DaemonWork(settings, stopped=lambda: False, asked=lambda: False)
-    with memory, memory.held(lambda: False):
+    memory = DaemonWork(settings, stopped=lambda: False, has_waiting_calls=lambda: False)
+    with memory, memory.locked(lambda: False):
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
         daily = DailyMaintenance(
             memory,
@@ -179,7 +180,7 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
         with memory.ctx.archive.transaction():
             memory.ctx.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
         daily.tick(1.0)
-        assert memory.get(fact.id), "it looks at the calendar now and then"
+        assert memory.get(fact.id), "the date is checked at intervals"
         daily.tick(CHECK_INTERVAL)
         with pytest.raises(FactNotFoundError):
             memory.get(fact.id)
@@ -195,38 +196,38 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
         assert memory.status().facts == 40
 
 
-def test_the_engine_does_between_passes_what_it_is_asked(run: Run) -> None:
+def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:
     def ask(memory: Memory) -> str:
         fact = memory.remember("Said by the daemon's own memory.", title="Own")
         assert memory.verify().equal
         return fact.path or ""
 
-    path = run.watching.call(ask)
+    path = run.daemon.call(ask)
     assert (run.settings.root / path).is_file()
 
 
-def test_what_is_raised_is_raised_where_it_was_asked(run: Run) -> None:
+def test_an_error_of_a_call_is_raised_in_the_thread_that_waits(run: Run) -> None:
     with pytest.raises(FactNotFoundError):
-        run.watching.call(lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"))
-    assert run.watching.call(lambda _: 42) == 42
+        run.daemon.call(lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"))
+    assert run.daemon.call(lambda _: 42) == 42
 
 
-def test_the_worker_may_ask_itself(run: Run) -> None:
-    assert run.watching.call(lambda _: run.watching.call(lambda _: 42)) == 42
+def test_a_call_may_make_another_call(run: Run) -> None:
+    assert run.daemon.call(lambda _: run.daemon.call(lambda _: 42)) == 42
 
 
-def test_who_waits_no_longer_is_told_so(run: Run) -> None:
+def test_a_call_may_time_out(run: Run) -> None:
     go = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(run.watching.call, lambda _: go.wait(PATIENCE))
+        held = pool.submit(run.daemon.call, lambda _: go.wait(PATIENCE))
         wait_until(held.running)
         with pytest.raises(TimeoutError):
-            run.watching.call(lambda _: 42, timeout=0.05)
+            run.daemon.call(lambda _: 42, timeout=0.05)
         go.set()
         assert held.result(PATIENCE)
 
 
-def test_who_asks_when_it_ends_or_later_is_refused(run: Run) -> None:
+def test_calls_are_refused_when_the_daemon_ends(run: Run) -> None:
     go, begun = threading.Event(), threading.Event()
 
     def hold(_: Memory) -> bool:
@@ -234,19 +235,19 @@ def test_who_asks_when_it_ends_or_later_is_refused(run: Run) -> None:
         return go.wait(PATIENCE)
 
     with ThreadPoolExecutor(2) as pool:
-        held = pool.submit(run.watching.call, hold)
+        held = pool.submit(run.daemon.call, hold)
         assert begun.wait(PATIENCE)
-        late = pool.submit(run.watching.call, lambda _: 42)
-        run.watching.stop()
+        late = pool.submit(run.daemon.call, lambda _: 42)
+        run.daemon.stop()
         go.set()
         assert held.result(PATIENCE)
         assert late.exception(PATIENCE) is None or isinstance(late.exception(), DaemonStoppedError)
     run.future.result(PATIENCE)
     with pytest.raises(DaemonStoppedError):
-        run.watching.call(lambda _: 42)
+        run.daemon.call(lambda _: 42)
 
 
-def test_a_stop_in_the_middle_of_a_pass_is_soon_done(settings: Settings) -> None:
+def test_a_daemon_stops_soon_in_the_middle_of_a_run(settings: Settings) -> None:
     facts = [
         json.dumps({"title": f"Fact {n}", "content": f"Number {n}.", "type": "note"})
         for n in range(3000)
@@ -266,7 +267,7 @@ def test_a_stop_in_the_middle_of_a_pass_is_soon_done(settings: Settings) -> None
         assert memory.status().notes == 3000
 
 
-def test_what_it_tells_of_itself_is_in_the_status(run: Run) -> None:
+def test_the_state_of_the_daemon_is_in_the_status(run: Run) -> None:
     with Memory(run.settings) as memory:
         wait_until(lambda: (now := memory.status().daemon) and now.watcher)
         said = memory.status().daemon
@@ -279,27 +280,27 @@ def test_what_it_tells_of_itself_is_in_the_status(run: Run) -> None:
     assert run.kinds()[-1] == "stopped"
 
 
-def test_a_second_daemon_leaves(run: Run) -> None:
+def test_a_second_daemon_is_refused(run: Run) -> None:
     with pytest.raises(EngineBusyError, match="process"):
         DaemonRunner(run.settings).run()
 
 
 def test_a_second_daemon_that_waits_takes_over(run: Run) -> None:
     second = Run(run.settings, wait=True)
-    assert not second.watching.ready.wait(0.5)
+    assert not second.daemon.ready.wait(0.5)
     run.close()
-    assert second.watching.ready.wait(PATIENCE)
+    assert second.daemon.ready.wait(PATIENCE)
     second.close()
     assert second.future.exception() is None
 
 
 def test_a_daemon_that_waits_can_be_stopped(run: Run) -> None:
     second = Run(run.settings, wait=True)
-    second.watching.stop()
+    second.daemon.stop()
     assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
 
 
-def test_once_settled_it_ends_by_itself(settings: Settings) -> None:
+def test_once_settled_a_daemon_ends(settings: Settings) -> None:
     with Memory(settings) as memory:
         memory.import_(['{"title": "Fact", "content": "Text."}'])
     said = DaemonRunner(settings, once=True).run()
@@ -315,7 +316,7 @@ def test_once_settled_a_failure_is_raised(settings: Settings) -> None:
         DaemonRunner(settings, once=True).run()
 
 
-def test_a_store_that_was_not_there_at_the_start_is_taken_up(tmp_path: Path) -> None:
+def test_a_store_that_is_missing_at_the_start_is_used_when_it_is_there(tmp_path: Path) -> None:
     settings = settings_at(tmp_path)
     with Memory(settings) as memory:
         memory.remember("Said before.", title="Before")
@@ -325,7 +326,7 @@ def test_a_store_that_was_not_there_at_the_start_is_taken_up(tmp_path: Path) -> 
     try:
         wait_until(lambda: "store" in run.kinds())
         (tmp_path / "away.sqlite3").rename(store)
-        wait_until(lambda: ("store", {"away": ""}) in run.told)
+        wait_until(lambda: ("store", {"away": ""}) in run.events)
         with Memory(settings) as memory:
             fact = memory.remember("Said after.", title="After")
             wait_until(lambda: memory.get(fact.id).path)
@@ -333,7 +334,7 @@ def test_a_store_that_was_not_there_at_the_start_is_taken_up(tmp_path: Path) -> 
         run.close()
 
 
-def test_what_a_daemon_tells_is_nobodys_when_it_is_gone(tmp_path: Path) -> None:
+def test_the_state_file_of_a_dead_daemon_is_ignored(tmp_path: Path) -> None:
     told = DaemonFile(tmp_path)
     assert told.read() is None
     told.write({"passes": 3})
@@ -359,14 +360,14 @@ def test_what_a_daemon_tells_is_nobodys_when_it_is_gone(tmp_path: Path) -> None:
         ("polling", "watchdog, polling"),
     ],
 )
-def test_the_watcher_is_the_one_that_is_set(settings: Settings, chosen: Watcher, name: str) -> None:
+def test_the_setting_chooses_the_watcher(settings: Settings, chosen: Watcher, name: str) -> None:
     found = structs.replace(settings, watch=WatchSettings(watcher=chosen))
     make = watcher_maker(found, lambda: None)
     assert make(False).name == name
     assert make(True).name == "watchdog, polling"
 
 
-def test_on_a_network_mount_it_looks_by_itself(
+def test_on_a_network_mount_the_watcher_polls(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.backends.watchers.doctor.mount_without_events", lambda _: "nfs4")
@@ -375,25 +376,19 @@ def test_on_a_network_mount_it_looks_by_itself(
     assert not watcher_maker(fixed, lambda: None)(False).polls
 
 
-def test_without_what_watches_it_is_said_what_to_install(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchfiles", None)
-    assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
-    monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(ConfigError, match="cannot be loaded"):
-        watcher_maker(settings, lambda: None)
-
-
-def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
+def test_a_watcher_that_is_not_installed_is_replaced_or_named(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = watcher_maker(settings, lambda: None)
-    monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(OSError, match=r"watchers\.watchdog"):
+    monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)
+    assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
+    monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchdog", None)
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        watcher_maker(settings, lambda: None)
+    with pytest.raises(OSError, match="watchdog"):
         make(True)
 
 
-def test_a_store_over_a_network_is_asked_less_often(settings: Settings) -> None:
+def test_a_store_over_a_network_is_polled_less_often(settings: Settings) -> None:
     assert intervals_for(settings).poll <= 0.05
     assert intervals_for(structs.replace(settings, store="qdrant://host")).poll == 1.0

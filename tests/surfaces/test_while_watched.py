@@ -1,4 +1,4 @@
-"""What a person and an agent can do while a daemon has the vault: it is asked to do it."""
+"""What the user and an agent can do while a daemon has the vault: the daemon does it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from msgspec.json import encode
 
+from tests.bridges import open_bridge
 from tests.daemons import PATIENCE, watched
 from tests.mcp_clients import Home, ask, make_home, over_stdio
 from vaultsync.api.memory import Memory
@@ -58,7 +59,7 @@ def daemon(home: Home, disputed: object) -> Iterator[str]:
         yield address
 
 
-def said(home: Home, *words: str) -> tuple[int, dict[str, Any]]:
+def result(home: Home, *words: str) -> tuple[int, dict[str, Any]]:
     done = home.run(*words, "--json")
     return done.exit_code, json.loads(done.stdout)
 
@@ -83,7 +84,7 @@ def test_an_agent_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
 
 
 @pytest.mark.usefixtures("daemon")
-def test_a_person_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) -> None:
+def test_the_user_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) -> None:
     conflict, note = disputed
 
     done = home.run("resolve", conflict[:6], "--take", "store")
@@ -94,13 +95,13 @@ def test_a_person_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
 
 
 @pytest.mark.usefixtures("daemon")
-def test_what_is_answered_is_what_is_answered_without_a_daemon(
+def test_the_answer_is_the_same_as_without_a_daemon(
     home: Home, disputed: tuple[str, Path], tmp_path: Path
 ) -> None:
     alone = make_home(tmp_path / "alone")
     conflict, _ = dispute(alone)
-    here = said(alone, "resolve", conflict, "--take", "vault")[1]
-    by_daemon = said(home, "resolve", disputed[0], "--take", "vault")[1]
+    here = result(alone, "resolve", conflict, "--take", "vault")[1]
+    by_daemon = result(home, "resolve", disputed[0], "--take", "vault")[1]
     assert by_daemon["resolved"].keys() == here["resolved"].keys()
     (field,) = by_daemon["resolved"]["fields"]
     assert field == {
@@ -112,7 +113,7 @@ def test_what_is_answered_is_what_is_answered_without_a_daemon(
 
 
 @pytest.mark.usefixtures("daemon")
-def test_both_versions_are_mixed_by_hand(home: Home, disputed: tuple[str, Path]) -> None:
+def test_both_versions_are_merged_by_hand(home: Home, disputed: tuple[str, Path]) -> None:
     conflict, note = disputed
     with home.memory() as memory:
         done = memory.resolve_by_hand(conflict, field="content", text="It is both.")
@@ -122,9 +123,7 @@ def test_both_versions_are_mixed_by_hand(home: Home, disputed: tuple[str, Path])
 
 
 @pytest.mark.usefixtures("daemon")
-def test_what_the_daemon_refuses_is_refused_in_the_same_words(
-    home: Home, disputed: tuple[str, Path]
-) -> None:
+def test_an_error_of_the_daemon_is_raised_here(home: Home, disputed: tuple[str, Path]) -> None:
     conflict, _ = disputed
     with home.memory() as memory:
         with pytest.raises(InvalidFieldError, match="one of content"):
@@ -133,13 +132,13 @@ def test_what_the_daemon_refuses_is_refused_in_the_same_words(
             memory.resolve("x", take="store")
         with pytest.raises(EngineBusyError):
             memory.resolve("", take="store")
-    code, told = said(home, "undo", "no-such-run")
-    assert (code, told["error"]["kind"]) == (FAILED, "RunNotFoundError")
-    code, told = said(home, "resolve", conflict, "--take", "store", "--field", "title")
-    assert (code, told["error"]["kind"]) == (WRONG, "InvalidFieldError")
+    code, shown = result(home, "undo", "no-such-run")
+    assert (code, shown["error"]["kind"]) == (FAILED, "RunNotFoundError")
+    code, shown = result(home, "resolve", conflict, "--take", "store", "--field", "title")
+    assert (code, shown["error"]["kind"]) == (WRONG, "InvalidFieldError")
 
 
-def test_an_agent_resolves_no_conflict_that_it_may_not_see(home: Home) -> None:
+def test_an_agent_cannot_resolve_a_conflict_that_it_may_not_see(home: Home) -> None:
     with home.memory("ada") as memory:
         fact = memory.remember("It is red.", scope="private-ada")
         memory.sync()
@@ -162,33 +161,27 @@ def answer(memory: AgentMemory, conflict: str) -> dict[str, Any]:
 def test_a_daemon_of_another_agent_is_not_asked(home: Home, disputed: tuple[str, Path]) -> None:
     env = {**home.environment, "VAULTSYNC_AGENT": "ada"}
     with watched(env=env), home.memory() as memory:
-        told = answer(memory, disputed[0])["error"]
-    assert told["kind"] == "EngineBusyError"
-    assert "conflict note" in told["hint"]
+        shown = answer(memory, disputed[0])["error"]
+    assert shown["kind"] == "EngineBusyError"
+    assert "conflict note" in shown["hint"]
 
 
 def test_without_a_bridge_the_vault_is_busy(home: Home, disputed: tuple[str, Path]) -> None:
     with watched("--no-bridge", env=home.environment):
-        code, told = said(home, "resolve", disputed[0], "--take", "store")
-    assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+        code, shown = result(home, "resolve", disputed[0], "--take", "store")
+    assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
 
 
-def test_a_bridge_that_has_not_the_vault_either_asks_nobody(
+def test_a_bridge_without_the_vault_does_not_ask_itself(
     home: Home, disputed: tuple[str, Path]
 ) -> None:
-    from tests.bridges import open_bridge
-
     root = home.vault.parent
-    with open_bridge(root) as client, home.memory() as other, other._lock:
+    with open_bridge(root) as client, home.memory() as other, other._engine.lock:
         path = f"/v1/conflicts/{disputed[0]}/resolve"
         assert client("POST", path, {"take": "store"}).kind == "EngineBusyError"
 
 
-def test_a_bridge_of_one_agent_takes_no_word_of_another(
-    home: Home, disputed: tuple[str, Path]
-) -> None:
-    from tests.bridges import open_bridge
-
+def test_a_bridge_of_one_agent_refuses_another(home: Home, disputed: tuple[str, Path]) -> None:
     with open_bridge(home.vault.parent, agent="ada") as client:
         path = f"/v1/conflicts/{disputed[0]}/resolve"
         done = client("POST", path, {"take": "store", "agent": "indy"})
@@ -196,40 +189,40 @@ def test_a_bridge_of_one_agent_takes_no_word_of_another(
 
 
 @pytest.mark.usefixtures("daemon")
-def test_a_run_is_taken_back(home: Home, disputed: tuple[str, Path]) -> None:
+def test_a_run_is_undone(home: Home, disputed: tuple[str, Path]) -> None:
     with home.memory() as memory:
         edits = memory.history(memory.list().facts[0].id)
     _, note = disputed
     (run,) = {each.run for each in edits if each.after == "It is white."}
 
-    code, report = said(home, "undo", run)
+    code, report = result(home, "undo", run)
 
     assert code in (0, 3)
     assert report["actions"]
     assert "It is white." not in note.read_text(encoding="utf-8")
 
 
-def test_what_only_a_person_can_say_is_said_to_the_daemon(home: Home) -> None:
+def test_a_sync_with_arguments_is_handed_to_the_daemon(home: Home) -> None:
     with home.memory() as memory:
         fact = memory.remember("It is red.", title="Crane", scope="public")
         memory.sync()
         note = home.note(memory.get(fact.id).path)
     with watched(env=home.environment):
-        code, told = said(home, "sync")
-        assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+        code, shown = result(home, "sync")
+        assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
         there = note.parents[2] / "team-yard" / "notes" / note.name
         there.parent.mkdir(parents=True)
         note.rename(there)
-        code, report = said(home, "sync", "--allow-scope-moves", "--dry-run")
+        code, report = result(home, "sync", "--allow-scope-moves", "--dry-run")
         assert (code, report["dry_run"]) == (0, True)
-        code, report = said(home, "sync", "--allow-scope-moves")
+        code, report = result(home, "sync", "--allow-scope-moves")
         assert (code, report["counts"]["updated_in_store"]) == (0, 1)
     with home.memory() as memory:
         assert memory.get(fact.id).scope == "team-yard"
         assert memory.verify().equal
 
 
-def test_what_the_guard_stopped_is_confirmed_by_the_run_that_the_daemon_named(
+def test_a_run_that_the_guard_stopped_is_confirmed_by_its_id(
     home: Home,
 ) -> None:
     with home.memory() as memory:
@@ -240,12 +233,12 @@ def test_what_the_guard_stopped_is_confirmed_by_the_run_that_the_daemon_named(
         # All at once: a pass that came between two deletions would see few enough of them.
         (home.vault / "public").rename(home.vault.parent / "away")
         hint = _until_it_fails(home)["hint"]
-        code, told = said(home, "sync", "--confirm", "another")
-        assert (code, told["error"]["kind"]) == (STOPPED, "GuardError")
-        (run,) = re.findall("--confirm ([^`]+)", told["error"]["hint"])
-        assert run == told["error"]["run"]
+        code, shown = result(home, "sync", "--confirm", "another")
+        assert (code, shown["error"]["kind"]) == (STOPPED, "GuardError")
+        (run,) = re.findall("--confirm ([^`]+)", shown["error"]["hint"])
+        assert run == shown["error"]["run"]
         assert "--confirm" in hint
-        code, report = said(home, "sync", "--confirm", run)
+        code, report = result(home, "sync", "--confirm", run)
         assert (code, report["counts"]["deleted_in_store"]) == (0, 40)
 
 
@@ -253,7 +246,7 @@ def _until_it_fails(home: Home) -> dict[str, Any]:
     """The error that the status of a daemon shows at last."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found: dict[str, Any] | None = said(home, "status")[1]["daemon"]["last_error"]
+        found: dict[str, Any] | None = result(home, "status")[1]["daemon"]["last_error"]
         if found:
             return found
         time.sleep(0.2)
@@ -269,7 +262,7 @@ def test_a_daemon_that_ended_meanwhile_is_not_waited_for(
         Memory(home.memory().settings) as memory,
         monkeypatch.context() as patch,
     ):
-        patch.setattr("vaultsync.backends.http.bridge_client.ask_bridge", lambda *_: None)
+        patch.setattr("vaultsync.api.daemon_client.ask_bridge", lambda *_: None)
         with pytest.raises(EngineBusyError):
             memory.resolve(disputed[0], take="store")
 
@@ -282,14 +275,14 @@ def _expired(memory: Memory, many: int, *, expired: int) -> None:
     memory.sync()
 
 
-def test_upkeep_is_done_by_the_daemon(home: Home) -> None:
+def test_the_daemon_maintains_the_memory(home: Home) -> None:
     with home.memory() as memory:
         _expired(memory, 20, expired=2)
     with watched(env=home.environment):
-        code, report = said(home, "maintain", "--dry-run")
+        code, report = result(home, "maintain", "--dry-run")
         assert (code, report["counts"]["deleted_in_store"]) == (0, 2)
         assert report["dry_run"]
-        code, report = said(home, "maintain")
+        code, report = result(home, "maintain")
         assert (code, report["counts"]["deleted_in_store"]) == (0, 2)
         assert report["counts"]["deleted_in_vault"] == 2
         with home.memory() as memory:
@@ -297,39 +290,39 @@ def test_upkeep_is_done_by_the_daemon(home: Home) -> None:
     assert len(list((home.vault / "public").rglob("*.md"))) == 18
 
 
-def test_upkeep_that_the_guard_stopped_is_confirmed_by_its_run(home: Home) -> None:
+def test_maintenance_that_the_guard_stopped_is_confirmed_by_its_id(home: Home) -> None:
     with home.memory() as memory:
         _expired(memory, 40, expired=40)
     with watched(env=home.environment):
-        code, told = said(home, "maintain")
-        assert (code, told["error"]["kind"]) == (STOPPED, "GuardError")
-        run = told["error"]["run"]
-        said(home, "sync", "--max-delete", "0")  # a whole pass comes between
-        code, report = said(home, "maintain", "--confirm", run)
+        code, shown = result(home, "maintain")
+        assert (code, shown["error"]["kind"]) == (STOPPED, "GuardError")
+        run = shown["error"]["run"]
+        result(home, "sync", "--max-delete", "0")  # a whole pass comes between
+        code, report = result(home, "maintain", "--confirm", run)
         assert (code, report["counts"]["deleted_in_store"]) == (0, 40)
 
 
-def test_notes_are_adopted_by_the_daemon(home: Home) -> None:
+def test_the_daemon_adopts_notes(home: Home) -> None:
     note = home.vault / "Inbox" / "Quote.md"
     note.parent.mkdir()
     note.write_text("# A quote\n\nTwo panels.\n", encoding="utf-8")
     words = "adopt", "--scope", "team-yard", "--type", "decision"
     log: list[dict[str, Any]] = []
     with watched(env=home.environment, log=log):
-        code, report = said(home, *words, "--dry-run")
+        code, report = result(home, *words, "--dry-run")
         assert (code, report["counts"]["created_in_store"]) == (0, 1)
-        code, report = said(home, *words)
+        code, report = result(home, *words)
         assert (code, report["counts"]["created_in_store"]) == (0, 1)
     assert note.read_text(encoding="utf-8").startswith("---\nid: ")
     with home.memory() as memory:
         (fact,) = memory.list().facts
         assert (fact.scope, fact.type) == ("team-yard", "decision")
-    (told,) = [each for each in log if each["event"] == "pass"]
-    assert told["run"] == report["run"]
-    assert told["counts"]["created_in_store"] == 1
+    (shown,) = [each for each in log if each["event"] == "pass"]
+    assert shown["run"] == report["run"]
+    assert shown["counts"]["created_in_store"] == 1
 
 
-def test_equality_is_proved_by_the_daemon(home: Home) -> None:
+def test_the_daemon_verifies_the_vault(home: Home) -> None:
     with home.memory() as memory:
         crane = memory.remember("It is red.", title="Crane", priority=1)
         gate = memory.remember("It is shut.", title="Gate")
@@ -342,10 +335,10 @@ def test_equality_is_proved_by_the_daemon(home: Home) -> None:
         assert alone.differences
     with watched(env=home.environment), home.memory() as memory:
         assert memory.verify() == alone
-        assert said(home, "verify") == (FAILED, json.loads(encode(alone)))
+        assert result(home, "verify") == (FAILED, json.loads(encode(alone)))
 
 
-def test_links_are_mended_by_the_daemon(home: Home) -> None:
+def test_the_daemon_fixes_links(home: Home) -> None:
     with home.memory() as memory:
         fact = memory.remember("See [[crane]] and [[Nowhere]].", title="Crane")
         note = home.note(memory.get(fact.id).path)
@@ -354,14 +347,14 @@ def test_links_are_mended_by_the_daemon(home: Home) -> None:
         memory.sync()
     with watched(env=home.environment), home.memory() as memory:
         found = memory.links_check()
-        mended = memory.links_check(fix=True)
-        assert [each.link for each in mended.fixed] == ["[[Old crane]]"]
-        assert mended.problems == tuple(
+        fixed = memory.links_check(fix=True)
+        assert [each.link for each in fixed.fixed] == ["[[Old crane]]"]
+        assert fixed.problems == tuple(
             each for each in found.problems if each.link == "[[Nowhere]]"
         )
-        assert mended.run
-        code, told = said(home, "links", "check", "--fix")
-        assert (code, told["run"]) == (3, None)
+        assert fixed.run
+        code, shown = result(home, "links", "check", "--fix")
+        assert (code, shown["run"]) == (3, None)
 
 
 @pytest.mark.usefixtures("daemon")
@@ -376,20 +369,18 @@ def test_links_are_mended_by_the_daemon(home: Home) -> None:
         (("watch",), "`--wait`"),
     ],
 )
-def test_what_a_daemon_cannot_be_asked_says_what_to_do(
-    home: Home, words: tuple[str, ...], hint: str
-) -> None:
-    code, told = said(home, *words)
-    assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
-    assert hint in told["error"]["hint"]
+def test_what_a_daemon_cannot_do_has_a_hint(home: Home, words: tuple[str, ...], hint: str) -> None:
+    code, shown = result(home, *words)
+    assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
+    assert hint in shown["error"]["hint"]
 
 
-def test_a_rebuild_that_must_wait_makes_no_store(home: Home) -> None:
+def test_a_rebuild_that_is_refused_makes_no_store(home: Home) -> None:
     with home.memory() as memory:
         memory.remember("It is red.")
         where = memory.store_path
     with watched(env=home.environment):
         Path(where).rename(home.state / "away")
-        code, told = said(home, "rebuild", "--from", "vault")
-        assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+        code, shown = result(home, "rebuild", "--from", "vault")
+        assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
         assert not Path(where).exists()

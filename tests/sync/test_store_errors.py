@@ -502,7 +502,7 @@ def test_another_store_stops_the_pass() -> None:
     fact = world.mirrored()
     before = _files(world)
     other = MemoryStore(world.clock, "another")
-    ctx = SyncContext(world.vault, other, world.archive, world.clock)
+    ctx = SyncContext(other, world.archive, world.clock, vault=world.vault)
     with pytest.raises(StoreMismatchError):
         sync_once(ctx)
     assert _files(world) == before

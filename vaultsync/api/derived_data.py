@@ -1,7 +1,8 @@
-"""All that is derived from the facts, brought up to date: indexes, tables, vectors."""
+"""Brings everything derived from the facts up to date: indexes, tables, vectors."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,44 +23,51 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
 DERIVED_SETTING = "derived"
-"""The setting that says up to where all of it was brought."""
-_OTHER = "another model is set than made the vectors; `vaultsync index` makes them anew"
+"""The setting of the archive that names the store version all of it was brought up to."""
+_MODEL_CHANGED = "another model is set than made the vectors; `vaultsync index` makes them anew"
+_log = logging.getLogger(__name__)
+
+
+def _no_embedder() -> Embedder | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedParts:
-    """What is derived. What is None is not there on this machine."""
+    """What is derived. What is None is not available on this machine."""
 
-    words: NoteIndex
+    note_index: NoteIndex
     links: LinkIndex
     tables: TableInputs
     vectors: VectorIndex | None = None
-    embedder: Embedder | None = None
+    embedder: Callable[[], Embedder | None] = _no_embedder
+    """Makes the embedder, or raises EmbedderError."""
 
 
 class DerivedReport(Struct, frozen=True):
     """What was brought up to date."""
 
     notes: int
-    """Facts that the note index holds."""
+    """Facts in the note index."""
     chunks: int
     """Facts that have vectors."""
     embedded: int
     """Texts that were embedded."""
     seconds: float
+    """How long it took."""
     degraded: tuple[str, ...] = ()
-    """What is behind the facts, and why."""
+    """What could not be brought up to date, and why."""
 
 
 def is_derived_current(ctx: SyncContext) -> bool:
-    """Whether nothing has changed since all was brought up to date, no table either."""
+    """Whether neither the store nor a table changed since the last update."""
     try:
         same = ctx.archive.setting(DERIVED_SETTING) == _state(ctx)
         return same and tables_are_current(ctx)
     except StoreUnavailableError:
         return True  # nothing can be derived now
     except OSError:
-        return False  # what is wrong with the tables is told when they are made
+        return False  # writing the tables says what is wrong with them
 
 
 def update_derived(
@@ -67,35 +75,37 @@ def update_derived(
     parts: DerivedParts,
     *,
     rebuild: bool = False,
-    told: Callable[[EmbeddingCost], bool] | None = None,
+    approve: Callable[[EmbeddingCost], bool] | None = None,
     progress: Progress | None = None,
 ) -> DerivedReport:
-    """Bring everything up to the store; what fails is told, and tried again next time.
+    """Bring everything up to the store; what fails is reported, and tried again next time.
 
     Args:
         ctx: the sides.
         parts: what is derived.
         rebuild: make the indexes anew.
-        told: asked before all vectors are made anew for another model, with what that
-            costs; without it they stay as they are.
-        progress: told how far each step is.
+        approve: called with the cost before all vectors are made anew for another model;
+            without it, or where it returns false, they stay as they are.
+        progress: called as each step proceeds.
     """
     began = ctx.clock.monotonic()
-    ctx = replace(ctx, read=FactCache())  # words, links and tables want the same facts
-    words = indexing.catch_up_note_index(ctx, parts.words, rebuild=rebuild, progress=progress)
+    ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
+    notes = indexing.catch_up_note_index(ctx, parts.note_index, rebuild=rebuild, progress=progress)
     why = [
-        words.degraded,
-        _links(ctx, parts.links, rebuild=rebuild),
-        _tables(ctx, parts.tables, rebuild=rebuild),
+        notes.degraded,
+        _update_links(ctx, parts.links, rebuild=rebuild),
+        _update_tables(ctx, parts.tables, rebuild=rebuild),
     ]
-    vectors = _embedded(ctx, parts, told, progress)
+    vectors = _update_vectors(ctx, parts, approve, progress)
     why.append(vectors.degraded)
     degraded = tuple(each for each in why if each)
     if not degraded:
         with ctx.archive.transaction():
             ctx.archive.set_setting(DERIVED_SETTING, _state(ctx))
+    for reason in degraded:
+        _log.debug("derived data is behind: %s", reason)
     return DerivedReport(
-        notes=words.notes,
+        notes=notes.notes,
         chunks=vectors.facts,
         embedded=vectors.embedded,
         seconds=ctx.clock.monotonic() - began,
@@ -108,7 +118,7 @@ def _state(ctx: SyncContext) -> str:
     return make_version(ctx.redacted_store, state.store_id, state.seq, "")
 
 
-def _links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
+def _update_links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
     try:
         if rebuild:
             links.clear()
@@ -120,9 +130,9 @@ def _links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
     return ""
 
 
-def _tables(ctx: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
+def _update_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool) -> str:
     try:
-        write_tables(ctx, making, rebuild=rebuild)
+        write_tables(ctx, inputs, rebuild=rebuild)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:
@@ -130,25 +140,26 @@ def _tables(ctx: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
     return ""
 
 
-def _embedded(
+def _update_vectors(
     ctx: SyncContext,
     parts: DerivedParts,
-    told: Callable[[EmbeddingCost], bool] | None,
+    approve: Callable[[EmbeddingCost], bool] | None,
     progress: Progress | None,
 ) -> EmbedReport:
-    vectors, embedder, words = parts.vectors, parts.embedder, parts.words
-    if vectors is None or embedder is None:
-        return EmbedReport()
+    vectors, index = parts.vectors, parts.note_index
     try:
-        held = vectors.identity()
-        another = held not in (None, str(embedding_identity(embedder, with_context=True)))
-        if another and told is None:
-            return EmbedReport(degraded=_OTHER)
-        cost = another and estimate_embedding_cost(ctx, vectors, embedder, index=words)
-        if cost and told and not told(cost):
-            return EmbedReport(degraded=_OTHER)
+        embedder = parts.embedder()
+        if vectors is None or embedder is None:
+            return EmbedReport()
+        current = vectors.identity()
+        if current not in (None, str(embedding_identity(embedder, with_context=True))):
+            if approve is None:
+                return EmbedReport(degraded=_MODEL_CHANGED)
+            cost = estimate_embedding_cost(ctx, vectors, embedder, index=index)
+            if cost and not approve(cost):
+                return EmbedReport(degraded=_MODEL_CHANGED)
     except (DerivedError, StoreUnavailableError) as error:
         return EmbedReport(degraded=error.message)
     if progress is not None:
         progress("model", 0, 1)  # the first time, it is made ready for half a minute
-    return embed_pending(ctx, vectors, embedder, index=words, progress=progress)
+    return embed_pending(ctx, vectors, embedder, index=index, progress=progress)

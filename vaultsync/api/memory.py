@@ -1,17 +1,1351 @@
-"""The Python API: each method is one call into the engine."""
+"""`Memory`: the Python API of one vault."""
 
 from __future__ import annotations
 
-from vaultsync.api.graphing import GraphMethods
-from vaultsync.api.keeping import MaintenanceMethods
-from vaultsync.api.memory_files import MemoryFileMethods
-from vaultsync.api.packing import ContextMethods
-from vaultsync.api.remembering import FactMethods
+import builtins
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+from msgspec import Struct, ValidationError, convert, structs
+
+from vaultsync.api.daemon_client import ask_running_engine
+from vaultsync.api.derived_data import DerivedReport
+from vaultsync.api.engine import Engine
+from vaultsync.api.memory_files import MemoryFiles
+from vaultsync.api.privacy import redaction_check
+from vaultsync.api.wiring import Services
+from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
+from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.vault_marker import set_store
+from vaultsync.backends.system.doctor import machine_checks
+from vaultsync.backends.watchers.doctor import watch_checks
+from vaultsync.context_packs.pack import ContextPack
+from vaultsync.context_packs.service import build_context
+from vaultsync.errors import (
+    ConfigError,
+    EngineBusyError,
+    InvalidFieldError,
+    NoteMissingError,
+    UnsafePathError,
+    UsageError,
+    VaultsyncError,
+)
+from vaultsync.facts import service as fact_service
+from vaultsync.facts.listing import FactPage, select_facts
+from vaultsync.facts.offline import queued_changes
+from vaultsync.facts.related import Related, find_related, linked_from, linking_to
+from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
+from vaultsync.graph.colours import merged_colours
+from vaultsync.graph.export import EXPORTS
+from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
+from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
+from vaultsync.index_files.service import read_index_files
+from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.memory_files.report import AddResult, MemoryFileReport
+from vaultsync.memory_files.write_queue import files_with_queue
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import Conflict, is_deletion
+from vaultsync.operations.adopt import adopt_notes, find_note_with_id
+from vaultsync.operations.check_links import LinkReport, check_links, fix_links
+from vaultsync.operations.export_import import export_facts, import_facts
+from vaultsync.operations.maintain import run_maintenance
+from vaultsync.operations.migrate import (
+    MigrationReport,
+    check_copied,
+    copy_store,
+    copy_vectors,
+    expect_store,
+)
+from vaultsync.operations.rebuild import rebuild
+from vaultsync.operations.undo import undo_run
+from vaultsync.operations.verify import verify_all
+from vaultsync.recall.request import DEFAULT_BUDGET, ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallResult
+from vaultsync.recall.service import recall
+from vaultsync.settings import Settings
+from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.conflict_notes import redact_conflict
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.report import (
+    DaemonState,
+    DoctorCheck,
+    Progress,
+    Report,
+    ResolveResult,
+    Status,
+    Verification,
+    notices_of,
+)
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.status import read_status
+
+SIDES = ("vault", "store")
+_SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
+_ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
+_INDEX_BY_DAEMON = (
+    "it keeps what is derived up to date by itself; to have it made anew, or for another"
+    " model, stop it first"
+)
+_MIGRATE_BY_DAEMON = "stop it first, and start it again when this is done"
+_log = logging.getLogger(__name__)
 
 
-class Memory(FactMethods, GraphMethods, MaintenanceMethods, MemoryFileMethods, ContextMethods):
+@dataclass(frozen=True, slots=True)
+class GraphExport:
+    """A graph in one of its formats."""
+
+    text: str
+    format: str
+    nodes: int
+    links: int
+    left_out: int = 0
+    """How many nodes were left out because of the limit."""
+
+
+class GraphColours(Struct, frozen=True):
+    """The settings of Obsidian's graph view, with a colour for each type."""
+
+    path: str
+    """Of the settings file, relative to the vault."""
+    changed: bool
+
+
+class Memory:
     """The memory that people and agents share: facts in a store, notes in a vault.
 
-    To be used as a context manager, or closed: what was remembered is in the store and
-    visible as a note at once, but the last bookkeeping happens in `close()`.
+    `vaultsync.open()` returns one. Use it as a context manager, or call `close()`: a fact
+    that was remembered is in the store and visible as a note at once, but the last
+    bookkeeping happens at the end. A `Memory` belongs to the thread that opened it.
+
+    Every method may raise `VaultsyncError` beyond the errors that it names: `StoreError`
+    when the store does not answer, `VaultError` when the vault is not there, and
+    `ArchiveError` when the state folder cannot be used.
     """
+
+    def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
+        """Open the vault of the settings.
+
+        Args:
+            settings: of the vault, as `vaultsync.open()` reads them.
+            app: Obsidian, asked to change the notes that it may have open.
+
+        Raises:
+            ConfigError: the setting `store` names no store.
+        """
+        self.settings = settings
+        self.agent = settings.agent
+        """Who acts and asks; None is the user, who sees every scope."""
+        self._services = Services(settings, app=app)
+        self.store_path = self._services.store_path
+        """The file or the collection that holds the facts, as it is shown."""
+        self._engine = Engine(self._services)
+        self._memory_files = MemoryFiles(self._services, self._engine)
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """Finish the bookkeeping and close all files; harmless when repeated."""
+        try:
+            self._engine.record_bases()
+        finally:
+            self._services.close()
+
+    def check(self) -> None:
+        """Check that vault and store answer.
+
+        Raises:
+            VaultError, StoreError.
+        """
+        self._ctx.vault.vault_id()
+        self._ctx.store.state()
+
+    # -------------------------------------------------------------------------- facts
+
+    def remember(
+        self,
+        text: str,
+        *,
+        type: str | None = None,  # noqa: A002 - the contract's word
+        title: str | None = None,
+        scope: str | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        fields: Mapping[str, Value] | None = None,
+        context: str | None = None,
+        agent: str | None = None,
+        id: str | None = None,  # noqa: A002 - the contract's word
+    ) -> Fact:
+        """Write a fact to the store and its note to the vault.
+
+        Args:
+            text: what the fact says, in Markdown.
+            type: `decision`, `lesson`, `preference` and so on; `note` when it is None.
+            title: one line; the first sentence of the text when it is None.
+            scope: who may see it: `public`, `team-NAME` or `private-AGENT`. When it is
+                None, the agent alone, or the vault's default scope where no agent acts.
+            priority: from 0 (critical) to 4 (background); 2 when it is None.
+            tags: without `#`; `a/b` is below `a`.
+            entities: names of the people, projects and things that it is about.
+            fields: other fields and properties by name.
+            context: when or why it came to be, in one line.
+            agent: who writes it; the agent of this memory when it is None.
+            id: a UUID of your own as its id; a new one when it is None.
+
+        Returns:
+            The fact, with placeholders for its secrets. It has a `path` when its note was
+            written; while another engine has the vault, that engine writes the note.
+
+        Raises:
+            UsageError: a value that its field does not take, or two for one field.
+            IdTakenError: there is, or was, a fact of that id.
+        """
+        kind = type or self._ctx.policy.default_type
+        named: dict[str, Value] = {
+            "content": text,
+            "type": kind,
+            "title": title,
+            "context": context,
+            "scope": scope,
+            "priority": priority,
+            "tags": list(tags),
+            "entities": list(entities),
+            "id": id,
+        }
+        own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
+        for key, value in own.items():
+            if named.get(key) not in (None, "", [], value):
+                message = f"{key} was given twice, and differently"
+                raise UsageError(message, hint="give it once")
+        agent = agent or self.agent
+        fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        written = self._engine.write_note(fact, actor=agent or "person")
+        return self._ctx.view.redact(written)
+
+    def new_id(self) -> str:
+        """A new id, for a note that is to become a fact."""
+        return self._ctx.clock.new_id()
+
+    def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
+        """One fact, with placeholders for its secrets.
+
+        Args:
+            id: of the fact.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        self._engine.record_bases()
+        self._services.access_counter.flush()
+        return self._ctx.view.redact(fact_service.get(self._ctx, id, agent=self.agent))
+
+    def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
+        """Whether a change of a fact waits for a store that is unavailable.
+
+        Args:
+            id: of the fact.
+        """
+        return bool(queued_changes(self._ctx, id))
+
+    def list(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - the contract's word
+        scope: str | None = None,
+        status: str | None = None,
+        tag: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        links_to: str | None = None,
+        links_from: str | None = None,
+        newest: bool = False,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> FactPage:
+        """Facts in the order of their ids, a page at a time; superseded ones too.
+
+        Args:
+            type: only facts of this type.
+            scope: only facts of this scope.
+            status: only facts of this status; `forgotten` lists deleted facts, which
+                `restore()` brings back.
+            tag: only facts with this tag, or one below it.
+            since: only facts created on this day (`2026-01-31`), in this month or at this
+                time, or later.
+            until: only facts created on this day or in this month, or earlier; or before
+                this time.
+            links_to: only facts that link to this note, named by id, path, title or alias.
+            links_from: only facts that this note links to.
+            newest: the newest first: an id that vaultsync made begins with its time.
+            limit: the maximum number of facts, 1 or more.
+            after: continue after the fact of this id, as `FactPage.next` says.
+
+        Raises:
+            UsageError: a filter that cannot be.
+            NotFoundError: no note, or more than one, is called so.
+        """
+        self._engine.record_bases()
+        self._services.access_counter.flush()
+        return select_facts(
+            self._ctx,
+            agent=self.agent,
+            type_name=type,
+            scope=scope,
+            status=status,
+            tag=tag,
+            since=since,
+            until=until,
+            among=self._linked(links_to, links_from),
+            newest=newest,
+            limit=limit,
+            after=after,
+        )
+
+    def update(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        content: str | None = None,
+        set: Mapping[str, Value] | None = None,  # noqa: A002 - the contract's word
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> Fact:
+        """Change a fact in the store; its note follows.
+
+        Args:
+            id: of the fact.
+            content: what it says from now on.
+            set: other fields and properties by name; None clears one.
+            add_tags: tags that it gets.
+            remove_tags: tags that it loses.
+            expect: the revision that the change is for; any when it is None.
+            agent: who changes it; the agent of this memory when it is None.
+
+        Returns:
+            The fact as it is now: the user may have edited its note at the same moment.
+
+        Raises:
+            FactNotFoundError, InvalidFieldError, UnknownTypeError.
+            RevisionMismatchError: the fact has another revision than `expect`.
+        """
+        self._engine.record_bases()
+        agent = agent or self.agent
+        kind = fact_service.get(self._ctx, id, agent=agent).type if set else ""
+        values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
+        if content is not None:
+            values["content"] = content
+        fact = fact_service.update(
+            self._ctx,
+            id,
+            values,
+            agent=agent,
+            add_tags=add_tags,
+            remove_tags=remove_tags,
+            expect=expect,
+        )
+        self._engine.update_notes(fact.id)
+        try:
+            fact = fact_service.get(self._ctx, fact.id, agent=None)
+        except VaultsyncError:  # the store went away: what was written stands
+            fact = self._with_path(fact)
+        return self._ctx.view.redact(fact)
+
+    def supersede(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        text: str,
+        *,
+        agent: str | None = None,
+    ) -> Fact:
+        """Write a new fact that replaces an older one; each links to the other.
+
+        Args:
+            id: of the older fact.
+            text: what the new one says.
+            agent: who writes it; the agent of this memory when it is None.
+
+        Returns:
+            The new fact.
+
+        Raises:
+            FactNotFoundError.
+            SupersededError: a newer fact replaces that one already.
+        """
+        self._engine.record_bases()
+        fact = fact_service.supersede(self._ctx, id, text, agent=agent or self.agent)
+        self._engine.update_notes(fact.id, fact.supersedes_id or "")
+        return self._ctx.view.redact(self._with_path(fact))
+
+    def forget(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> ForgetResult:
+        """Delete a fact and its note; `restore()` brings both back.
+
+        Args:
+            id: of the fact.
+            expect: the revision that is to be deleted; any when it is None.
+            agent: who deletes it; the agent of this memory when it is None.
+
+        Returns:
+            The status of the fact: `forgotten`, or still `active` where the user edited
+            the note at the same moment, because edits win over deletions.
+
+        Raises:
+            FactNotFoundError.
+            RevisionMismatchError: the fact has another revision than `expect`.
+        """
+        self._engine.record_bases()
+        done = fact_service.forget(self._ctx, id, agent=agent or self.agent, expect=expect)
+        self._engine.update_notes(done.id)
+        try:
+            if self._ctx.store.find_many([done.id]):
+                return ForgetResult(done.id, fact_service.STATUS_ACTIVE)
+        except VaultsyncError as error:  # the deletion stands
+            _log.debug("whether %s is still deleted is not known: %s", done.id, error)
+        return done
+
+    def restore(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        expect: str | None = None,
+    ) -> ForgetResult:
+        """Bring back a deleted fact and its note as they were.
+
+        Args:
+            id: of the fact.
+            expect: the revision of the deletion; any when it is None.
+
+        Raises:
+            FactNotFoundError: the store never had it.
+            RevisionMismatchError: the deletion has another revision than `expect`.
+        """
+        self._engine.record_bases()
+        done = fact_service.restore(self._ctx, id, agent=self.agent, expect=expect)
+        self._engine.update_notes(done.id)
+        return done
+
+    def export(self, write: Callable[[str], object]) -> int:
+        """Export all facts, one line of JSON each. It is a backup: secrets are in it.
+
+        Args:
+            write: called with each line.
+
+        Returns:
+            How many facts were exported.
+        """
+        return export_facts(self._ctx, write, agent=self.agent)
+
+    def import_(self, lines: Iterable[str]) -> int:
+        """Import facts from lines of JSON: all, or none when one line is bad.
+
+        Args:
+            lines: as `export()` writes them.
+
+        Returns:
+            How many facts were imported.
+
+        Raises:
+            ImportLineError: names the bad line.
+        """
+        return import_facts(self._ctx, lines, agent=self.agent)
+
+    # ------------------------------------------------------------------------- recall
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        types: Iterable[str] = (),
+        scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        max_priority: int = 2,
+        status: str | None = "active",
+        heads_only: bool = True,
+        since: str | None = None,
+        until: str | None = None,
+        user: str | None = None,
+        explain: bool = False,
+        agent: str | None = None,
+    ) -> RecallResult:
+        """The facts that answer a question, best first, each with the reason why.
+
+        A fact that is returned counts as accessed, which raises its `accessCount` later.
+
+        Args:
+            query: the question, or keywords.
+            limit: the maximum number of facts, 1 or more.
+            mode: `index` searches by keywords, `vector` by meaning, `fused` by both;
+                `auto` asks the vectors only when the index is not sure.
+            types: only facts of these types.
+            scopes: only facts of these scopes, of those that the agent may see.
+            tags: only facts with all of these tags, or ones below them.
+            max_priority: the lowest priority that is searched, from 0 (critical) to 4
+                (background).
+            status: only facts of this status; any when it is None.
+            heads_only: whether facts that a newer one supersedes are left out.
+            since: only facts created on this day (`2026-01-31`), in this month or at this
+                time, or later.
+            until: only facts created on this day or in this month, or earlier.
+            user: only facts about this user; the one of the settings when it is None.
+            explain: whether the result has what each stage found, and its seconds.
+            agent: who asks; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter that cannot
+                be.
+        """
+        return self.answer(
+            RecallRequest(
+                query,
+                limit=limit,
+                mode=mode,
+                types=types,
+                scopes=scopes,
+                tags=tags,
+                max_priority=max_priority,
+                status=status,
+                heads_only=heads_only,
+                since=since,
+                until=until,
+                user=user,
+                explain=explain,
+                agent=agent,
+            )
+        )
+
+    def answer(self, request: RecallRequest) -> RecallResult:
+        """The facts that answer a question, as `recall()`.
+
+        Args:
+            request: the question and its filters; agent and user as in `recall()`.
+
+        Raises:
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: as `recall()`.
+        """
+        self._engine.record_bases()
+        agent, user = request.agent or self.agent, request.user or self.settings.user
+        sources = self._services.recall_sources(self._ctx)
+        result = recall(sources, request._replace(agent=agent, user=user))
+        self._services.access_counter.add(hit.id for hit in result)
+        return result
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        format: str = "markdown",  # noqa: A002 - the contract's word
+        intent: str | None = None,
+        mode: str = "auto",
+        types: Iterable[str] = (),
+        scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        max_priority: int = 4,
+        since: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+    ) -> ContextPack:
+        """The facts an agent needs to read for a question, packed into a token budget.
+
+        A fact that is packed counts as accessed.
+
+        Args:
+            query: the question, or the task.
+            budget: the maximum number of tokens, 0 or more; 4,000 when it is None.
+            format: `markdown`, `json` or `xml`.
+            intent: what the question is after, which shifts the shares of the tiers; it
+                is taken from the words of the question when it is None.
+            mode: as in `recall()`.
+            types: as in `recall()`.
+            scopes: as in `recall()`.
+            tags: as in `recall()`.
+            max_priority: as in `recall()`, but background facts are packed too.
+            since: as in `recall()`.
+            user: as in `recall()`.
+            agent: who asks; the agent of this memory when it is None.
+
+        Returns:
+            The text, why each fact is in it, and what was left out.
+
+        Raises:
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument that
+                cannot be.
+        """
+        return self.pack(
+            ContextRequest(
+                query,
+                budget=DEFAULT_BUDGET if budget is None else budget,
+                format=format,
+                intent=intent,
+                mode=mode,
+                types=types,
+                scopes=scopes,
+                tags=tags,
+                max_priority=max_priority,
+                since=since,
+                user=user,
+                agent=agent,
+            )
+        )
+
+    def pack(self, request: ContextRequest) -> ContextPack:
+        """The facts an agent needs to read for a question, as `context()`.
+
+        Args:
+            request: the question and its filters; agent and user as in `context()`.
+
+        Raises:
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: as `context()`.
+        """
+        self._engine.record_bases()
+        agent, user = request.agent or self.agent, request.user or self.settings.user
+        pack = build_context(
+            self._services.recall_sources(self._ctx),
+            self._services.token_counter,
+            request._replace(agent=agent, user=user),
+        )
+        self._services.access_counter.add(each.id for each in pack.items if each.tier != "entities")
+        return pack
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no scope has a fact yet; False while the store is unavailable."""
+        return self._services.is_empty
+
+    def count_recalls(self) -> None:
+        """Write the counts of recalled facts to the store; never fails."""
+        self._services.access_counter.flush()
+
+    def index(
+        self,
+        *,
+        rebuild: bool = False,
+        approve: Callable[[EmbeddingCost], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> DerivedReport:
+        """Bring `.index/`, the note index, the links and the vectors up to date.
+
+        Args:
+            rebuild: whether indexes and tables are made anew.
+            approve: called with the cost before all vectors are made anew for another
+                model; they stay as they are when it returns False. Without it they are
+                made.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            EngineBusyError: another engine has this vault.
+        """
+        with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
+            return self._engine.update_derived(
+                rebuild=rebuild, approve=approve or (lambda _: True), progress=progress
+            )
+
+    def index_files(self) -> dict[str, str]:
+        """The texts of the files in `.index/`, by file name."""
+        return read_index_files(self._ctx)
+
+    # --------------------------------------------------------------------------- sync
+
+    def sync(
+        self,
+        *,
+        dry_run: bool = False,
+        allow_scope_moves: bool = False,
+        max_delete: int | None = None,
+        confirm: str | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Make vault and store equal: one run over both.
+
+        A daemon that has the vault syncs by itself; only a run with arguments is handed
+        to it.
+
+        Args:
+            dry_run: whether to report what would be done, and do nothing.
+            allow_scope_moves: whether notes that were moved to the folder of another
+                scope change who may see them.
+            max_delete: the maximum number of deletions; the guard's own limit when it is
+                None.
+            confirm: the id of a run that the guard stopped, to be done now.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            EngineBusyError, VaultError, StoreError.
+            GuardError: the plan deletes or rewrites too much; nothing was done.
+        """
+        arguments: dict[str, Any] = {
+            "dry_run": dry_run,
+            "allow_scope_moves": allow_scope_moves,
+            "max_delete": max_delete,
+            "confirm": confirm,
+        }
+        request = SyncRequest(**arguments, actor=self._actor)
+        try:
+            return self._engine.sync(request, progress=progress)
+        except EngineBusyError as busy:
+            if request == SyncRequest(actor=self._actor):
+                raise busy.watched(_SYNC_BY_DAEMON) from None
+            return convert(self._ask_daemon("/v1/sync", arguments, busy), Report)
+
+    def adopt(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        scope: str | None = None,
+        type: str | None = None,  # noqa: A002 - the contract's word
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Turn existing notes into facts; only an id is added to each note.
+
+        A daemon that has the vault is asked to adopt all notes; it takes no paths.
+
+        Args:
+            paths: notes and folders, relative to the vault or to the working directory,
+                or absolute; the whole vault when there are none.
+            scope: of the facts; that of the note's folder when it is None.
+            type: of the facts; `note` when it is None and the note has none.
+            dry_run: whether to report what would be done, and do nothing.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            NoteMissingError: nothing is at one of the paths.
+            UnsafePathError: one of the paths is outside the vault.
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        wanted = [_path_in_vault(each, self.settings.root) for each in paths]
+        try:
+            with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
+                report = adopt_notes(
+                    ctx,
+                    wanted,
+                    scope=scope,
+                    type_name=type,
+                    dry_run=dry_run,
+                    actor=self._actor,
+                    progress=progress,
+                )
+                return self._engine.derive_after(report, progress)
+        except EngineBusyError as busy:
+            if any(wanted):
+                raise
+            arguments = {"scope": scope, "type": type, "dry_run": dry_run}
+            return convert(self._ask_daemon("/v1/adopt", arguments, busy), Report)
+
+    def adopt_id(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        scope: str | None = None,
+        type: str | None = None,  # noqa: A002 - the contract's word
+    ) -> Report:
+        """Turn the note with an id into the fact of that id, wherever it lies.
+
+        Args:
+            id: in the frontmatter of the note.
+            scope: as in `adopt()`.
+            type: as in `adopt()`.
+
+        Raises:
+            IdNotInVaultError: no note has it.
+            InvalidIdError, InvalidScopeError, UnknownTypeError.
+            EngineBusyError: another engine has the vault.
+        """
+        with self._engine.exclusive() as ctx:
+            note = find_note_with_id(ctx, id)
+            report = adopt_notes(ctx, [note], scope=scope, type_name=type, actor=self._actor)
+            return self._engine.derive_after(report)
+
+    def status(self) -> Status:
+        """What waits and what is wrong; changes nothing."""
+        self._engine.record_bases()
+        holder = self._engine.lock.holder()
+        written = None if holder == "idle" else DaemonFile(self.settings.state_dir).read()
+        try:
+            daemon = None if written is None else convert(written, DaemonState)
+        except ValidationError as error:
+            _log.debug("the state of the daemon is of another version: %s", error)
+            daemon = None
+        return self.with_queued(read_status(self._ctx, engine=holder, daemon=daemon))
+
+    def with_queued(self, status: Status) -> Status:
+        """A status, with a notice for each memory file that texts of agents wait for.
+
+        Args:
+            status: without these notices.
+        """
+        waiting = notices_of(files_with_queue(self._memory_files.queue))
+        return structs.replace(status, attention=(*status.attention, *waiting))
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """The open conflicts, without those of other agents' private facts."""
+        found = visible_conflicts(self._ctx, agent=self.agent)
+        return tuple(redact_conflict(self._ctx, each) for each in found)
+
+    def resolve(
+        self,
+        conflict_id: str,
+        *,
+        take: str,
+        field: str | None = None,
+        agent: str | None = None,
+    ) -> Conflict:
+        """Resolve a conflict, or one field of it, with the values of one side.
+
+        A daemon that has the vault is asked to.
+
+        Args:
+            conflict_id: of the conflict.
+            take: the side whose values win, `store` or `vault`.
+            field: the only field that is resolved; all of them when it is None.
+            agent: who resolves it; the agent of this memory when it is None.
+
+        Returns:
+            The conflict that was resolved.
+
+        Raises:
+            ConflictNotFoundError, InvalidFieldError.
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        if take not in SIDES:
+            raise InvalidFieldError("take", take, "`store` or `vault`")
+        return self._resolve(conflict_id, take, field, None, agent or self.agent)
+
+    def resolve_by_hand(
+        self, conflict_id: str, *, field: str, text: str, agent: str | None = None
+    ) -> Conflict:
+        """Resolve one field of a conflict with a text merged by hand.
+
+        A daemon that has the vault is asked to.
+
+        Args:
+            conflict_id: of the conflict.
+            field: of the fact.
+            text: the merged value; in a field that is a list, each line is an item.
+            agent: who resolves it; the agent of this memory when it is None.
+
+        Returns:
+            The conflict that was resolved.
+
+        Raises:
+            ConflictNotFoundError.
+            InvalidFieldError: no such field, or it does not take the text.
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        return self._resolve(conflict_id, "vault", field, text, agent or self.agent)
+
+    def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
+        """Who changed which field of a fact, when and from which side; oldest first.
+
+        Args:
+            id: of the fact.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        self._engine.record_bases()
+        return fact_service.history(self._ctx, id, agent=self.agent)
+
+    def undo(self, run: str, *, progress: Progress | None = None) -> Report:
+        """Undo a run on both sides; later changes stay.
+
+        A daemon that has the vault is asked to.
+
+        Args:
+            run: the id of the run, as reports and `history()` have it.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            RunNotFoundError.
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        try:
+            with self._engine.exclusive() as ctx:
+                report = undo_run(ctx, run, actor=self._actor, progress=progress)
+                return self._engine.derive_after(report, progress)
+        except EngineBusyError as busy:
+            path = f"/v1/runs/{quote(run, safe='')}/undo"
+            return convert(self._ask_daemon(path, {}, busy), Report)
+
+    def verify(self, *, progress: Progress | None = None) -> Verification:
+        """Check that vault, store and base are equal, field by field.
+
+        A daemon that has the vault is asked to.
+
+        Args:
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            EngineBusyError: another engine has the vault and cannot be asked.
+        """
+        try:
+            with self._engine.exclusive() as ctx:
+                return verify_all(ctx, progress=progress)
+        except EngineBusyError as busy:
+            return convert(self._ask_daemon("/v1/verify", None, busy), Verification)
+
+    def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
+        """Rebuild one side, and the base, from the other side.
+
+        Args:
+            source: the side that is right, `vault` or `store`.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            InvalidFieldError: another source.
+            EngineBusyError: another engine has this vault; nothing was done.
+        """
+        if source not in SIDES:
+            raise InvalidFieldError("source", source, "`vault` or `store`")
+        with self._engine.lock:
+            if source == "vault":
+                self._engine.make_missing_store()
+            with self._engine.exclusive() as ctx:
+                report = rebuild(ctx, source, actor=self._actor, progress=progress)
+                return self._engine.derive_after(report, progress)
+
+    def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        max_delete: int | None = None,
+        confirm: str | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Delete facts that expired or faded, and collapse long chains of versions.
+
+        A daemon that has the vault is asked to.
+
+        Args:
+            dry_run: whether to report what would be done, and do nothing.
+            max_delete: the maximum number of deletions; the guard's own limit when it is
+                None.
+            confirm: the id of a run that the guard stopped, to be done now.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            EngineBusyError: another engine has the vault and cannot be asked.
+            VaultError, StoreError.
+            GuardError: it would delete too much; nothing was done.
+        """
+        arguments: dict[str, Any] = {
+            "dry_run": dry_run,
+            "max_delete": max_delete,
+            "confirm": confirm,
+        }
+        try:
+            with self._engine.exclusive() as ctx:
+                floor = self.settings.decay_floor
+                report = run_maintenance(
+                    ctx, **arguments, floor=floor, actor=self._actor, progress=progress
+                )
+                if not dry_run:
+                    self._services.purge_tombstones()
+                return self._engine.derive_after(report, progress)
+        except EngineBusyError as busy:
+            return convert(self._ask_daemon("/v1/maintain", arguments, busy), Report)
+
+    def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
+        """Copy all facts to another store, verify the copy, and switch the vault to it.
+
+        The old store stays as it is, and vectors are copied too. Close this memory
+        afterwards: it still uses the old store.
+
+        Args:
+            to: the other store, as the setting `store` names it.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            ConfigError: the facts are in that store already, or it names no store.
+            EngineBusyError, VaultError, StoreError.
+            MigrationError: not all facts arrived; nothing was switched.
+        """
+        began = self._ctx.clock.monotonic()
+        settings = structs.replace(self.settings, store=to)
+        with self._engine.exclusive(hint=_MIGRATE_BY_DAEMON) as ctx, Services(settings) as target:
+            if target.store_path == self.store_path:
+                raise ConfigError(f"the facts are in {to} already", hint="name another store")
+            store = target.open_store(create=True)
+            sync_once(ctx, SyncRequest(actor=self._actor))
+            copied = copy_store(ctx.store, store, progress=progress)
+            facts, tombstones = check_copied(ctx.store, store, progress=progress)
+            vectors = 0
+            if target.vectors_in_store or self._services.vectors_in_store:
+                ours, theirs = self._services.vector_index, target.vector_index
+                if ours is not None and theirs is not None:
+                    vectors = copy_vectors(ours, theirs, store, progress=progress)
+            expect_store(ctx, store)
+            set_store(self.settings.root, to)
+        return MigrationReport(
+            store=target.store_path,
+            facts=facts,
+            tombstones=tombstones,
+            copied=copied,
+            vectors=vectors,
+            seconds=round(self._ctx.clock.monotonic() - began, 3),
+        )
+
+    def doctor(self) -> tuple[DoctorCheck, ...]:
+        """Check this machine and this vault."""
+        settings = self.settings
+        checks = [
+            DoctorCheck(*each)
+            for each in (
+                *machine_checks(settings.root, settings.state_dir),
+                *watch_checks(settings.root),
+            )
+        ]
+        for name, ask in (
+            ("vault", self._ctx.vault.vault_id),
+            ("store", self._ctx.store.state),
+            ("archive", self._ctx.archive.count_bases),
+        ):
+            try:
+                ask()
+                checks.append(DoctorCheck(name, ok=True, message=f"the {name} answers"))
+            except VaultsyncError as error:
+                checks.append(DoctorCheck(name, ok=False, message=error.message, hint=error.hint))
+        checks.append(_settings_check(settings))
+        checks.append(DoctorCheck(*redaction_check(settings)))
+        checks.append(_embedder_check(self._services))
+        holder = self._engine.lock.holder()
+        checks.append(DoctorCheck("engine", ok=True, message=f"the engine is {holder}"))
+        return tuple(checks)
+
+    # ------------------------------------------------------------------- memory files
+
+    def sync_memory_file(
+        self,
+        *paths: str | Path,
+        agent: str | None = None,
+        scope: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        again: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> MemoryFileReport:
+        """Bring the store up to what memory files say, section by section.
+
+        The file is the authority, and it is not changed.
+
+        Args:
+            paths: files, or folders with such files.
+            agent: whose memory they are; the agent of this memory when it is None.
+            scope: of new facts; the agent's own when it is None.
+            include: patterns of the files that are taken from a folder; `MEMORY.md` when
+                there are none.
+            exclude: patterns of files that are not taken.
+            again: whether every section is taken as new: edits and deletions of its facts
+                since the last sync do not stand.
+            dry_run: whether to report what would be done, and do nothing.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            MemoryFileMissingError: a file is not there, and was not before.
+            TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
+        """
+        return self._memory_files.sync(
+            paths,
+            agent=agent or self.agent,
+            scope=scope,
+            include=include,
+            exclude=exclude,
+            again=again,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def add_to_memory_file(
+        self,
+        path: str | Path,
+        text: str,
+        *,
+        section: str,
+        replace_all: bool = False,
+        agent: str | None = None,
+    ) -> AddResult:
+        """Write a text into a section for agents of a memory file, and sync the file.
+
+        Only a section with `<!-- vaultsync-managed -->` is changed; a new one is made when
+        there is none. When the user saves the file at the same moment, that save stands
+        and the text waits in a queue for the next sync.
+
+        Args:
+            path: of the file.
+            text: what is added, in Markdown.
+            section: the heading that it stands under.
+            replace_all: whether the text replaces the whole section.
+            agent: who writes; the agent of this memory when it is None.
+
+        Raises:
+            InvalidFieldError: the text would be more than one section.
+            UnreadableMemoryFileError: the file is no text, or cannot be written.
+        """
+        return self._memory_files.add(
+            path, text, section=section, replace_all=replace_all, agent=agent or self.agent
+        )
+
+    def watched_memory_files(self) -> builtins.list[Path]:
+        """The files of the setting `[memory_file] files`, whether they exist or not."""
+        return self._memory_files.watched()
+
+    def follow_memory_files(
+        self, changed: Iterable[str | Path] | None = None
+    ) -> MemoryFileReport | None:
+        """Sync the watched memory files that changed.
+
+        Args:
+            changed: paths of the files that changed; all files when it is None.
+
+        Returns:
+            What was done, and what is wrong with a file; None when none is to be synced.
+
+        Raises:
+            StoreUnavailableError: to be called again later.
+        """
+        return self._memory_files.follow(changed, agent=self.agent)
+
+    # ---------------------------------------------------------------- links and graph
+
+    def related(self, id: str) -> Related:  # noqa: A002 - the contract's word
+        """What a fact links to, what links to it, what it names and what it replaced.
+
+        Args:
+            id: of the fact.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        self._engine.record_bases()
+        self._services.access_counter.flush()
+        return find_related(self._ctx, self._services.link_index, id, agent=self.agent)
+
+    def links_check(self, *, fix: bool = False, progress: Progress | None = None) -> LinkReport:
+        """All links that Obsidian cannot follow, or that are ambiguous.
+
+        Args:
+            fix: whether to rewrite the links whose target is certain, in the notes of
+                facts; a daemon that has the vault is asked to.
+            progress: called with the stage, how many are done, and of how many.
+
+        Raises:
+            EngineBusyError: another engine has the vault and cannot be asked (with `fix`).
+        """
+        if not fix:
+            self._engine.record_bases()
+            return check_links(self._ctx, files=self._engine.files, progress=progress)
+        try:
+            with self._engine.exclusive() as ctx:
+                return fix_links(ctx, files=self._engine.files, progress=progress)
+        except EngineBusyError as busy:
+            return convert(self._ask_daemon("/v1/links/fix", {}, busy), LinkReport)
+
+    def graph_export(
+        self,
+        *,
+        format: str = "json",  # noqa: A002 - the contract's word
+        scope: str | None = None,
+        around: str | None = None,
+        depth: int = 1,
+        limit: int | None = None,
+    ) -> GraphExport:
+        """The graph of facts, notes and what they name, as text.
+
+        Args:
+            format: `json`, `graphml`, `canvas` or `html`.
+            scope: only facts of this scope.
+            around: only what is near the node of this name, id or path.
+            depth: how many steps from `around`, 1 or more.
+            limit: the maximum number of nodes; those with the most links are kept.
+
+        Raises:
+            InvalidFieldError: another format.
+            NotFoundError: no node, or more than one, is called `around`.
+        """
+        if format not in EXPORTS:
+            raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
+        self._engine.record_bases()
+        graph = load_graph(self._ctx, agent=self.agent, scope=scope, around=around, depth=depth)
+        whole = len(graph.nodes)
+        if limit is not None and whole > limit:
+            graph = graph.only(most_connected(graph, limit))
+        nodes = len(graph.nodes)
+        return GraphExport(EXPORTS[format](graph), format, nodes, len(graph.edges), whole - nodes)
+
+    def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
+        """Components, hubs and orphans of the graph.
+
+        Args:
+            scope: only facts of this scope.
+            hubs: the maximum number of hubs.
+        """
+        self._engine.record_bases()
+        graph = load_graph(self._ctx, agent=self.agent, scope=scope)
+        return graph_stats(graph, hubs=hubs)
+
+    def graph_neighbors(
+        self, name: str, *, depth: int = 1, scope: str | None = None
+    ) -> Neighborhood:
+        """What is near a node of the graph.
+
+        Args:
+            name: the name, id or path of the node.
+            depth: the maximum number of steps, 1 or more.
+            scope: only facts of this scope.
+
+        Raises:
+            NotFoundError: no node, or more than one, is called so.
+        """
+        self._engine.record_bases()
+        graph = load_graph(self._ctx, agent=self.agent, scope=scope)
+        return neighborhood(graph, name, depth)
+
+    def graph_colours(self) -> GraphColours:
+        """Give Obsidian's graph view a colour group for each type; other settings stay.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or its settings are not
+                valid JSON; nothing was written.
+        """
+        settings = ObsidianSettings(self.settings.root)
+        before = settings.read_graph()
+        try:
+            after = merged_colours(before)
+        except ValueError as error:
+            message = f"{settings.graph_path} is not as Obsidian writes it: {error}"
+            raise ConfigError(message, hint="it was left alone; mend it, or move it away") from None
+        changed = after != before
+        if changed:
+            settings.write_graph(after)
+        return GraphColours(str(settings.graph_path), changed)
+
+    # ------------------------------------------------------------------------ private
+
+    @property
+    def _ctx(self) -> SyncContext:
+        return self._engine.ctx
+
+    @property
+    def _actor(self) -> str:
+        return self.agent or "person"
+
+    def _with_path(self, fact: Fact) -> Fact:
+        base = self._ctx.archive.find_base(fact.id)
+        return fact.evolve(path=base.path if base else None)
+
+    def _linked(self, to: str | None, source: str | None) -> set[str] | None:
+        """The ids of facts that link to a note, and that another links to; None for all."""
+        links = self._services.link_index
+        found = []
+        if to is not None:
+            found.append(linking_to(self._ctx, links, to, agent=self.agent))
+        if source is not None:
+            found.append(linked_from(self._ctx, links, source, agent=self.agent))
+        return found[0].intersection(*found[1:]) if found else None
+
+    def _ask_daemon(
+        self, path: str, body: Mapping[str, object] | None, busy: EngineBusyError
+    ) -> Mapping[str, Any]:
+        return ask_running_engine(self.settings, path, body, agent=self.agent, busy=busy)
+
+    def _resolve(
+        self,
+        conflict_id: str,
+        take: str,
+        field: str | None,
+        text: str | None,
+        agent: str | None,
+    ) -> Conflict:
+        """Resolve with a text, or with the values of a side where there is none."""
+        try:
+            with self._engine.exclusive() as ctx:
+                conflict = find_conflict(ctx, conflict_id, agent=agent)
+                fields = tuple(
+                    each.field for each in conflict.fields if text is None or not is_deletion(each)
+                )
+                if field is not None and field not in fields:
+                    raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
+                wanted = (field,) if field else fields
+                resolution = ConflictResolution(conflict, take, wanted, text)
+                resolved = resolve_conflict(ctx, resolution, actor=agent or "person")
+                request = SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True)
+                sync_once(ctx, request)
+                return redact_conflict(ctx, resolved)
+        except EngineBusyError as busy:
+            path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
+            value = {"take": take} if text is None else {"text": text}
+            body = {"field": field, "agent": agent, **value}
+            answer = ask_running_engine(self.settings, path, body, agent=agent, busy=busy)
+            done = convert(answer, ResolveResult).resolved
+            return Conflict(**structs.asdict(done), actor="", at="", run="")
+
+
+def _path_in_vault(text: str, root: Path) -> VaultPath:
+    """A path in the vault, given relative to its root or as the system has it."""
+    path = Path(text).expanduser()
+    if not path.is_absolute() and (root / path).exists():
+        path = root / path
+    try:
+        inside = Path(os.path.normpath(path.absolute())).relative_to(root)
+    except ValueError:
+        if not path.exists():
+            raise NoteMissingError(text) from None
+        raise UnsafePathError(text, "it is not inside the vault") from None
+    return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
+
+
+def _settings_check(settings: Settings) -> DoctorCheck:
+    """Whether the settings fit the files of the vault."""
+    folder = Path(settings.index_folder)
+    for each in (folder, *folder.parents):
+        if (settings.root / each).is_file():
+            message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
+            hint = "name a folder, or a new one"
+            return DoctorCheck("settings", ok=False, message=message, hint=hint)
+    return DoctorCheck("settings", ok=True, message="each name in .meta/config.toml is a setting")
+
+
+def _embedder_check(services: Services) -> DoctorCheck:
+    """Whether the embedder that the setting names can be used."""
+    try:
+        embedder = services.embedder
+        message = (
+            f"texts are embedded by {embedder.model}"
+            if embedder
+            else "no text is embedded: facts are found by their words"
+        )
+    except VaultsyncError as error:
+        return DoctorCheck("embedder", ok=False, message=error.message, hint=error.hint)
+    return DoctorCheck("embedder", ok=True, message=message)

@@ -1,4 +1,4 @@
-"""Make a vault, or open one."""
+"""Makes a vault of a folder, opens one, and installs the plugin for Obsidian."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import Struct
+
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
-from vaultsync.api.stores import check_store
+from vaultsync.api.wiring import store_place
+from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors import ConfigError
@@ -21,20 +24,41 @@ class Initialised:
     """A vault that is ready."""
 
     vault: str
+    """Its folder."""
     vault_id: str
     state_dir: str
+    """The folder of what this machine keeps about it."""
     store: str
+    """The file or the collection that holds the facts."""
+
+
+class PluginInstallation(Struct, frozen=True):
+    """The plugin is in the vault."""
+
+    path: str
+    """Its folder, relative to the vault."""
+    version: str
+    changed: tuple[str, ...]
+    """The files that were written: new ones, and ones that were different."""
 
 
 def init(path: str, *, store: str | None = None, state_dir: str | None = None) -> Initialised:
     """Make a vault of a folder; harmless when it is one already.
 
+    Args:
+        path: the folder; it is made when it does not exist.
+        store: where the facts are kept: `sqlite`, `sqlite:PATH`, `qdrant://HOST:6333`,
+            `qdrant+local:PATH` or `qdrant+edge:PATH`. The default is `sqlite`, a file in
+            the state folder.
+        state_dir: the folder for what this machine keeps about its vaults; the default is
+            `$VAULTSYNC_STATE_DIR`, else the usual place of the system.
+
     Raises:
         ConfigError: the folder cannot be used, or mirrors another store already.
     """
     root = Path(path).expanduser().absolute()
-    if store is not None:
-        check_store(store, root=root)  # before anything is written
+    if store is not None:  # checked before anything is written
+        store_place(Settings(root=root, state_dir=root, store=store))
     make_marker(root, SystemClock().new_id(), scope=PUBLIC, store=store)
     root = root.resolve()
     settings = config.load_settings(root, state_dir=state_dir)
@@ -45,25 +69,11 @@ def init(path: str, *, store: str | None = None, state_dir: str | None = None) -
         )
     with Memory(settings) as memory:
         memory.check()
-        where = memory.store_path
-    return Initialised(str(root), settings.vault_id, str(settings.state_dir), where)
-
-
-def find_settings(
-    path: str | None = None,
-    *,
-    agent: str | None = None,
-    state_dir: str | None = None,
-) -> Settings:
-    """The settings of the vault at a folder, or of the nearest one upwards.
-
-    Raises: as `open()`.
-    """
-    return config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
+        return Initialised(str(root), settings.vault_id, str(settings.state_dir), memory.store_path)
 
 
 def current_time() -> datetime:
-    """The time of this machine, for surfaces that tell when something happened."""
+    """The time of this machine, for surfaces that log when something happened."""
     return SystemClock().now()
 
 
@@ -73,11 +83,38 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
     state_dir: str | None = None,
     store: str | None = None,
 ) -> Memory:
-    """Open the vault at a folder, or the nearest one upwards.
+    """Open a vault.
+
+    Args:
+        path: its folder; the default is `$VAULTSYNC_VAULT`, else the working directory or
+            the nearest parent folder that is a vault.
+        agent: who acts and asks. It sees public facts, those of teams, and its own
+            private ones; without one, the user acts and sees everything.
+        state_dir: the folder for what this machine keeps about its vaults, as of `init()`.
+        store: another store than that of the settings.
 
     Raises:
-        NotAVaultError: there is none.
-        ConfigError: its settings make no sense.
+        NotAVaultError: there is no vault.
+        ConfigError: its settings are not valid.
     """
     root = config.find_root(path)
     return Memory(config.load_settings(root, agent=agent, state_dir=state_dir, store=store))
+
+
+def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:
+    """Install the plugin for Obsidian into a vault, or bring it up to date.
+
+    Args:
+        path: the folder of the vault, as of `open()`.
+        built: the folder with the plugin's files; those of this installation by default.
+
+    Raises:
+        NotAVaultError: there is no vault.
+        PluginNotBuiltError: this installation has no plugin.
+        ConfigError: the vault was never opened in Obsidian.
+    """
+    root = config.find_root(path)
+    plugin = PluginFiles() if built is None else PluginFiles(built)
+    folder = PluginFolder(root)
+    changed = folder.write(plugin.read())
+    return PluginInstallation(folder.path, plugin.version(), changed)

@@ -1,11 +1,11 @@
-"""The lens of a vault: settings, a key of this machine and its environment -> `Lens`."""
+"""The view of notes and answers: settings, a key of this machine and its environment."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 
-from vaultsync.api.environment import environment_values
 from vaultsync.backends.state.key_file import read_or_make_key
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.providers import providers
@@ -14,7 +14,7 @@ from vaultsync.settings import Settings
 
 KEY_FILE = "hygiene.key"
 MIN_VALUE_LENGTH = 6
-"""Values of variables that are shorter are no secrets, or words of every text."""
+"""Shorter values of variables are no secrets, or words that every text has."""
 
 
 def note_view_for(settings: Settings) -> NoteView:
@@ -27,31 +27,31 @@ def note_view_for(settings: Settings) -> NoteView:
 
 
 def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
-    """What of a vault is hidden, and what cannot be, as a row of `doctor`."""
+    """What of a vault is redacted, and what cannot be, as a row of `doctor`."""
     hygiene = settings.hygiene
     if not hygiene.secrets:
         hint = "`secrets = true` below `[hygiene]` hides them"
         return "hygiene", False, "secrets are shown in notes and answers", hint
     values = environment_values(hygiene.environment)
     unset = [x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH]
-    said = f"secrets of {len(providers())} kinds are hidden"
-    mine = len(hygiene.patterns)
-    if mine or values:
-        said += f", and those of {mine} patterns and {len(values)} variables"
+    message = f"secrets of {len(providers())} kinds are hidden"
+    patterns = len(hygiene.patterns)
+    if patterns or values:
+        message += f", and those of {patterns} patterns and {len(values)} variables"
     if unset:
-        said += f"; {', '.join(unset)} is not set here, or too short to be a secret"
+        message += f"; {', '.join(unset)} is not set here, or too short to be a secret"
     if not hygiene.neutralise:
-        said += "; what runs in Obsidian is not disarmed"
-    return "hygiene", True, said, ""
+        message += "; what runs in Obsidian is not disarmed"
+    return "hygiene", True, message, ""
 
 
 def keyless_note_view(settings: Settings) -> NoteView:
-    """The same for a clone, which has no state: its placeholders are read by nobody."""
+    """The same for a clone without state: nothing ever resolves its placeholders."""
     return _note_view(settings, os.urandom(32))
 
 
 def register_secret_rules(settings: Settings) -> None:
-    """Have no error and no log of this process repeat what the rules of a vault find."""
+    """Redact what the rules of a vault find in the errors and logs of this process."""
     _redactor(settings, b"")
 
 
@@ -73,3 +73,9 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
     if hygiene.secrets:
         register_rules(redactor)
     return redactor
+
+
+def environment_values(names: Iterable[str]) -> dict[str, str]:
+    """The values of the environment variables that are set, without blanks around them."""
+    found = {name: os.environ.get(name, "").strip() for name in names}
+    return {name: value for name, value in found.items() if value}

@@ -1,46 +1,178 @@
-"""Answers from a vault, without the engine that writes: a question loads little."""
+"""Answers questions without the engine that writes, so that a cold start loads little.
+
+What only some questions need is imported where it is used: a cold `vaultsync recall` has
+to stay within 2.5 times `import click` (`tests/bench/asking.py`).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from vaultsync.api import configuration as config
-from vaultsync.api.warm import RemoteRecall
+from vaultsync.api.wiring import Services
+from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallResult, RecallSources
+from vaultsync.recall.service import recall
+from vaultsync.settings import Settings
 
-if TYPE_CHECKING:  # an answer needs none of what packs it
-    from vaultsync.api.packing import ContextMethods
-    from vaultsync.api.recalling import RecallMethods
-    from vaultsync.recall.request import RecallRequest
-    from vaultsync.recall.result import RecallResult
+if TYPE_CHECKING:
+    from vaultsync.context_packs.pack import ContextPack
+
+Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
+_NOT_IN_RECALL = frozenset({"status", "heads_only", "until", "agent"})
+_NOT_IN_CONTEXT = frozenset({"mode", "max_priority", "since", "agent"})
+_log = logging.getLogger(__name__)
 
 
-def open_for_recall(
+class RemoteMemory:
+    """Answers questions from the store and its indexes, or has a running bridge answer.
+
+    Keywords are searched here, in milliseconds. When a question needs the vectors and a
+    bridge of this vault runs, which has the model in memory, the bridge is asked the whole
+    question; when it does not answer, the model is loaded here.
+
+    To be used as a context manager.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the vault of the settings. Raises as `Memory`."""
+        self.settings = settings
+        self._services = Services(settings)
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self._services.close()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no scope has a fact yet; False while the store is unavailable."""
+        return self._services.is_empty
+
+    def answer(self, request: RecallRequest) -> RecallResult:
+        """The facts that answer a question, as `Memory.answer()`."""
+        settings = self.settings
+        local = request._replace(
+            agent=request.agent or settings.agent, user=request.user or settings.user
+        )
+        return self._answer(
+            lambda sources: recall(sources, local),
+            lambda result: [hit.id for hit in result],
+            lambda: self._ask_bridge("/v1/recall", request, _NOT_IN_RECALL, RecallResult),
+        )
+
+    def pack(self, request: ContextRequest) -> ContextPack:
+        """A context pack for a question, as `Memory.pack()`."""
+        from vaultsync.context_packs.pack import ContextPack
+        from vaultsync.context_packs.service import build_context
+
+        settings = self.settings
+        local = request._replace(
+            agent=request.agent or settings.agent, user=request.user or settings.user
+        )
+        return self._answer(
+            lambda sources: build_context(sources, self._services.token_counter, local),
+            lambda pack: [each.id for each in pack.items if each.tier != "entities"],
+            lambda: self._ask_bridge("/v1/context", request, _NOT_IN_CONTEXT, ContextPack),
+        )
+
+    def _answer(
+        self,
+        search: Callable[[RecallSources], Answer],
+        accessed: Callable[[Answer], Iterable[str]],
+        ask_bridge: Callable[[], Answer | None],
+    ) -> Answer:
+        """Search here without a model, else ask the bridge, else search here with one.
+
+        Args:
+            search: answers from sources.
+            accessed: the ids of the facts in an answer, which count as recalled; the
+                bridge counts those of its own answers.
+            ask_bridge: has the bridge answer; None when it does not.
+        """
+        services = self._services
+        sources = services.recall_sources(services.read_context)
+        result: Answer | None = None
+        if (self.settings.state_dir / "bridge.json").exists():
+            vectors = _VectorRequests()
+            result = search(replace(sources, vectors=vectors))
+            if vectors.count:
+                answer = ask_bridge()
+                if answer is not None:
+                    return answer
+                result = None
+        if result is None:
+            result = search(sources)
+        services.access_counter.add(accessed(result))
+        return result
+
+    def _ask_bridge(
+        self,
+        path: str,
+        request: RecallRequest | ContextRequest,
+        missing: Collection[str],
+        answer_type: type[Answer],
+    ) -> Answer | None:
+        """The answer of the bridge, or None; `missing` are the arguments its route lacks."""
+        from msgspec import convert
+
+        from vaultsync.api.daemon_client import ask_running_bridge
+
+        defaults = request._field_defaults
+        body = {k: v for k, v in request._asdict().items() if v != defaults.get(k)}
+        if not body.keys().isdisjoint(missing):
+            return None
+        agent = self.settings.agent
+        body["agent"] = agent
+        answer = ask_running_bridge(self.settings, path, body, agent=agent)
+        if answer is None:
+            return None
+        try:
+            return convert(answer, answer_type)
+        except ValueError as error:
+            _log.debug("the bridge failed, or is of another version: %r", error)
+            return None
+
+
+class _VectorRequests:
+    """Stands for the vectors while a question is tried without them; counts the requests."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> None:
+        self.count += 1
+
+
+def open_read_only(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> RecallMethods:
-    """Open the vault at a folder, or the nearest one upwards, to ask for facts.
+) -> RemoteMemory:
+    """Open a vault, found as by `vaultsync.open()`, to ask questions.
 
     Raises:
         NotAVaultError: there is none.
-        ConfigError: its settings make no sense.
+        ConfigError: its settings are not valid.
     """
     root = config.find_root(path)
-    return RemoteRecall(config.load_settings(root, agent=agent, state_dir=state_dir))
+    return RemoteMemory(config.load_settings(root, agent=agent, state_dir=state_dir))
 
 
-def open_for_packs(
-    path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> ContextMethods:
-    """The same, to ask for context packs. Raises as `ask()`."""
-    from vaultsync.api.warm import RemoteContext
+def recall_from_index_files(request: RecallRequest, *, path: str | None = None) -> RecallResult:
+    """Answer a question from the files of `.index/` alone, as in a clone without a store.
 
-    root = config.find_root(path)
-    return RemoteContext(config.load_settings(root, agent=agent, state_dir=state_dir))
-
-
-def recall_from_index_files(asked: RecallRequest, *, path: str | None = None) -> RecallResult:
-    """The same question, asked of the files of `.index/` alone: a clone has no store.
-
-    Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
+    Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
     """
     from vaultsync.api.privacy import keyless_note_view
     from vaultsync.backends.filesystem.vault import VaultFs
@@ -48,12 +180,12 @@ def recall_from_index_files(asked: RecallRequest, *, path: str | None = None) ->
     from vaultsync.backends.system.clock import SystemClock
     from vaultsync.index_files.recall import StorelessVault, recall_vault_only
 
-    settings = config.load_settings(config.find_root(path), agent=asked.agent)
+    settings = config.load_settings(config.find_root(path), agent=request.agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
         view, index = keyless_note_view(settings), MemoryIndex(settings.language)
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
-        asked = asked._replace(agent=settings.agent)
-        return recall_vault_only(clone, asked, weights=settings.weights)
+        request = request._replace(agent=settings.agent)
+        return recall_vault_only(clone, request, weights=settings.weights)
     finally:
         vault.close()

@@ -53,11 +53,15 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return EXIT_DONE
 
-    from vaultsync.cli import serving
+    from vaultsync.cli.serving import wait_for_signal
+    from vaultsync.cli.vault import load_vault_settings
+    from vaultsync.http_bridge.server import running_bridge
+    from vaultsync.service.bridge_service import standalone_bridge
 
-    with serving.open_bridge(options, port=port, agent=agent) as running:
+    settings = load_vault_settings(options, agent=agent)
+    with standalone_bridge(settings) as services, running_bridge(services, port=port) as running:
         print_listening(options, running.address, who="the plugin has")
-        serving.until_signal(lambda: running.is_alive)
+        wait_for_signal(lambda: running.is_alive)
     return EXIT_DONE
 
 
@@ -66,7 +70,8 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
 @common
 def token(options: Options, *, rotate: bool) -> int:
     """Print the token that the plugin's settings ask for."""
-    from vaultsync.cli import serving
+    from vaultsync.cli.vault import load_vault_settings
+    from vaultsync.service.bridge_service import vault_token
 
-    print_token(options, serving.load_token(options, rotate=rotate))
+    print_token(options, vault_token(load_vault_settings(options), rotate=rotate))
     return EXIT_DONE

@@ -63,7 +63,7 @@ def _register_secret_rules(words: Sequence[str]) -> None:
     text = "\0".join([*words, ""])
     _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")
     with suppress(Exception):  # then the vault has none that anybody could read
-        session.learn_secret_rules(vault.partition("\0")[0] or None)
+        session.register_secret_rules(vault.partition("\0")[0] or None)
 
 
 def print_error(error: Exception, *, as_json: bool) -> int:

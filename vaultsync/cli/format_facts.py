@@ -6,10 +6,10 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from vaultsync.api.opening import Initialised
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,
@@ -28,6 +28,9 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_values, public_new, public_values
 from vaultsync.notes.conflict_note import Conflict
+
+if TYPE_CHECKING:
+    from vaultsync.api.opening import Initialised
 
 WIDE_TERMINAL = 120
 """Columns of a terminal that has room for a scope beside a path."""

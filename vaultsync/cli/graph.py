@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.api.graphing import GraphColours, GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.options import Options, common
@@ -30,6 +30,9 @@ from vaultsync.graph.service import Neighborhood
 from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 from vaultsync.operations.check_links import LinkProblem, LinkReport
+
+if TYPE_CHECKING:
+    from vaultsync.api.memory import GraphColours, GraphExport
 
 MAX_LISTED = 20
 """What is listed unless all is wanted."""

@@ -1,4 +1,4 @@
-"""What a daemon tells, as lines of JSON: for people who look, and for programs that read."""
+"""The log of a daemon: one line of JSON per event, for people and programs."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ EVENT_LEVELS = {
     "rescan": "info",
 }
 MAX_LISTED_NOTICES = 20
-"""Things that wait for a person, named one by one; the others are counted."""
+"""Notices that are listed one by one; the others are only counted."""
 UNLOGGED_EVENTS = frozenset({"state"})
-"""Told to those who show it; in a log it would be noise."""
+"""Events for clients that show them; in a log they would be noise."""
 
 
 class LogLines:
-    """Writes one line per thing that happened, at once."""
+    """Writes one line per event, at once."""
 
     def __init__(self, stream: TextIO, now: Callable[[], datetime], *, quiet: bool = False) -> None:
         self._stream = stream
         self._now = now
         self._quiet = quiet
 
-    def __call__(self, kind: str, said: Mapping[str, object]) -> None:
-        """Write it down, without what notes say."""
+    def __call__(self, kind: str, data: Mapping[str, object]) -> None:
+        """Log an event, without the contents of notes and with secrets redacted."""
         level = EVENT_LEVELS.get(kind, "info")
         if kind in UNLOGGED_EVENTS or (self._quiet and level == "info"):
             return
-        shown = _run_summary(said) if kind == "pass" else dict(said)
+        shown = _run_summary(data) if kind == "pass" else dict(data)
         at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        told = {key: _scrubbed(value) for key, value in shown.items()}
-        line = {"at": at, "level": level, "event": kind, **told}
+        fields = {key: _scrubbed(value) for key, value in shown.items()}
+        line = {"at": at, "level": level, "event": kind, **fields}
         try:
             print(json.dumps(line), file=self._stream, flush=True)
         except (OSError, ValueError):
-            return  # nobody reads it any more; the mirror goes on
+            return  # nothing reads the log any more; the daemon goes on
 
 
 class _LogHandler(logging.Handler):
-    """Tells the records of a logger as errors."""
+    """Logs the records of a logger as error events."""
 
-    def __init__(self, tell: LogLines) -> None:
+    def __init__(self, log: LogLines) -> None:
         super().__init__(logging.WARNING)
-        self._tell = tell
+        self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell one."""
-        self._tell("error", {"kind": record.name, "message": record.getMessage()})
+        """Log a record."""
+        self._log("error", {"kind": record.name, "message": record.getMessage()})
 
 
 @contextmanager
-def log_as_json_lines(tell: LogLines) -> Iterator[None]:
-    """Have what this package logs told as lines, for as long as they are written."""
-    logger, handler = logging.getLogger("vaultsync"), _LogHandler(tell)
+def log_as_json_lines(log: LogLines) -> Iterator[None]:
+    """Send the warnings of this package's loggers to a log, while the context is open."""
+    logger, handler = logging.getLogger("vaultsync"), _LogHandler(log)
     logger.addHandler(handler)
     before, logger.propagate = logger.propagate, False
     try:
@@ -81,14 +81,14 @@ def _scrubbed(value: object) -> object:
     return value
 
 
-def _run_summary(said: Mapping[str, object]) -> dict[str, object]:
-    """A pass without its actions: what was done, counted, and what waits."""
-    counts, attention = said.get("counts"), said.get("attention")
+def _run_summary(report: Mapping[str, object]) -> dict[str, object]:
+    """A report without its actions: how many there were, and the notices."""
+    counts, attention = report.get("counts"), report.get("attention")
     assert isinstance(counts, Mapping)  # noqa: S101 - the shape of a report
     assert isinstance(attention, (list, tuple))  # noqa: S101 - the same
     return {
-        "run": said.get("run"),
-        "seconds": said.get("seconds"),
+        "run": report.get("run"),
+        "seconds": report.get("seconds"),
         "counts": {name: n for name, n in counts.items() if n},
         "attention": [
             {"kind": each["kind"], "path": each["path"], "line": each["line"]}

@@ -54,9 +54,9 @@ def mcp(
         return EXIT_DONE
 
     from vaultsync.cli import bridge as show_bridge
-    from vaultsync.cli import serving
+    from vaultsync.cli.serving import wait_for_signal
 
     with mcp_serving.serve_http(served, scope=scope, port=port) as running:
         show_bridge.print_listening(options, running.address, who="clients have")
-        serving.until_signal(lambda: running.is_alive)
+        wait_for_signal(lambda: running.is_alive)
     return EXIT_DONE

@@ -5,12 +5,16 @@ The plugin for Obsidian, as JSON or for a person.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from vaultsync.api.plugging import PluginInstallation
 from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, print_json, print_message
+
+if TYPE_CHECKING:
+    from vaultsync.api.opening import PluginInstallation
 
 
 def print_installed(options: Options, done: PluginInstallation) -> None:
@@ -40,7 +44,7 @@ def install(options: Options) -> int:
 
     Its settings stay. Obsidian has to be told once to turn it on.
     """
-    from vaultsync.api.plugging import install_plugin
+    from vaultsync.api.opening import install_plugin
 
     print_installed(options, install_plugin(options.vault))
     return EXIT_DONE

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,6 +33,9 @@ from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import UsageError
 from vaultsync.recall.result import Hit, RecallResult, RecallStage, said_of
 
+if TYPE_CHECKING:
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
+
 
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Make the indexes anew, from the facts.")
@@ -42,7 +45,7 @@ def index(options: Options, *, rebuild: bool) -> int:
     from vaultsync.cli import vault as session
     from vaultsync.cli.output import print_json, print_message, progress_bar
 
-    def told(cost: session.EmbeddingCost) -> bool:
+    def approve(cost: EmbeddingCost) -> bool:
         print_message(
             options,
             f"another model is set than made the vectors: {cost.texts} texts of"
@@ -52,7 +55,7 @@ def index(options: Options, *, rebuild: bool) -> int:
         return True
 
     with session.open_memory(options) as memory, progress_bar(options) as bar:
-        done = memory.index(rebuild=rebuild, told=told, progress=bar)
+        done = memory.index(rebuild=rebuild, approve=approve, progress=bar)
     if options.json:
         print_json(done)
         return EXIT_DONE
@@ -209,9 +212,10 @@ def context(
     had no room, is told on stderr.
     """
     from vaultsync.cli import vault as session
+    from vaultsync.recall.request import ContextRequest
 
-    with session.open_packs(options, agent=agent) as memory:
-        made = memory.context(**said, format=form)
+    with session.open_read_only(options, agent=agent) as memory:
+        made = memory.pack(ContextRequest(**said, format=form))
         print_pack(options, made)
     return EXIT_DONE
 
@@ -278,8 +282,8 @@ def recall(
         found = session.answer_from_files(options, asked)
         print_hits(options, found)
         return EXIT_DONE
-    with session.open_answers(options, agent=agent) as memory:
-        found = memory.recall(**said, mode=mode, explain=explain)
+    with session.open_read_only(options, agent=agent) as memory:
+        found = memory.answer(RecallRequest(**said, mode=mode, explain=explain))
         # Shown before it closes: what was recalled is written down after the answer.
         empty = not found.hits and memory.is_empty
         print_hits(options, found, empty=empty)

@@ -1,4 +1,4 @@
-"""Units that start the daemon with the session of its user, for systemd and launchd."""
+"""Units that start the daemon with the user's session, for systemd and launchd."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from pathlib import Path
 
 
 def unit(kind: str, root: str, *, state_dir: str | None) -> str:
-    """The text of a unit for one vault."""
+    """The text of a unit for one vault.
+
+    Args:
+        kind: `systemd` or `launchd`.
+        root: of the vault.
+        state_dir: the option `--state-dir`, if it was given.
+    """
     words = [*_program(), "watch", "--vault", root]
     if state_dir is not None:
         words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
@@ -16,13 +22,13 @@ def unit(kind: str, root: str, *, state_dir: str | None) -> str:
 
 
 def _program() -> list[str]:
-    """How this very installation is started, wherever the unit runs."""
+    """The command that starts this installation, whatever `PATH` the unit has."""
     script = Path(sys.executable).with_name("vaultsync")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "vaultsync"]
 
 
 def _systemd(words: Sequence[str], root: str) -> str:
-    """To be put into `~/.config/systemd/user/`; see systemd.service(5)."""
+    """For `~/.config/systemd/user/`; see systemd.service(5)."""
     command = " ".join(map(_quoted, words))
     return f"""\
 [Unit]
@@ -32,7 +38,7 @@ Description=vaultsync keeps {root.replace("%", "%%")} and its store equal
 ExecStart={command}
 Restart=on-failure
 RestartSec=5
-# Another engine has the vault, or the settings make no sense: trying again is no help.
+# Another engine has the vault, or the settings are not valid: a restart does not help.
 RestartPreventExitStatus=2 5
 TimeoutStopSec=10
 Nice=5
@@ -43,14 +49,14 @@ WantedBy=default.target
 
 
 def _quoted(word: str) -> str:
-    """A word as systemd reads it: `%` and `$` mean something there."""
+    """A word quoted for systemd, where `%` and `$` are special."""
     word = word.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + word.replace("%", "%%").replace("$", "$$") + '"'
 
 
 def _launchd(words: Sequence[str], root: str) -> str:
-    """To be put into `~/Library/LaunchAgents/`; see launchd.plist(5)."""
-    from xml.sax.saxutils import escape  # it loads what speaks HTTP, and `--help` us
+    """For `~/Library/LaunchAgents/`; see launchd.plist(5)."""
+    from xml.sax.saxutils import escape  # it loads urllib, and only launchd needs it
 
     listed = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)

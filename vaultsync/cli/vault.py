@@ -1,49 +1,32 @@
 """The vault that a command works on.
 
-Loaded by a command when it runs, for `--help` needs none of it.
+Loaded by a command when it runs, because `--help` needs none of it; and each function
+imports what it opens, because a question must not load what writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync import api as app
 from vaultsync.cli.options import Options
 from vaultsync.errors import UsageError, VaultsyncError
 
-__all__ = [
-    "EmbeddingCost",
-    "answer_from_files",
-    "init_vault",
-    "open_answers",
-    "open_memory",
-    "open_packs",
-    "run_doctor",
-]
-
-if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
-    from datetime import datetime
-
+if TYPE_CHECKING:
     from vaultsync.api.memory import Memory
     from vaultsync.api.opening import Initialised
-    from vaultsync.api.packing import ContextMethods
-    from vaultsync.api.recalling import RecallMethods
-    from vaultsync.indexing.embedding_cost import EmbeddingCost
-    from vaultsync.model.schema import Value
+    from vaultsync.api.read_only import RemoteMemory
     from vaultsync.recall.request import RecallRequest
     from vaultsync.recall.result import RecallResult
-    from vaultsync.service.daemon_runner import DaemonRunner
-    from vaultsync.service.obsidian_writes import ObsidianWrites
     from vaultsync.settings import Settings
     from vaultsync.sync.report import DoctorCheck
 
 
-def open_answers(options: Options, *, agent: str | None = None) -> RecallMethods:
+def open_read_only(options: Options, *, agent: str | None = None) -> RemoteMemory:
     """The vault that the options name, to be asked in a `with`."""
-    from vaultsync.api.read_only import open_for_recall
+    from vaultsync.api import read_only
 
-    return open_for_recall(options.vault, agent=agent, state_dir=options.state_dir)
+    return read_only.open_read_only(options.vault, agent=agent, state_dir=options.state_dir)
 
 
 def answer_from_files(options: Options, asked: RecallRequest) -> RecallResult:
@@ -53,74 +36,51 @@ def answer_from_files(options: Options, asked: RecallRequest) -> RecallResult:
     return recall_from_index_files(asked, path=options.vault)
 
 
-def open_packs(options: Options, *, agent: str | None = None) -> ContextMethods:
-    """The same, to be asked for context packs."""
-    from vaultsync.api.read_only import open_for_packs
-
-    return open_for_packs(options.vault, agent=agent, state_dir=options.state_dir)
-
-
 def open_memory(options: Options, *, agent: str | None = None) -> Memory:
     """The memory of the vault that the options name, to be used in a `with`."""
-    return app.open(options.vault, agent=agent, state_dir=options.state_dir)
+    from vaultsync.api import opening
+
+    return opening.open(options.vault, agent=agent, state_dir=options.state_dir)
 
 
-def learn_secret_rules(vault: str | None) -> None:
-    """Have no error repeat what the rules of a vault hide.
-
-    Raises: as `settings()`.
-    """
-    from vaultsync.api import privacy as hygiene
-    from vaultsync.api.opening import find_settings
-
-    hygiene.register_secret_rules(find_settings(vault))
-
-
-def load_vault_settings(options: Options) -> Settings:
+def load_vault_settings(options: Options, *, agent: str | None = None) -> Settings:
     """The settings of the vault that the options name."""
-    from vaultsync.api.opening import find_settings
+    from vaultsync.api import configuration
 
-    return find_settings(options.vault, state_dir=options.state_dir)
+    root = configuration.find_root(options.vault)
+    return configuration.load_settings(root, agent=agent, state_dir=options.state_dir)
 
 
-def make_daemon_runner(
-    settings: Settings,
-    *,
-    tell: Callable[[str, Mapping[str, Value]], None],
-    once: bool,
-    wait: bool,
-    app: ObsidianWrites | None,
-) -> DaemonRunner:
-    """The daemon of a vault, to be run."""
-    from vaultsync.service.daemon_runner import DaemonRunner
+def register_secret_rules(vault: str | None) -> None:
+    """Redact what the rules of a vault find in the errors of this process.
 
-    return DaemonRunner(settings, tell=tell, once=once, wait=wait, app=app)
+    Raises: as `load_vault_settings()`.
+    """
+    from vaultsync.api import configuration, privacy
+
+    root = configuration.find_root(vault)
+    privacy.register_secret_rules(configuration.load_settings(root))
 
 
 def needs_review(options: Options) -> bool:
-    """Whether something waits for a person."""
-    with open_memory(options) as opened:
-        found = opened.status()
-    return bool(found.attention or found.conflicts)
-
-
-def log_time() -> datetime:
-    """The time, for a log."""
-    from vaultsync.api.opening import current_time
-
-    return current_time()
+    """Whether something waits for the user."""
+    with open_memory(options) as memory:
+        status = memory.status()
+    return bool(status.attention or status.conflicts)
 
 
 def init_vault(path: str, *, store: str | None, options: Options) -> Initialised:
     """Make a vault."""
-    return app.init(path, store=store, state_dir=options.state_dir)
+    from vaultsync.api import opening
+
+    return opening.init(path, store=store, state_dir=options.state_dir)
 
 
 def run_doctor(options: Options) -> Sequence[DoctorCheck]:
-    """Check a vault, one that cannot even be opened too."""
+    """Check a vault, even one that cannot be opened."""
     try:
-        with open_memory(options) as opened:
-            return opened.doctor()
+        with open_memory(options) as memory:
+            return memory.doctor()
     except UsageError:
         raise
     except VaultsyncError as error:

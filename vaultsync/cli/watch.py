@@ -1,13 +1,13 @@
-"""`watch`: the daemon, which mirrors both ways until a signal."""
+"""`watch`: the daemon, which keeps vault and store equal until a signal."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,28 +15,26 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, print_json
 
-EventSink: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
-
 if TYPE_CHECKING:
-    from vaultsync.cli.serving import BridgeInDaemon
-    from vaultsync.model.schema import Value
+    from vaultsync.cli.log_lines import LogLines
+    from vaultsync.service.daemon_runner import ServeBridge
 
 
 @click.command()
 @click.option("--once-settled", is_flag=True, help="Stop at the first quiet moment.")
 @click.option("--wait", is_flag=True, help="Wait while another engine has the vault.")
-@click.option("--no-bridge", is_flag=True, help="Without HTTP for the Obsidian plugin.")
-@click.option("--port", type=click.IntRange(1024, 65535), help="Of the bridge.")
+@click.option("--no-bridge", is_flag=True, help="Do not serve the Obsidian plugin.")
+@click.option("--port", type=click.IntRange(1024, 65535), help="The port of the bridge.")
 @click.option(
     "--log",
     metavar="FILE",
     type=click.Path(dir_okay=False, writable=True),
-    help="Where the log goes, line by line; else stderr.",
+    help="Append the log to FILE instead of stderr.",
 )
 @click.option(
     "--print-unit",
     type=click.Choice(("systemd", "launchd")),
-    help="Print what starts the daemon with your session, and do nothing else.",
+    help="Print a unit that starts the daemon with your session, and exit.",
 )
 @common
 def watch(
@@ -51,12 +49,12 @@ def watch(
 ) -> int:
     """Keep vault and store equal until a signal.
 
-    What happens is told on stderr, a line of JSON each. Ctrl-C or SIGTERM end it within
-    two seconds; what was begun is taken up by the next pass.
+    Events are logged on stderr, one line of JSON each. Ctrl-C or SIGTERM ends it within
+    two seconds; the next run continues what was begun.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli.vault import load_vault_settings, needs_review
 
-    settings = session.load_vault_settings(options)
+    settings = load_vault_settings(options)
     if print_unit is not None:
         from vaultsync.cli.units import unit
 
@@ -66,77 +64,57 @@ def watch(
         else:
             echo(text.rstrip("\n"))
         return EXIT_DONE
-    with ExitStack() as closing:
-        told = [closing.enter_context(event_logging(log, quiet=options.quiet))]
+    from vaultsync.service.daemon_runner import WatchService
 
-        def tell(kind: str, said: Mapping[str, Value]) -> None:
-            for each in told:
-                each(kind, said)
-
-        bridge = None if no_bridge or once_settled else _bridge_if_installed(tell)
-        watching = session.make_daemon_runner(
-            settings,
-            tell=tell,
-            once=once_settled,
-            wait=wait,
-            app=bridge.writes if bridge else None,
-        )
-        closing.enter_context(_until_signal(watching.stop))
-        if bridge is not None:
-            told.append(partial(bridge.tell, watching))
-            # Not before it has the vault: another one's bridge may be announced.
-            serve = bridge.bridge(watching, port=port, tell=tell)
-
-            def begin(kind: str, _said: Mapping[str, Value]) -> None:
-                if kind == "ready":
-                    tell("bridge", {"address": closing.enter_context(serve).address})
-
-            told.append(begin)
-        said = watching.run()
+    with event_log(log, quiet=options.quiet) as lines:
+        serve = None if no_bridge or once_settled else _bridge_if_installed(port, lines)
+        service = WatchService(settings, log=lines, serve=serve, once=once_settled, wait=wait)
+        with _until_signal(service.stop):
+            state = service.run()
     if options.json:
-        print_json({"passes": said["passes"], "last_error": said["last_error"]})
-    if once_settled:
-        return EXIT_NEEDS_REVIEW if session.needs_review(options) else EXIT_DONE
-    return EXIT_DONE
+        print_json({"passes": state["passes"], "last_error": state["last_error"]})
+    return EXIT_NEEDS_REVIEW if once_settled and needs_review(options) else EXIT_DONE
 
 
-def _bridge_if_installed(tell: EventSink) -> BridgeInDaemon | None:
-    """What a bridge in this daemon shares with it; None where nothing can serve."""
+def _bridge_if_installed(port: int | None, log: LogLines) -> ServeBridge | None:
+    """What serves a bridge; None where its libraries are not installed."""
     try:
-        from vaultsync.cli.serving import BridgeInDaemon
+        from vaultsync.http_bridge.server import running_bridge
     except ImportError as error:
-        tell("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
+        log("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
         return None
-    return BridgeInDaemon()
+    return partial(running_bridge, port=port)
 
 
 @contextmanager
-def event_logging(path: str | None, *, quiet: bool) -> Iterator[EventSink]:
-    """Where what happens is told, and what is logged elsewhere in this process."""
-    from vaultsync.cli import vault as session
+def event_log(path: str | None, *, quiet: bool) -> Iterator[LogLines]:
+    """The log of a daemon, to which everything logged in this process goes too."""
+    from vaultsync.api.opening import current_time
     from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 
-    with ExitStack() as closing:
-        stream = sys.stderr
-        if path is not None:
-            stream = closing.enter_context(open(path, "a", encoding="utf-8"))  # noqa: PTH123 - as click gave it
-        lines = LogLines(stream, session.log_time, quiet=quiet)
+    if path is None:
+        lines = LogLines(sys.stderr, current_time, quiet=quiet)
+        with log_as_json_lines(lines):
+            yield lines
+        return
+    with open(path, "a", encoding="utf-8") as stream:  # noqa: PTH123 - as click gave it
+        lines = LogLines(stream, current_time, quiet=quiet)
         with log_as_json_lines(lines):
             yield lines
 
 
 @contextmanager
 def _until_signal(stop: Callable[[], None]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM stops in good order, the second one at once."""
+    """The first SIGINT or SIGTERM stops it in good order, a second one at once."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
-    def told(number: int, _frame: object) -> None:
+    def stop_once(number: int, _frame: object) -> None:
         signal.signal(number, before[signal.Signals(number)])
         stop()
 
     try:
         for each in before:
-            signal.signal(each, told)
+            signal.signal(each, stop_once)
         yield
     finally:
         for each, handler in before.items():

@@ -43,11 +43,7 @@ class DaemonTasks(Protocol):
 
     @property
     def ctx(self) -> SyncContext:
-        """The two sides; the store may be another object after it was away."""
-        ...
-
-    def reopen(self) -> None:
-        """Try to open a store that is away."""
+        """The two sides."""
         ...
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
@@ -177,8 +173,6 @@ class DaemonLoop:
     def _ask_store(self, now: float) -> None:
         if now < self._wanted.ask_at:
             return
-        if self.state.store_away:
-            self._work.reopen()
         try:
             found = self._work.ctx.store.state()
         except VaultsyncError as error:

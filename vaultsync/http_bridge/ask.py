@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, json, structs
 
-from vaultsync.api.graphing import GraphColours
+from vaultsync.api.memory import GraphColours
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import IndexFileNotFoundError
 from vaultsync.http_bridge import requests as bodies

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import json
 
-from vaultsync.api.graphing import GraphColours
+from vaultsync.api.memory import GraphColours
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.related import Related

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 from vaultsync.errors import ConfigError
 from vaultsync.http_bridge.application import make_bridge_app
-from vaultsync.service.bridge_service import BridgeServices
-from vaultsync.service.listening import serve_on_loopback
+from vaultsync.service.bridge_service import BridgeServices, serve_on_loopback
 
 BRIDGE_PORT = 27125
 """Where a bridge listens when nobody names a port and no other one has it."""

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 
 COST_SAMPLE = 64
 """Number of facts whose chunks are counted."""
@@ -26,7 +26,7 @@ class EmbeddingCost(Struct, frozen=True):
 
 
 def estimate_embedding_cost(
-    ctx: SyncContext,
+    ctx: ReadContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,

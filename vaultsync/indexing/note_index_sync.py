@@ -9,7 +9,7 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_neighbours import index_documents
 from vaultsync.storage.feed_cursor import feed_backlog, make_version
 from vaultsync.storage.store import FeedRow
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
     from vaultsync.sync.report import Progress
@@ -38,7 +38,7 @@ class IndexReport(NamedTuple):
 
 
 def catch_up_note_index(
-    ctx: SyncContext,
+    ctx: ReadContext,
     index: NoteIndex,
     *,
     rebuild: bool = False,
@@ -76,7 +76,7 @@ def catch_up_note_index(
 class _NoteIndexSync:
     """One run of `catch_up_note_index()`, and how far it has come."""
 
-    def __init__(self, ctx: SyncContext, index: NoteIndex, progress: Progress | None) -> None:
+    def __init__(self, ctx: ReadContext, index: NoteIndex, progress: Progress | None) -> None:
         self._store = ctx.redacted_store
         self._index = index
         self._progress = progress

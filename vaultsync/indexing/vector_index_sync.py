@@ -20,7 +20,7 @@ from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.storage.feed_cursor import feed_backlog, make_version, store_seq_of_version
 from vaultsync.storage.store import FeedRow
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 from vaultsync.sync.report import Progress
 
 FACTS_PER_PAGE = 256
@@ -56,7 +56,7 @@ class EmbedReport(Struct, frozen=True):
 
 
 def embed_pending(
-    ctx: SyncContext,
+    ctx: ReadContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,
@@ -121,7 +121,7 @@ class _EmbeddingRun:
 
     def __init__(
         self,
-        ctx: SyncContext,
+        ctx: ReadContext,
         vectors: VectorIndex,
         embedder: Embedder,
         index: NoteIndex | None,

@@ -1,25 +1,31 @@
-"""The memory as one agent's server opens it: as fresh as the notes, and no wider than its agent."""
+"""The memory of one agent: as current as the notes, and limited to what the agent may see."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from vaultsync.api.memory import Memory
 from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
+from vaultsync.facts import service as fact_service
 from vaultsync.facts.listing import FactPage
+from vaultsync.index_files.service import tables_for
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see, private_scope
+from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Status
 
 ENGINE_LOCK_TIMEOUT = 0.5
-"""Seconds to wait for another engine; who has the vault for longer is a daemon, and
-takes up what people save itself."""
+"""Seconds to wait for another engine. One that has the vault for longer is a daemon, which
+syncs saved notes itself."""
 LOCK_POLL_SECONDS = 0.02
 USER_ACTOR = "person"
+_log = logging.getLogger(__name__)
 
 
 class AgentMemory(Memory):
@@ -32,51 +38,45 @@ class AgentMemory(Memory):
         self.scope = scope or private_scope(self.name)
         """Where a fact goes that names no scope."""
         self._daemon = ""
-        """Who had the vault for longer than one waits."""
+        """The process that had the vault for longer than the timeout."""
 
     def sync_saved_notes(self) -> str:
-        """Take up what people saved since, unless another engine does that.
+        """Sync what the user saved since, unless another engine does that.
 
-        What is derived follows in `settle()`; recall brings what it needs up to date.
+        Derived data follows in `finish_pending()`; recall updates what it needs.
 
         Returns:
-            Why it could not be done, in a sentence; empty when all is well.
+            Why it could not be done, in a sentence; empty when it was.
         """
-        from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import SyncRequest
-
-        if not self._get_engine():
+        if not self._acquire_engine():
             return ""
         try:
-            # Who edits notes is a person, whoever looks.
-            request = SyncRequest(actor=USER_ACTOR)
-            with self._engine() as mirror:
-                sync_and_relink(mirror, self._derived.links, request, files=self._files)
+            # Edits of notes are the user's, whichever agent asks.
+            self._engine.sync(SyncRequest(actor=USER_ACTOR), derive=False)
         except VaultsyncError as error:
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:
             return f"edits of notes were not taken up: {error.strerror or error}"
         finally:
-            self._lock.unlock()
+            self._engine.lock.unlock()
         return ""
 
     def finish_pending(self) -> None:
-        """Do what waits: others use the vault meanwhile, and read the tables."""
-        from vaultsync.api.derived_data import is_derived_current, update_derived
-
-        self._flush()
-        if not is_derived_current(self._ctx) and self._lock.try_lock():
+        """Record new notes and update derived data: others read the vault and its tables."""
+        engine = self._engine
+        engine.record_bases()
+        if not engine.is_derived_current() and engine.lock.try_lock():
             try:
-                update_derived(self._ctx, self._parts())
+                engine.update_derived()
             finally:
-                self._lock.unlock()
+                engine.lock.unlock()
 
-    def _get_engine(self) -> bool:
-        """Take the engine's lock, to be let go; whether that was possible."""
-        clock = self._ctx.clock
+    def _acquire_engine(self) -> bool:
+        """Take the engine's lock, to be unlocked; whether that was possible in time."""
+        clock, lock = self._ctx.clock, self._engine.lock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
-        while not self._lock.try_lock():
-            holder = self._lock.holder()
+        while not lock.try_lock():
+            holder = lock.holder()
             if holder == self._daemon or clock.monotonic() > until:
                 self._daemon = holder
                 return False
@@ -86,12 +86,12 @@ class AgentMemory(Memory):
 
     def with_note(self, fact: Fact) -> Fact:
         """A new fact with the path of its note, which a daemon writes in a moment."""
-        clock = self._ctx.clock
+        clock, lock = self._ctx.clock, self._engine.lock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         found = fact
         while found.path is None and clock.monotonic() < until:
-            if self._lock.try_lock():  # no daemon: the next pass says why there is none
-                self._lock.unlock()
+            if lock.try_lock():  # there is no daemon: the next run says why there is no note
+                lock.unlock()
                 return found
             clock.sleep(LOCK_POLL_SECONDS)
             found = self._with_path(found)
@@ -99,14 +99,11 @@ class AgentMemory(Memory):
 
     def status(self) -> Status:
         """What waits and what is wrong, as far as the agent may know of it."""
-        found = super().status()
-        return replace(
-            found,
-            conflicts=len(self.conflicts()),
-            attention=[
-                each for each in found.attention if can_see(self.name, each.path.partition("/")[0])
-            ],
-        )
+        status = super().status()
+        visible = [
+            each for each in status.attention if can_see(self.name, each.path.partition("/")[0])
+        ]
+        return replace(status, conflicts=len(self.conflicts()), attention=visible)
 
     def some(self, ids: Sequence[str]) -> tuple[FactPage, list[str]]:
         """The facts of some ids as a page, and the ids of which there is none.
@@ -126,26 +123,21 @@ class AgentMemory(Memory):
 
     def tables(self) -> Mapping[str, str]:
         """The tables of `.index/` by their names, of the facts that the agent may see."""
-        from vaultsync.index_files.service import tables_for
-
         self.finish_pending()
-        return tables_for(self._ctx, self._derived.tables, agent=self.name)
+        return tables_for(self._ctx, self._services.table_inputs, agent=self.name)
 
     def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word
-        """A fact and the text of its note, as it lies in the vault; else as it would.
+        """A fact and the text of its note; as it would be written when there is none.
 
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        from vaultsync.facts.service import get
-        from vaultsync.notes.render import render_note
-
-        fact, lens = get(self._ctx, id, agent=self.agent), self._ctx.view
+        fact, view = fact_service.get(self._ctx, id, agent=self.agent), self._ctx.view
         if fact.path is not None:
             try:
                 data = self._ctx.vault.read(fact.path).data
                 text = data.decode("utf-8-sig", errors="replace")
-                return lens.redact(fact), lens.redact_text(text, fact)
-            except (NoteError, OSError):
-                pass
-        return lens.redact(fact), render_note(lens.to_note(fact), links={}).decode()
+                return view.redact(fact), view.redact_text(text, fact)
+            except (NoteError, OSError) as error:
+                _log.debug("the note of %s cannot be read: %s", fact.id, error)
+        return view.redact(fact), render_note(view.to_note(fact), links={}).decode()

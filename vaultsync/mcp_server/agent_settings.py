@@ -1,6 +1,6 @@
-"""The settings of a vault for one agent's server, known before its memory is opened.
+"""The settings of a vault for one agent's server.
 
-A client waits for the answer to its first word; the memory is loaded after that.
+They are read before the memory is loaded, because a client waits for `initialize`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from vaultsync.model.scope import can_see, check_scope, private_scope
 from vaultsync.settings import Settings
 
 DEFAULT_AGENT = "mcp"
-"""What an agent is called that was given no name: one that sees only what it may."""
+"""The agent of a server without a name; without any agent it would see every scope."""
 
 
 def settings_for(
@@ -24,14 +24,19 @@ def settings_for(
     scope: str | None = None,
     user: str | None = None,
 ) -> Settings:
-    """The settings of a vault for one agent; `scope` is where it writes.
+    """The settings of a vault for one agent.
 
-    With a user it recalls only what is about them, and what it keeps is.
+    Args:
+        path: of the vault, as of `vaultsync.open()`.
+        agent: the name of the agent.
+        state_dir: the folder for what this machine keeps about its vaults.
+        scope: where the agent writes.
+        user: the user whom it serves: it recalls and remembers only what is about them.
 
     Raises:
         NotAVaultError: there is no vault.
-        ConfigError: its settings make no sense.
-        InvalidScopeError: the name of the agent, or the scope, makes none.
+        ConfigError: its settings are not valid.
+        InvalidScopeError: the name of the agent, or the scope, is not valid.
         ScopeDeniedError: the scope is another agent's.
     """
     found = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)

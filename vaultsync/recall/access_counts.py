@@ -11,7 +11,7 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.recall.ports import RecallLog
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreState, StoreWrite
-from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import ReadContext
 
 RECALL_ACTOR = "recall"
 """The writer's name in the store's feed."""
@@ -35,7 +35,7 @@ class AccessCounter:
 
     def __init__(
         self,
-        ctx: SyncContext,
+        ctx: ReadContext,
         log: RecallLog,
         *,
         index: Callable[[], NoteIndex] | None = None,

@@ -18,7 +18,7 @@ from vaultsync.recall.ranking import RankingWeights
 if TYPE_CHECKING:  # an answer that is only shown needs none of them
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.recall.ports import Reranker
-    from vaultsync.sync.context import SyncContext
+    from vaultsync.sync.context import ReadContext
 
 
 def _nothing() -> None:
@@ -33,7 +33,7 @@ class RecallSources:
     None is not there, and the answer says so.
     """
 
-    ctx: SyncContext
+    ctx: ReadContext
     index: NoteIndex
     vectors: Callable[[], VectorIndex | None] = _nothing
     embedder: Callable[[], Embedder | None] = _nothing

@@ -1,23 +1,31 @@
-"""What a bridge serves: who does the work, who listens, who may ask.
+"""What a bridge serves: who does the work, who is told of events, who may ask.
 
 Alone, it has one `Memory` that answers and one that writes, each in a thread of its own. In
-`watch`, the daemon's worker does what needs the engine, and facts are written by a `Memory`
-beside it: their notes come by the daemon's feed.
+`watch`, the daemon's worker does what needs the engine, and a `Memory` beside it writes
+facts: the daemon sees them in the store's feed and writes their notes.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import structs, to_builtins
 
 from vaultsync import __version__
 from vaultsync.api.memory import Memory
+from vaultsync.backends.http.loopback_guard import (
+    MAX_BODY_BYTES,
+    REQUIRED_HEADER,
+    Asgi,
+    LoopbackGuard,
+)
+from vaultsync.backends.http.server import LoopbackServer
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.backends.state.bridge_address import BridgeAddressFile
 from vaultsync.backends.state.token_file import TokenFile
@@ -32,6 +40,7 @@ from vaultsync.settings import Settings
 from vaultsync.sync.report import Status
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 class BridgeStatus(Status, frozen=True, kw_only=True):
@@ -45,28 +54,31 @@ class BridgeStatus(Status, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class BridgeServices:
-    """All that a bridge needs."""
+    """What a bridge needs."""
 
     settings: Settings
     reading: MemoryRunner
-    """Answers; never the engine's lock."""
+    """Answers questions; never takes the engine's lock."""
     writing: MemoryRunner
-    """What agents do with facts."""
+    """Writes facts for agents."""
     engine: MemoryRunner
-    """What needs the engine's lock."""
+    """Does what needs the engine's lock."""
     events: EventBus
     writes: ObsidianWrites
     token: Callable[[], str]
-    """The token as it is now."""
+    """The current token."""
     on_run: Callable[[Mapping[str, Value]], None]
-    """Told of a pass that somebody asked for."""
+    """Called with the report of a run that a client asked for."""
 
     def state(self, memory: Memory) -> BridgeStatus:
-        """How things stand, for who listens."""
+        """The data of a `state` event."""
         return bridge_status(self.settings, self.writes, memory.status())
 
     def asks(self, agent: str | None) -> str | None:
-        """For whom something is asked, by who says so.
+        """The agent that a request is for.
+
+        Args:
+            agent: the one that the request names.
 
         Raises:
             ScopeDeniedError: the bridge is another agent's.
@@ -77,15 +89,15 @@ class BridgeServices:
         return agent or own
 
     def answer(self, write: str, *, applied: bool, found: str | None, reason: str) -> None:
-        """What Obsidian says to a `write` event.
+        """Take Obsidian's answer to a `write` event.
 
         Raises:
-            WriteNotFoundError: nobody waits for it (any more).
+            WriteNotFoundError: nothing waits for that answer, or not any more.
         """
         self.writes.answered(write, WriteReply(applied, found, reason))
 
     def announce(self, port: int) -> None:
-        """Say where the bridge listens; who reads it finds the token beside it.
+        """Write down where the bridge listens, beside its token.
 
         Raises:
             OSError.
@@ -95,12 +107,12 @@ class BridgeServices:
         BridgeAddressFile(self.settings.state_dir).write(port, self.settings.agent)
 
     def withdraw_address(self) -> None:
-        """Say no more where it listened."""
+        """Remove what `announce()` wrote."""
         BridgeAddressFile(self.settings.state_dir).remove_own()
 
 
 def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) -> BridgeStatus:
-    """A status as a bridge tells it: of which vault, and whether an app listens."""
+    """A status with the id of the vault, and whether Obsidian is connected."""
     return BridgeStatus(
         **structs.asdict(status),
         vault_id=settings.vault_id,
@@ -110,33 +122,33 @@ def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) ->
 
 
 class StateBroadcaster:
-    """Tells all who listen how things stand after something happened.
+    """Publishes the state of a vault after something happened.
 
-    May be called from any thread, and waits for nothing: the state is looked up by the
-    worker when its turn comes, once for all that happened until then.
+    May be called from any thread, and never blocks: the worker reads the state when its
+    turn comes, once for everything that happened until then.
     """
 
-    def __init__(self, serving: BridgeServices, worker: MemoryWorker[Memory]) -> None:
-        self._serving = serving
+    def __init__(self, services: BridgeServices, worker: MemoryWorker[Memory]) -> None:
+        self._services = services
         self._worker = worker
         self._lock = threading.Lock()
-        self._asked = False
+        self._pending = False
 
-    def __call__(self, kind: str, said: Mapping[str, Value]) -> None:
-        """A pass is told as it is, and every event may have changed the state."""
-        if kind == "pass":
-            self._serving.events.publish("pass", said)
+    def __call__(self) -> None:
+        """Something happened."""
         with self._lock:
-            asked, self._asked = self._asked, True
-        if not asked:
-            self._worker.soon(self._look)
+            pending, self._pending = self._pending, True
+        if not pending:
+            self._worker.soon(self._publish)
 
-    def _look(self, memory: Memory) -> None:
+    def _publish(self, memory: Memory) -> None:
         with self._lock:
-            self._asked = False
-        with suppress(VaultsyncError, OSError):
-            state = to_builtins(self._serving.state(memory))
-            self._serving.events.publish("state", state)
+            self._pending = False
+        try:
+            state = to_builtins(self._services.state(memory))
+            self._services.events.publish("state", state)
+        except (VaultsyncError, OSError) as error:
+            _log.debug("the state could not be read: %s", error)
 
 
 @contextmanager
@@ -147,27 +159,22 @@ def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
         VaultsyncError: the vault cannot be opened.
     """
     events = EventBus()
-    writes = app_writes(events)
+    writes = ObsidianWrites(events, SystemClock())
     with (
         MemoryWorker(lambda: Memory(settings), name="bridge-read") as reading,
         MemoryWorker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
     ):
 
         def engine(work: Callable[[Memory], T], /) -> T:
-            done = writing(work)
-            telling("done", {})
-            return done
+            result = writing(work)
+            broadcast()
+            return result
 
         token = TokenFile(settings.state_dir).token
-        passed = partial(events.publish, "pass")
-        serving = BridgeServices(settings, reading, engine, engine, events, writes, token, passed)
-        telling = StateBroadcaster(serving, reading)
-        yield serving
-
-
-def app_writes(events: EventBus) -> ObsidianWrites:
-    """The app that listens to some events, for a daemon that writes through it."""
-    return ObsidianWrites(events, SystemClock())
+        on_run = partial(events.publish, "pass")
+        services = BridgeServices(settings, reading, engine, engine, events, writes, token, on_run)
+        broadcast = StateBroadcaster(services, reading)
+        yield services
 
 
 @contextmanager
@@ -177,20 +184,24 @@ def daemon_bridge(
     *,
     events: EventBus,
     writes: ObsidianWrites,
-    passed: Callable[[Mapping[str, Value]], None],
+    on_run: Callable[[Mapping[str, Value]], None],
 ) -> Iterator[BridgeServices]:
-    """A bridge in a daemon, which has the engine and is told of the passes asked for.
+    """A bridge in a daemon, which has the engine and is told of the runs asked for.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
     """
     with MemoryWorker(lambda: Memory(settings), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
-        yield BridgeServices(settings, reading, reading, engine, events, writes, token, passed)
+        yield BridgeServices(settings, reading, reading, engine, events, writes, token, on_run)
 
 
 def vault_token(settings: Settings, *, rotate: bool = False) -> str:
-    """The token of a vault, made when there is none; a new one when it is to be renewed.
+    """The token of a vault.
+
+    Args:
+        settings: of the vault.
+        rotate: whether it is replaced by a new one.
 
     Raises:
         ConfigError: its file cannot be used.
@@ -198,3 +209,37 @@ def vault_token(settings: Settings, *, rotate: bool = False) -> str:
     make_state_dir(settings.state_dir)
     file = TokenFile(settings.state_dir)
     return file.rotate() if rotate else file.token()
+
+
+def serve_on_loopback(
+    app: Asgi,
+    settings: Settings,
+    ports: Sequence[int],
+    *,
+    name: str,
+    lifespan: Literal["on", "off"] = "off",
+    header: str | None = REQUIRED_HEADER,
+) -> LoopbackServer:
+    """Serve an ASGI application on this machine, to clients that know the token of a vault.
+
+    Nothing listens in any other way, so every request passes the guard.
+
+    Args:
+        app: the application.
+        settings: of the vault.
+        ports: tried in order; 0 is any that is free.
+        name: of the thread that serves.
+        lifespan: whether the application is told of start and end.
+        header: required of every request that may change something; None requires none.
+
+    Raises:
+        OSError: none of the ports is free.
+        ConfigError: the token cannot be used.
+    """
+    token = TokenFile(settings.state_dir).token
+    monotonic = SystemClock().monotonic
+
+    def behind_guard(port: int) -> Asgi:
+        return LoopbackGuard(app, token, port, MAX_BODY_BYTES, monotonic=monotonic, header=header)
+
+    return LoopbackServer(behind_guard, ports, name=name, lifespan=lifespan)

@@ -1,32 +1,35 @@
-"""A vault that is watched: the engine's lock, one thread that works, and who asks it."""
+"""The daemon of a vault: the engine's lock, one thread that works, and calls from others."""
 
 from __future__ import annotations
 
+import logging
 import queue
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
-from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.sqlite.unavailable import UnavailableStore
 from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.backends.watchers.choose import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import DaemonStoppedError, EngineBusyError
+from vaultsync.errors import DaemonStoppedError, EngineBusyError, VaultsyncError
 from vaultsync.model.schema import Value
+from vaultsync.service.bridge_service import BridgeServices, bridge_status, daemon_bridge
 from vaultsync.service.daily_maintenance import DailyMaintenance
+from vaultsync.service.events import EventBus
 from vaultsync.service.memory_file_watch import MemoryFileWatch
-from vaultsync.service.waking import WakeEvent
+from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.pass_types import SyncRequest
@@ -35,98 +38,124 @@ from vaultsync.sync.status import daemon_status
 
 T = TypeVar("T")
 EventSink = Callable[[str, Mapping[str, Value]], None]
+"""Called with the kind of an event and its data."""
 LOCK_TRIES = 8
-"""To get the engine's lock, a quarter of a second apart, when it is not to be waited for."""
+"""Attempts at the engine's lock, a quarter of a second apart, when not told to wait."""
 MIN_TICK_SECONDS = 0.005
-"""Seconds between two steps at least: in a storm of events each would be a step."""
+"""The least number of seconds between two steps: in a storm of events each would be one."""
+_log = logging.getLogger(__name__)
+
+
+class WakeEvent:
+    """What one thread waits for, and any other thread, or a signal handler, sets.
+
+    A signal is handled in the thread that waits, between any two of its steps. There an
+    event of `threading` may find its own lock held by the code that was interrupted, and
+    deadlock; a simple queue has no such lock.
+    """
+
+    def __init__(self) -> None:
+        self._set: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def set(self) -> None:
+        """Wake the thread that waits, or that waits next."""
+        if self._set.empty():
+            self._set.put(None)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is set; False when the time is over."""
+        try:
+            self._set.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+    def clear(self) -> None:
+        """Take back what was set so far."""
+        while self.wait(0):
+            pass
 
 
 class DaemonWork(Memory):
-    """The memory that a daemon owns, and what it has it do."""
+    """The memory that a daemon owns, with the tasks that its loop asks for.
+
+    Implements `DaemonTasks`.
+    """
 
     def __init__(
         self,
         settings: Settings,
         *,
         stopped: Callable[[], bool],
-        asked: Callable[[], bool],
+        has_waiting_calls: Callable[[], bool],
         app: ObsidianApp | None = None,
     ) -> None:
         super().__init__(settings, app=app)
         self._stopped = stopped
-        self._asked = asked
+        self._has_waiting_calls = has_waiting_calls
 
     @property
     def ctx(self) -> SyncContext:
         """The two sides."""
-        return self._ctx
+        return self._engine.ctx
 
     @contextmanager
-    def held(self, again: Callable[[], bool]) -> Iterator[None]:
-        """The engine's lock for as long as the daemon lives; `again` says whether to wait.
+    def locked(self, retry: Callable[[], bool]) -> Iterator[None]:
+        """Hold the engine's lock for as long as the daemon lives.
+
+        Args:
+            retry: called after each failed attempt; whether to try again.
 
         Raises:
             EngineBusyError: another engine has the vault.
         """
-        while not self._lock.try_lock():
-            if not again():
-                busy = EngineBusyError(str(self.settings.root), self._lock.holder())
+        lock = self._engine.lock
+        while not lock.try_lock():
+            if not retry():
+                busy = EngineBusyError(str(self.settings.root), lock.holder())
                 raise busy.watched("nothing is left to do; with `--wait` this one follows")
         try:
-            with self._lock:  # the second time it is also written down who has it
+            with lock:  # the second time it is also written down which process has it
                 yield
         finally:
-            self._lock.unlock()
-
-    def reopen(self) -> None:
-        """See whether a store that could not be opened is there now."""
-        if isinstance(self._ctx.store, UnavailableStore):
-            self._ctx = replace(self._ctx, store=self._open_store())
+            lock.unlock()
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
-        """One pass, and the links that follow moved notes; nothing that is derived."""
-        from vaultsync.operations.relink import sync_and_relink
-
-        with self._engine() as ctx:
-            links = self._derived.links
-            return sync_and_relink(ctx, links, request, files=self._files, progress=progress)
+        """One run, without derived data."""
+        return self._engine.sync(request, derive=False, progress=progress)
 
     def is_derived(self) -> bool:
-        """Whether all that is derived follows the facts."""
-        from vaultsync.api.derived_data import is_derived_current
-
-        return is_derived_current(self._ctx)
+        """Whether derived data is up to date."""
+        return self._engine.is_derived_current()
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
-        """Bring what is derived up to date; returns what is behind, and why."""
-        from vaultsync.api.derived_data import update_derived
-
-        with self._engine() as ctx:
-            return update_derived(ctx, self._parts(), progress=progress).degraded
+        """Bring derived data up to date; returns what could not be, and why."""
+        with self._engine.exclusive():
+            return self._engine.update_derived(progress=progress).degraded
 
     def stopped(self) -> bool:
         """Whether the daemon is to end."""
         return self._stopped()
 
     def has_waiting_calls(self) -> bool:
-        """Whether somebody waits for this engine."""
-        return self._asked()
+        """Whether a call waits for the engine."""
+        return self._has_waiting_calls()
 
 
 class _EngineCall(Generic[T]):
-    """Something that the engine is asked to do, and who waits for it."""
+    """A call of the engine, whose result another thread waits for."""
 
     def __init__(self, work: Callable[[Memory], T]) -> None:
         self._work = work
         self.future: Future[T] = Future()
 
     def do(self, memory: Memory) -> None:
-        """Do it, unless nobody waits any more."""
+        """Do it, unless it was cancelled."""
         if not self.future.set_running_or_notify_cancel():
             return
         try:
             self.future.set_result(self._work(memory))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
             self.future.set_exception(error)
 
     def refuse(self) -> None:
@@ -136,35 +165,35 @@ class _EngineCall(Generic[T]):
 
 
 class DaemonRunner:
-    """Keeps a vault equal with its store until it is told to stop.
+    """Keeps a vault equal with its store until it is stopped.
 
-    `run` does the work, in the thread that calls it; all else may be called from any.
+    `run` does the work in the thread that calls it; other methods are safe in any thread.
     """
 
     def __init__(
         self,
         settings: Settings,
         *,
-        tell: EventSink = lambda _kind, _said: None,
+        on_event: EventSink = lambda _kind, _data: None,
         once: bool = False,
         wait: bool = False,
         intervals: Intervals | None = None,
         app: ObsidianApp | None = None,
     ) -> None:
-        """What is watched, and how.
+        """Prepare a daemon.
 
         Args:
             settings: of the vault.
-            tell: told of what happens, in the thread that works; it must not block. The
-                kinds are `ready`, `pass`, `state`, `watcher`, `store`, `rescan`,
-                `error`, `derived`, `memory-file` and `stopped`.
+            on_event: called in the thread that works; it must not block. The kinds are
+                `ready`, `pass`, `state`, `watcher`, `store`, `rescan`, `error`, `derived`,
+                `memory-file` and `stopped`.
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
-            intervals: the intervals; those of the settings.
+            intervals: those of the settings when it is None.
             app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
-        self._tell = tell
+        self._on_event = on_event
         self._once = once
         self._wait = wait
         self._intervals = intervals or intervals_for(settings)
@@ -176,8 +205,8 @@ class DaemonRunner:
         self._daemon: DaemonLoop | None = None
         self._worker: int | None = None
         self._memory: DaemonWork | None = None
-        self._told_at = 0.0
-        self._tries = 0
+        self._state_at = 0.0
+        self._attempts = 0
         self._lags = False
         self.ready = threading.Event()
         """Set when the lock is held and calls are served."""
@@ -185,17 +214,20 @@ class DaemonRunner:
     def run(self) -> Mapping[str, Value]:
         """Watch until `stop()`, or (`once`) until nothing is left to do.
 
-        Returns what `status` says of a daemon. Raises:
+        Returns:
+            What `status` shows of a daemon.
+
+        Raises:
             EngineBusyError: another engine has the vault.
-            VaultsyncError, OSError: with `once`, what a pass failed with.
+            VaultsyncError, OSError: with `once`, the error of a run that failed.
         """
-        owned = DaemonWork(
+        work = DaemonWork(
             self.settings,
             stopped=lambda: self._stopping,
-            asked=lambda: not self._calls.empty(),
+            has_waiting_calls=lambda: not self._calls.empty(),
             app=self._app,
         )
-        with owned as memory, memory.held(self._next_try):
+        with work as memory, memory.locked(self._retry_lock):
             self._worker, self._memory = threading.get_ident(), memory
             self.ready.set()
             try:
@@ -207,17 +239,17 @@ class DaemonRunner:
                 self._file.remove()
 
     def stop(self) -> None:
-        """Have `run` return soon, in the middle of a pass too; a signal may call it."""
+        """Have `run` return soon, even in the middle of a run; safe in a signal handler."""
         self._stopping = True
         self._wake.set()
 
     def state(self) -> Mapping[str, Value] | None:
-        """What the daemon tells of itself; None when it does not run."""
+        """The state of the daemon; None when it does not run."""
         daemon = self._daemon
         return None if daemon is None else to_builtins(daemon.state)
 
     def status(self) -> Status:
-        """What `status` says, as far as it is known without looking.
+        """What `status` shows, as far as it is known without looking at the vault.
 
         Raises:
             DaemonStoppedError: it does not run.
@@ -226,43 +258,51 @@ class DaemonRunner:
         return self.call(lambda _: self._known())
 
     def call(self, work: Callable[[Memory], T], timeout: float | None = None) -> T:
-        """Have the engine do something between two passes; returns what it returns.
+        """Have the engine do something between two runs.
 
-        Raises: what it raises, and
+        Args:
+            work: what to do.
+            timeout: seconds to wait for it; None waits until it is done.
+
+        Returns:
+            What `work` returns.
+
+        Raises:
             DaemonStoppedError: the daemon ended before it was done.
-            TimeoutError: it was not done in time; it is done all the same.
+            TimeoutError: it was not done in time, and may still be done.
+            Exception: what `work` raises.
         """
         if self._worker == threading.get_ident() and self._memory is not None:
             return work(self._memory)
-        asked = _EngineCall(work)
-        self._calls.put(asked)
+        call = _EngineCall(work)
+        self._calls.put(call)
         self._wake.set()
         if self._stopping and self._worker is None:
             self._refuse_calls()
         try:
-            return asked.future.result(timeout)
+            return call.future.result(timeout)
         except TimeoutError:
-            asked.future.cancel()
+            call.future.cancel()
             raise
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
-        daemon = DaemonLoop(memory, make, self._intervals, tell=self._told, jitter=_jitter)
+        daemon = DaemonLoop(memory, make, self._intervals, tell=self._publish, jitter=_jitter)
         self._daemon = daemon
-        files = MemoryFileWatch(memory, self._told)
-        daily = DailyMaintenance(memory, lambda: memory.ctx, self._told, daemon.record_error)
-        self._told("ready", {"vault": str(self.settings.root)})
+        files = MemoryFileWatch(memory, self._publish)
+        daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)
+        self._publish("ready", {"vault": str(self.settings.root)})
         try:
-            self._go_on(daemon, files, daily, memory)
+            self._loop(daemon, files, daily, memory)
         except DaemonStoppedError:
-            pass  # in the middle of a pass; the next one takes it up
+            pass  # in the middle of a run; the next one continues it
         finally:
             daemon.close()
-        said: dict[str, Value] = to_builtins(daemon.state)
-        self._told("stopped", said)
-        return said
+        state: dict[str, Value] = to_builtins(daemon.state)
+        self._publish("stopped", state)
+        return state
 
-    def _go_on(
+    def _loop(
         self,
         daemon: DaemonLoop,
         files: MemoryFileWatch,
@@ -274,7 +314,7 @@ class DaemonRunner:
             wait = min(wait, files.tick(time.monotonic()))
             if daemon.is_idle:
                 daily.tick(time.monotonic())
-            self._tell_lag(daemon)
+            self._publish_lag(daemon)
             if self._once and self._is_over(daemon) and files.settled:
                 return
             if wait > 0 and self._wake.wait(wait):
@@ -288,12 +328,11 @@ class DaemonRunner:
         return daemon.is_idle
 
     def _answer_calls(self, daemon: DaemonLoop, memory: Memory) -> None:
-        asked = False
+        if self._calls.empty():
+            return
         while not self._calls.empty():
             self._calls.get().do(memory)
-            asked = True
-        if asked:
-            daemon.retry_soon()
+        daemon.retry_soon()
 
     def _refuse_calls(self) -> None:
         while not self._calls.empty():
@@ -306,41 +345,128 @@ class DaemonRunner:
         known = daemon_status(self._memory.ctx, daemon=state)
         return self._memory.with_queued(known)
 
-    def _told(self, kind: str, said: Mapping[str, Value]) -> None:
+    def _publish(self, kind: str, data: Mapping[str, Value]) -> None:
         if kind == "state":
-            self._file.write(said)
-            self._told_at = time.monotonic()
-            self._lags = bool(said["lag_seconds"])
-        self._tell(kind, said)
+            self._file.write(data)
+            self._state_at = time.monotonic()
+            self._lags = bool(data["lag_seconds"])
+        self._on_event(kind, data)
 
-    def _tell_lag(self, daemon: DaemonLoop) -> None:
-        """Keep what is told of the lag true, without writing all the time."""
+    def _publish_lag(self, daemon: DaemonLoop) -> None:
+        """Keep the published lag current, without writing at each step."""
         lags = daemon.state.lag_seconds > 0
-        if lags != self._lags and time.monotonic() > self._told_at + 1:
-            self._told("state", to_builtins(daemon.state))
+        if lags != self._lags and time.monotonic() > self._state_at + 1:
+            self._publish("state", to_builtins(daemon.state))
 
-    def _next_try(self) -> bool:
-        """Whether to try again to get the lock, after a while.
+    def _retry_lock(self) -> bool:
+        """Wait a moment; whether to try again to get the lock.
 
-        Another engine may be a command that has done in a moment, so some tries are free.
+        Another engine may be a command that is done in a moment, hence several attempts.
         """
-        self._tries += 1
-        if self._wait or self._tries < LOCK_TRIES:
+        self._attempts += 1
+        if self._wait or self._attempts < LOCK_TRIES:
             time.sleep(0.25)
             return not self._stopping
         return False
 
 
+class AddressedServer(Protocol):
+    """A bridge that listens."""
+
+    @property
+    def address(self) -> str:
+        """Its URL."""
+        ...
+
+
+ServeBridge = Callable[[BridgeServices], AbstractContextManager[AddressedServer]]
+"""Serves a bridge for as long as the context is open."""
+
+
+class WatchService:
+    """A daemon, and the bridge that opens once the daemon has the vault.
+
+    Clients of the bridge are told of the events of the daemon, and the daemon of the runs
+    that clients ask for.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        log: EventSink,
+        serve: ServeBridge | None = None,
+        once: bool = False,
+        wait: bool = False,
+    ) -> None:
+        """Prepare a daemon; arguments as of `DaemonRunner`.
+
+        Args:
+            settings: of the vault.
+            log: called with every event.
+            serve: serves the bridge; None where there is to be none.
+            once: whether to end at the first quiet moment.
+            wait: whether to wait for another engine that has the vault.
+        """
+        self._log = log
+        self._serve = serve
+        self._closing = ExitStack()
+        self._events = EventBus()
+        self._writes = ObsidianWrites(self._events, SystemClock())
+        self._daemon = DaemonRunner(
+            settings,
+            on_event=self._publish,
+            once=once,
+            wait=wait,
+            app=self._writes if serve else None,
+        )
+        self.stop = self._daemon.stop
+
+    def run(self) -> Mapping[str, Value]:
+        """Watch until `stop()`; returns and raises as `DaemonRunner.run()`."""
+        with self._closing:
+            return self._daemon.run()
+
+    def _publish(self, kind: str, data: Mapping[str, Value]) -> None:
+        self._log(kind, data)
+        if self._serve is None:
+            return
+        if kind == "ready":  # not before: the bridge of another daemon may be announced
+            self._open_bridge(self._serve)
+        elif kind == "pass":
+            self._events.publish("pass", data)
+        elif kind == "state":
+            try:
+                status = self._daemon.status()
+            except VaultsyncError as error:  # without its store there is none
+                _log.debug("the state could not be read: %s", error)
+                return
+            state = bridge_status(self._daemon.settings, self._writes, status)
+            self._events.publish("state", to_builtins(state))
+
+    def _open_bridge(self, serve: ServeBridge) -> None:
+        services = self._closing.enter_context(
+            daemon_bridge(
+                self._daemon.settings,
+                self._daemon.call,
+                events=self._events,
+                writes=self._writes,
+                on_run=partial(self._publish, "pass"),
+            )
+        )
+        self._log("bridge", {"address": self._closing.enter_context(serve(services)).address})
+
+
 def intervals_for(settings: Settings) -> Intervals:
-    """The intervals of a vault."""
-    near = settings.store.partition(":")[0] == "sqlite"
+    """The intervals of a daemon, by the settings of its vault."""
+    is_local = settings.store.partition(":")[0] == "sqlite"
     return Intervals(
         settle=settings.watch.settle_seconds,
         settle_longest=settings.watch.settle_longest,
         rescan=settings.watch.rescan_seconds,
         hashes=settings.watch.hash_seconds,
         # Asking a file costs microseconds, asking over a network milliseconds.
-        poll=0.05 if near else 1.0,
+        poll=0.05 if is_local else 1.0,
     )
 
 

@@ -1,23 +1,20 @@
-"""What a daemon does once a day: the upkeep that `maintain` does by hand."""
+"""Daily maintenance by a daemon: what `vaultsync maintain` does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
+from vaultsync.api.memory import Memory
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
-
-if TYPE_CHECKING:
-    from vaultsync.api.keeping import MaintenanceMethods
-    from vaultsync.sync.context import SyncContext
+from vaultsync.sync.context import SyncContext
 
 CHECK_INTERVAL = 600.0
-"""Seconds between two looks at the calendar."""
+"""Seconds between two checks of the date."""
 LAST_MAINTENANCE = "maintained"
-"""The setting of the archive that says on which day it was done."""
+"""The setting of the archive that has the day of the last maintenance."""
 
 
 class DailyMaintenance:
@@ -25,20 +22,31 @@ class DailyMaintenance:
 
     def __init__(
         self,
-        memory: MaintenanceMethods,
+        memory: Memory,
         ctx: Callable[[], SyncContext],
-        tell: Callable[[str, Mapping[str, Value]], None],
-        trouble: Callable[[Exception], None],
+        publish: Callable[[str, Mapping[str, Value]], None],
+        record_error: Callable[[Exception], None],
     ) -> None:
-        """What is maintained, who is told of what was done, and who of what failed."""
+        """Prepare it.
+
+        Args:
+            memory: is maintained.
+            ctx: the current context of the memory.
+            publish: called with a report as a `pass` event.
+            record_error: called with the error of a maintenance that failed.
+        """
         self._memory = memory
         self._ctx = ctx
-        self._tell = tell
-        self._trouble = trouble
+        self._publish = publish
+        self._record_error = record_error
         self._next = 0.0
 
     def tick(self, now: float) -> None:
-        """Do it when it is another day than when it was done."""
+        """Maintain the memory when the last time was on another day.
+
+        Args:
+            now: seconds of a monotonic clock.
+        """
         if now < self._next:
             return
         self._next = now + CHECK_INTERVAL
@@ -52,9 +60,9 @@ class DailyMaintenance:
             try:
                 report = self._memory.maintain()
             except (VaultsyncError, OSError) as error:
-                self._trouble(error)
+                self._record_error(error)
             else:
                 if not report.quiet:
-                    self._tell("pass", to_builtins(report))
+                    self._publish("pass", to_builtins(report))
         with ctx.archive.transaction():
             ctx.archive.set_setting(LAST_MAINTENANCE, day)

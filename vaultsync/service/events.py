@@ -1,6 +1,6 @@
-"""What happens in a vault, told to whoever listens: a bridge, its clients, an agent.
+"""Events of a vault, published to the clients of a bridge.
 
-Told from any thread, and never waited for: who does not listen fast enough is let go.
+They are published from any thread without blocking: a client that is too slow is dropped.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from vaultsync.model.schema import Value
 
 MAX_UNFETCHED = 1_000
-"""So many events that nobody fetched are the end of a subscription."""
+"""The number of events not fetched at which a subscription ends."""
 
 
 class Event(NamedTuple):
-    """One thing that happened."""
+    """One event."""
 
     kind: str
     """`state`, `pass`, `conflict` or `write`."""
@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
 
 class Subscription:
-    """One listener. `wake` is called from any thread when there is something to fetch."""
+    """One client. `wake` is called from any thread when there is something to fetch."""
 
     def __init__(self, wake: Callable[[], None], *, app: bool) -> None:
         self.app = app
@@ -36,18 +36,18 @@ class Subscription:
 
     @property
     def over(self) -> bool:
-        """Whether nothing will come any more."""
+        """Whether it has ended."""
         return self._over
 
     def fetch(self) -> list[Event]:
-        """What came since the last time."""
+        """The events since the last call."""
         found = []
         while self._waiting:
             found.append(self._waiting.popleft())
         return found
 
     def put(self, event: Event) -> None:
-        """Give it an event; one that does not fetch any is over."""
+        """Add an event; a subscription with too many of them ends."""
         if len(self._waiting) >= MAX_UNFETCHED:
             self.end()
         if not self._over:
@@ -55,14 +55,14 @@ class Subscription:
             self._wake()
 
     def end(self) -> None:
-        """Let go of it; harmless when repeated."""
+        """End it; harmless when repeated."""
         if not self._over:
             self._over = True
             self._wake()
 
 
 class EventBus:
-    """All who listen."""
+    """All subscriptions."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class EventBus:
         self._conflicts: object = None
 
     def publish(self, kind: str, data: Mapping[str, Value]) -> None:
-        """Tell everybody; a state with another number of conflicts is two events."""
+        """Publish an event; a state with another number of conflicts is two events."""
         events = [Event(kind, data)]
         with self._lock:
             self._all = [each for each in self._all if not each.over]
@@ -85,7 +85,7 @@ class EventBus:
                 each.put(event)
 
     def subscribe(self, wake: Callable[[], None], *, app: bool = False) -> Subscription:
-        """Listen from now on."""
+        """A subscription to the events from now on."""
         made = Subscription(wake, app=app)
         with self._lock:
             if self._closed:
@@ -95,19 +95,19 @@ class EventBus:
         return made
 
     def leave(self, subscription: Subscription) -> None:
-        """Listen no more; harmless when repeated."""
+        """End a subscription; harmless when repeated."""
         subscription.end()
         with self._lock:
             self._all = [each for each in self._all if each is not subscription]
 
     def app(self) -> Subscription | None:
-        """The listener that can write through Obsidian; of several, the newest."""
+        """The client that can write through Obsidian; of several, the newest."""
         with self._lock:
             apps = [each for each in self._all if each.app and not each.over]
         return apps[-1] if apps else None
 
     def close(self) -> None:
-        """Let go of everybody; who comes later is let go at once."""
+        """End all subscriptions, and later ones at once."""
         with self._lock:
             self._closed = True
             listening, self._all = self._all, []

@@ -1,27 +1,25 @@
-"""The memory files that a daemon keeps in step: looked at each second, for they are few.
+"""The memory files that a daemon keeps in step: checked each second, because they are few.
 
-A watcher listens to the vault; these files may lie anywhere.
+A watcher listens to the vault; these files may be anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import to_builtins
 
+from vaultsync.api.memory import Memory
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import error_summary
 
-if TYPE_CHECKING:
-    from vaultsync.api.memory_files import MemoryFileMethods
-
 POLL_INTERVAL = 1.0
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 SEARCH_INTERVAL = 10.0
-"""Seconds after which folders are searched for new ones."""
+"""Seconds between two searches of folders for new files."""
 _Stamp = tuple[int, int, int, int] | None
 
 
@@ -31,22 +29,22 @@ class _FileStatus(NamedTuple):
 
 
 class MemoryFileWatch:
-    """Takes the memory files of the settings in when they have been quiet for a while."""
+    """Syncs the memory files of the settings when they have been quiet for a while."""
 
     def __init__(
         self,
-        memory: MemoryFileMethods,
-        tell: Callable[[str, Mapping[str, Value]], None],
+        memory: Memory,
+        publish: Callable[[str, Mapping[str, Value]], None],
     ) -> None:
         self._memory = memory
-        self._tell = tell
+        self._publish = publish
         self._quiet = memory.settings.memory_file.settle_seconds
-        self._each_read = memory.settings.watch.hash_seconds
+        self._read_interval = memory.settings.watch.hash_seconds
         self._seen: dict[Path, _FileStatus] = {}
         self._done: dict[Path, _Stamp] = {}
-        self._next = self._search = self._read = 0.0
+        self._next = self._next_search = self._next_read = 0.0
         self.settled = not memory.settings.memory_file.files
-        """Whether all of them are taken in."""
+        """Whether all of them are synced."""
 
     def tick(self, now: float) -> float:
         """Do what is due; returns for how many seconds nothing is."""
@@ -54,28 +52,28 @@ class MemoryFileWatch:
             return float("inf")
         if now >= self._next:
             self._next = now + POLL_INTERVAL
-            if now >= self._read:
-                # What no stamp tells of: texts that wait, facts that lost their section.
-                self._read = now + self._each_read
+            if now >= self._next_read:
+                # No stamp shows queued texts, or facts that lost their section.
+                self._next_read = now + self._read_interval
                 self._done.clear()
-            self._look(now)
-            self._take_in(now)
+            self._check(now)
+            self._sync(now)
         return max(self._next - now, 0.0)
 
-    def _look(self, now: float) -> None:
+    def _check(self, now: float) -> None:
         paths = list(self._seen)
-        if now >= self._search:
-            self._search = now + SEARCH_INTERVAL
+        if now >= self._next_search:
+            self._next_search = now + SEARCH_INTERVAL
             paths = [*paths, *self._memory.watched_memory_files()]
         for path in paths:
             stamp = _stamp(path)
             seen = self._seen.get(path)
-            if seen is None:  # what was there before is quiet already
+            if seen is None:  # a file that was there before is quiet already
                 self._seen[path] = _FileStatus(stamp, now - self._quiet)
             elif seen.stamp != stamp:
                 self._seen[path] = _FileStatus(stamp, now)
 
-    def _take_in(self, now: float) -> None:
+    def _sync(self, now: float) -> None:
         new = {
             path: seen
             for path, seen in self._seen.items()
@@ -88,17 +86,17 @@ class MemoryFileWatch:
         try:
             report = self._memory.follow_memory_files(due)
         except StoreUnavailableError:
-            return  # they are as new as before: it is tried again
+            return  # they are tried again at the next check
         except (VaultsyncError, OSError) as error:
-            self._tell("error", to_builtins(error_summary(error)))
+            self._publish("error", to_builtins(error_summary(error)))
         else:
             if report is not None and (report.fact_ids or report.attention):
-                said: dict[str, Value] = {
+                data: dict[str, Value] = {
                     "files": [each.name for each in report.files],
                     "counts": dict(report.counts),
                     "attentions": len(report.attention),
                 }
-                self._tell("memory-file", said)
+                self._publish("memory-file", data)
         self._done.update(due)
         self.settled = len(due) == len(new)
 

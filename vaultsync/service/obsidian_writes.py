@@ -1,7 +1,7 @@
-"""Changes of notes that Obsidian is asked to make, and what it answers.
+"""Changes of notes that Obsidian is asked to make, and its answers.
 
 The engine waits for an answer, but not long. An app that did not answer is not asked again
-for a while, so that a pass over many notes does not wait for each of them.
+for a while, so that a run over many notes does not wait for each of them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from vaultsync.service.events import Event, EventBus
 from vaultsync.storage.clock import Clock
 
 REPLY_TIMEOUT = 2.0
-"""Seconds in which the app must answer."""
+"""Seconds that the app has to answer."""
 UNRESPONSIVE_SECONDS = 30.0
-"""Seconds for which an app that did not answer is left alone."""
+"""Seconds for which an app that did not answer is not asked."""
 
 
 class _PendingOffer:
-    """One offer that waits for its answer."""
+    """An offer without an answer yet."""
 
     def __init__(self) -> None:
         self.done = threading.Event()
@@ -28,7 +28,7 @@ class _PendingOffer:
 
 
 class ObsidianWrites:
-    """The app at the other end of the events, if one listens that can write."""
+    """Writes through the client that can write notes, if there is one. Implements `ObsidianApp`."""
 
     def __init__(self, events: EventBus, clock: Clock, *, wait: float = REPLY_TIMEOUT) -> None:
         self._events = events
@@ -37,22 +37,22 @@ class ObsidianWrites:
         self._lock = threading.Lock()
         self._waiting: dict[str, _PendingOffer] = {}
         self._asleep: tuple[object, float] = (None, 0.0)
-        """Who did not answer, and until when that counts."""
+        """The client that did not answer, and until when it is not asked."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether an app listens."""
+        """Whether there is an app."""
         return self._events.app() is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether an app listens that answers, as far as anybody knows."""
+        """Whether there is an app that is expected to answer."""
         app = self._events.app()
         who, until = self._asleep
         return app is not None and (app is not who or self._clock.monotonic() >= until)
 
     def offer(self, offer: WriteOffer) -> WriteReply | None:
-        """Ask the app, and wait for its answer."""
+        """Ask the app, and wait for its answer; None when there is none."""
         app = self._events.app()
         if app is None:
             return None
@@ -83,7 +83,7 @@ class ObsidianWrites:
         """Take an answer.
 
         Raises:
-            WriteNotFoundError: nobody waits for it (any more).
+            WriteNotFoundError: nothing waits for it, or not any more.
         """
         self._asleep = (None, 0.0)
         with self._lock:

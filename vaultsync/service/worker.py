@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # an MCP server answers `initialize` before it loads the memory
     from vaultsync.api.memory import Memory
-
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Memory")
+_log = logging.getLogger(__name__)
 
 
 class MemoryRunner(Protocol):
-    """Something that has a `Memory` and lets others work with it, one at a time."""
+    """Runs work on a `Memory` of its own, one piece at a time."""
 
     def __call__(self, work: Callable[[Memory], T], /) -> T:
-        """Do the work; returns and raises what it does. May be called from any thread."""
+        """Do the work; returns and raises what it does. Safe in any thread."""
         ...
 
 
 class MemoryWorker(Generic[M]):
-    """A `Runner` with a thread and a `Memory` of its own, as a context manager.
+    """A `MemoryRunner` with a thread of its own, as a context manager.
 
-    The memory is opened by the first work; what could not be opened is tried again by the
-    next: its disk may be back.
+    The first work opens the memory; when that fails, the next one tries again.
     """
 
     def __init__(self, open: Callable[[], M], *, name: str) -> None:  # noqa: A002 - as in app
@@ -37,7 +36,7 @@ class MemoryWorker(Generic[M]):
         self._memory: M | None = None
 
     def __call__(self, work: Callable[[M], T], /) -> T:
-        """Do the work in the thread, after all that was asked for before."""
+        """Do the work in the thread, after all work submitted before."""
         return self.submit(work).result()
 
     def submit(self, work: Callable[[M], T]) -> Future[T]:
@@ -45,12 +44,14 @@ class MemoryWorker(Generic[M]):
         return self._pool.submit(self._do, work)
 
     def soon(self, work: Callable[[M], object]) -> None:
-        """The same; nobody waits, and its errors are lost."""
-        with suppress(RuntimeError):  # the worker has ended
+        """The same without a result; errors are dropped."""
+        try:
             self.submit(work)
+        except RuntimeError as error:
+            _log.debug("the worker has ended: %s", error)
 
     def close(self) -> None:
-        """Finish what is under way, and close the memory; waits for both."""
+        """Finish the work in progress, and close the memory; waits for both."""
         closed = self._pool.submit(self._close)
         self._pool.shutdown()
         closed.result()
@@ -65,7 +66,7 @@ class MemoryWorker(Generic[M]):
             self._memory.close()
 
     def __enter__(self) -> Self:
-        """Ready; opens the memory, so that what is wrong with it is said now."""
+        """Open the memory, so that an error is raised now."""
         try:
             self(lambda _: None)
         except BaseException:
@@ -79,5 +80,5 @@ class MemoryWorker(Generic[M]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End what is under way, and close the memory."""
+        """Finish the work in progress, and close the memory."""
         self.close()

@@ -47,20 +47,17 @@ def _utc(time: datetime, precision: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncContext:
-    """The two sides and what joins them."""
+class ReadContext:
+    """What a question needs: the store, the archive and the clock, but not the vault."""
 
-    vault: Vault
     store: Store
     archive: Archive
     clock: Clock
     policy: SyncPolicy = field(default_factory=SyncPolicy)
-    names: EntityNames = field(default_factory=EntityNames, compare=False)
-    """Of all entities, to be found in what agents write."""
     view: NoteView = IDENTITY_VIEW
     """What of facts notes and answers may show."""
     read: FactCache | None = field(default=None, compare=False)
-    """What was read of `shown` already, by whom reads the same facts several times."""
+    """Facts already read, shared by steps that read the same facts."""
 
     @property
     def redacted_store(self) -> Store:
@@ -76,6 +73,15 @@ class SyncContext:
     def today(self) -> str:
         """The time to the second, as facts spell it."""
         return _utc(self.clock.now(), "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class SyncContext(ReadContext):
+    """The two sides and what joins them."""
+
+    vault: Vault = field(kw_only=True)
+    names: EntityNames = field(default_factory=EntityNames, compare=False, kw_only=True)
+    """Of all entities, to be found in what agents write."""
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """The facts that links of a note lead to, by target; dead links are left out."""

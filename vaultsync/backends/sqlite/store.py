@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
@@ -74,12 +74,13 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log, m003_ops)
 class SqliteStore:
     """A `Store` in one file: write-ahead log, every commit on disk before it returns.
 
-    The file may disappear and come back while the store is open. Another file in its
-    place is used only when it is the same store.
+    The file is opened by the first call, and may disappear and come back. Another file in
+    its place is used only when it is the same store.
     """
 
-    def __init__(self, path: Path, *, clock: Clock, create: bool) -> None:
-        self._path = path
+    def __init__(self, path: str | Path, *, clock: Clock, create: bool) -> None:
+        """The store at `path`; with `create` the first call makes the file if there is none."""
+        self._path = Path(path).absolute()
         self._clock = clock
         self._create = create
         self._lock = threading.RLock()
@@ -87,18 +88,6 @@ class SqliteStore:
         self._place: sqlite_file.FileIdentity | None = None
         self._store_id = ""
         self._closed = False
-
-    @classmethod
-    def open(cls, path: str | Path, *, clock: Clock, create: bool) -> Self:
-        """The store at `path`; with `create` a new one when there is none.
-
-        Raises:
-            StoreUnavailableError: there is no store, or it cannot be read.
-            StoreError: a newer vaultsync made it.
-        """
-        store = cls(Path(path).absolute(), clock=clock, create=create)
-        store.state()
-        return store
 
     def state(self) -> StoreState:
         return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])

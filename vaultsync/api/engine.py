@@ -1,0 +1,181 @@
+"""The engine of one vault: its lock, the notes of new facts, and runs with what they derive."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from msgspec import structs
+
+from vaultsync.api.derived_data import (
+    DerivedParts,
+    DerivedReport,
+    is_derived_current,
+    update_derived,
+)
+from vaultsync.api.wiring import Services
+from vaultsync.backends.filesystem.listing import vault_files
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
+from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.operations.relink import sync_and_relink
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.write_through import NoteWriter
+
+_log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Writes notes and runs syncs, one process at a time."""
+
+    def __init__(self, services: Services) -> None:
+        """The engine of the vault that the services are of; the lock is free yet."""
+        settings = services.settings
+        self._services = services
+        self.ctx = services.sync_context
+        """The two sides and the archive."""
+        self.lock = EngineLock(settings.state_dir, str(settings.root))
+        self._writer = NoteWriter(self.ctx)
+
+    @contextmanager
+    def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
+        """Hold the lock, with everything recorded that a run has to see.
+
+        Args:
+            hint: what to do when a daemon has the vault.
+
+        Raises:
+            EngineBusyError: another engine has this vault.
+        """
+        try:
+            self.lock.__enter__()
+        except EngineBusyError as busy:
+            raise (busy.watched(hint) if hint else busy) from None
+        try:
+            self._writer.flush()
+            self._services.access_counter.flush()
+            yield self.ctx
+        finally:
+            self.lock.unlock()
+
+    def record_bases(self) -> None:
+        """Record the bases of the notes just written, unless another engine has the vault."""
+        if not self._writer.empty and self.lock.try_lock():
+            try:
+                self._writer.flush()
+            finally:
+                self.lock.unlock()
+
+    def write_note(self, fact: Fact, *, actor: str) -> Fact:
+        """Write the note of a new fact, unless another engine has the vault.
+
+        Returns:
+            The fact, with its `path` when the note was written.
+        """
+        if not self.lock.try_lock():
+            return fact
+        try:
+            if self._writer.empty:
+                self.ctx.vault.vault_id()
+            written = self._writer.note(fact, actor=actor)
+            if self._writer.full:
+                self._writer.flush()
+        except (VaultError, OSError) as error:
+            _log.debug("the next run writes the note of %s: %s", fact.id, error)
+            return fact
+        finally:
+            self.lock.unlock()
+        return written
+
+    def update_notes(self, *fact_ids: str) -> None:
+        """Bring changes of facts into their notes, unless another engine has the vault."""
+        if not self.lock.try_lock():
+            return
+        try:
+            self._writer.flush()
+            request = SyncRequest(kind="follow", named=fact_ids, facts_only=True)
+            sync_and_relink(self.ctx, self._services.link_index, request, files=self.files)
+        except (VaultsyncError, OSError) as error:
+            _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
+        finally:
+            self.lock.unlock()
+
+    def sync(
+        self,
+        request: SyncRequest,
+        *,
+        derive: bool = True,
+        progress: Progress | None = None,
+    ) -> Report:
+        """One run, with the links to moved notes rewritten.
+
+        Args:
+            request: what to do.
+            derive: whether derived data follows.
+            progress: called as the work proceeds.
+
+        Raises:
+            EngineBusyError, VaultError, StoreError, GuardError.
+        """
+        with self.exclusive() as ctx:
+            links = self._services.link_index
+            report = sync_and_relink(ctx, links, request, files=self.files, progress=progress)
+            return self.derive_after(report, progress) if derive else report
+
+    def files(self) -> Iterator[VaultPath]:
+        """All files of the vault, because links lead to attachments too."""
+        return vault_files(self._services.settings.root)
+
+    # ------------------------------------------------------------------- derived data
+
+    def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
+        """Bring derived data up to date after a run, where the setting `derive` says so.
+
+        Returns:
+            The report, with the time of both.
+        """
+        if not self._services.settings.derive:
+            return report
+        if report.dry_run or (report.quiet and is_derived_current(self.ctx)):
+            return report
+        done = self.update_derived(progress=progress)
+        return structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+
+    def update_derived(
+        self,
+        *,
+        rebuild: bool = False,
+        approve: Callable[[EmbeddingCost], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> DerivedReport:
+        """Bring indexes, tables and vectors up to date. To be used under the lock."""
+        services = self._services
+        parts = DerivedParts(
+            services.note_index,
+            services.link_index,
+            services.table_inputs,
+            services.vector_index,
+            lambda: services.embedder,
+        )
+        return update_derived(self.ctx, parts, rebuild=rebuild, approve=approve, progress=progress)
+
+    def is_derived_current(self) -> bool:
+        """Whether derived data is up to date."""
+        return is_derived_current(self.ctx)
+
+    # -------------------------------------------------------------------------- store
+
+    def make_missing_store(self) -> None:
+        """Make a new store in place of one that is gone, for a rebuild to fill."""
+        try:
+            self.ctx.store.state()
+        except StoreUnavailableError:
+            store = self._services.open_store(create=True)
+            self.ctx = replace(self.ctx, store=store)
+            self._writer = NoteWriter(self.ctx)
