@@ -25,7 +25,7 @@ from msgspec import Struct, structs
 from vaultsync import errors
 from vaultsync.cli.main import cli
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, answer_schemas
+from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.tool import Tool
@@ -275,7 +275,7 @@ def routes() -> str:
             code(row.path),
             listed(row.takes.__struct_fields__) or "",
             listed(_keys(row.answers)) or "`{}`",
-            row.says,
+            row.summary,
         ]
         for row in ROUTES
     ]

@@ -8,9 +8,14 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
-from vaultsync.http_bridge import mirror
-from vaultsync.http_bridge import requests as bodies
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, RouteRow, answer_schemas
+from vaultsync.http_bridge.handlers import (
+    EVENTS_PATH,
+    ROUTES,
+    Nothing,
+    RouteRow,
+    answer_schemas,
+)
+from vaultsync.http_bridge.requests import Listening
 from vaultsync.privacy.error_json import Failure
 
 _REF = "#/components/schemas/{name}"
@@ -37,7 +42,8 @@ def document() -> dict[str, Any]:
     takes = [row.takes for row in ROUTES if row.method != "GET"]
     found = answer_schemas(answers, _REF)
     taken = msgspec.json.schema_components(takes, ref_template=_REF)[1]
-    found |= {_taken(name): schema for name, schema in taken.items()}
+    assert found.keys().isdisjoint(taken)
+    found |= taken
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
@@ -58,13 +64,8 @@ def document() -> dict[str, Any]:
     }
 
 
-def _taken(name: str) -> str:
-    """The name of what a route takes; that of an answer may be the same."""
-    return f"{name}Asked" if name in {row.answers.__name__ for row in ROUTES} else name
-
-
 def _operation(row: RouteRow) -> dict[str, Any]:
-    said: dict[str, Any] = {"operationId": row.name, "summary": row.says}
+    said: dict[str, Any] = {"operationId": row.name, "summary": row.summary}
     parameters = [
         {
             "name": name,
@@ -85,7 +86,7 @@ def _operation(row: RouteRow) -> dict[str, Any]:
                 "schema": {"type": "string", "const": "1"},
             }
         )
-        schema = {"$ref": _REF.format(name=_taken(row.takes.__name__))}
+        schema = {"$ref": _REF.format(name=row.takes.__name__)}
         content = {"application/json": {"schema": schema}}
         said["requestBody"] = {"required": True, "content": content}
     if parameters:
@@ -126,9 +127,9 @@ def _stream() -> dict[str, Any]:
             EVENTS_PATH,
             "events",
             "What happens, as server-sent events: `state`, `pass`, `conflict`, `write`.",
-            bodies.Listening,
-            mirror.Nothing,
-            lambda _, __, ___: {},
+            Listening,
+            Nothing,
+            Nothing,
         )
     )
     schema = {"type": "string"}

@@ -14,7 +14,7 @@ from schemathesis.specs.openapi import checks
 from tests.bridges import Client, open_bridge
 from tests.openapi import document
 from tests.proofs.turns import THOROUGH
-from vaultsync.http_bridge.routes import EVENTS_PATH
+from vaultsync.http_bridge.handlers import EVENTS_PATH
 
 SHORT = 10_000
 """Letters; more of them are a matter of the body limit."""

@@ -12,9 +12,9 @@ import pytest
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
-from vaultsync.http_bridge.application import make_bridge_app
 from vaultsync.http_bridge.encoding import MAX_DEPTH
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.server import make_bridge_app
 from vaultsync.service import bridge_service as serving
 
 NETWORK = Path("/proc/net/tcp")

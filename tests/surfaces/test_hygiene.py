@@ -22,7 +22,7 @@ from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.http_bridge import encoding as answers
-from vaultsync.http_bridge.routes import ROUTES
+from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for

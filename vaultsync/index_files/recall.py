@@ -173,10 +173,13 @@ class _IndexFileSearch:
         self._agent = agent
         self._weights = weights
         self._terms = QueryTerms(clone.index.tokens(asked.words))
+        self._facts: dict[str, Fact] = {}
+        """The notes that were read, as facts."""
 
     def hits(self, listed: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
         """The best of the notes whose entries have the words."""
         read = self._read(listed, NOTES_READ_FACTOR * limit)
+        self._facts = {fact.id: fact for fact, _ in read}
         fits = rescale_similarities({fact.id: score for fact, score in read})
         told = (self._hit(fact, fits[fact.id]) for fact, _ in read)
         hits = [hit for hit in told if hit.score >= self._weights.least]
@@ -184,7 +187,7 @@ class _IndexFileSearch:
 
     def confidence(self, hits: Sequence[Hit]) -> float:
         """How many of the words the best hit has; never more than `SURE`."""
-        held = self._terms.held(fact_text(hits[0].fact)) if hits else {}
+        held = self._terms.held(fact_text(self._facts[hits[0].id])) if hits else {}
         return round(MAX_CONFIDENCE * len(held) / max(1, len(self._terms.all)), 3)
 
     def _read(self, listed: _EntriesByPath, most: int) -> list[tuple[Fact, float]]:
@@ -220,7 +223,7 @@ class _IndexFileSearch:
             prefers=self._asked.hints and self._asked.prefers(fact),
             importance=fact.importance,
         )
-        hit = Hit(
+        return Hit(
             id=fact.id,
             title=fact.title,
             type=fact.type,
@@ -233,7 +236,6 @@ class _IndexFileSearch:
             why=explain_hit(reasons),
             snippet=snippet(fact.content, self._terms),
         )
-        return hit.about(fact)
 
 
 def _note(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:

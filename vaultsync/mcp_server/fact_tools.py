@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, field
 
 from vaultsync.errors import FixedFieldError, InvalidFieldError
-from vaultsync.mcp_server.tool import FactId, Fields, Since, Tool, ToolAnswer, ToolArgs, TypeName
+from vaultsync.mcp_server.tool import FactId, Fields, Tool, ToolAnswer, ToolArgs
 from vaultsync.model.serialization import public_new, public_values
+from vaultsync.recall.request import Since, TypeName, Until
 
 if TYPE_CHECKING:
     from vaultsync.facts.listing import FactPage
@@ -178,7 +179,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
         None
     )
     since: Since = None
-    until: Annotated[str | None, Meta(description="Only facts up to this day or month.")] = None
+    until: Until = None
     newest: Annotated[bool, Meta(description="The newest first, or the oldest.")] = True
     limit: Annotated[int, Meta(description="At most so many facts.", ge=1, le=MAX_FACTS)] = 20
     after: Annotated[

@@ -11,7 +11,6 @@ from msgspec import Meta
 
 from vaultsync.errors import InvalidArgumentsError
 from vaultsync.mcp_server.truncate import Truncation
-from vaultsync.model.schema import TYPES
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -25,35 +24,7 @@ class ToolArgs(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=
     """The arguments of a tool."""
 
 
-TypeName = Annotated[
-    str,
-    Meta(
-        description="A type of fact.",
-        extra_json_schema={"enum": list(TYPES)},
-    ),
-]
-TypeNames = Annotated[list[TypeName], Meta(description="Only facts of these types; empty for all.")]
-Scopes = Annotated[
-    list[str],
-    Meta(
-        description="Only facts of these scopes: your own (private-NAME), team-NAME,"
-        " project-NAME or public; empty for all that you may see."
-    ),
-]
-Tags = Annotated[list[str], Meta(description="Only facts that have all of these tags, without #.")]
 FactId = Annotated[str, Meta(description="The id of the fact: the `id` of a hit, item or fact.")]
-Since = Annotated[
-    str | None,
-    Meta(description="Only facts from this day or month on, such as 2026-02-14."),
-]
-Query = Annotated[
-    str,
-    Meta(
-        description='What you want to know, in plain words; "in quotes" must occur, and'
-        " type:decision, tag:ops, tier:critical, since:2026-03 filter.",
-        min_length=1,
-    ),
-]
 Fields = Annotated[
     dict[str, Any],
     Meta(
@@ -82,7 +53,7 @@ class TruncatedAnswer(msgspec.Struct, frozen=True):
     degraded: Annotated[list[str], Meta(description="What was missing, a sentence each.")]
 
 
-ArgsT = TypeVar("ArgsT", bound=ToolArgs)
+ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +99,11 @@ class Tool(Generic[ArgsT]):
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """JSON Schema of the arguments."""
-        return {"additionalProperties": False, **schema_of(self.asks)}
+        """JSON Schema of the arguments, those that are required first."""
+        schema = schema_of(self.asks)
+        required = schema.get("required", [])
+        properties = sorted(schema["properties"].items(), key=lambda each: each[0] not in required)
+        return {"additionalProperties": False, **schema, "properties": dict(properties)}
 
     @property
     def output_schema(self) -> dict[str, Any]:

@@ -93,6 +93,8 @@ class RecallSearch:
         self.confidence = 0.0
         self.degraded = self._found.degraded
         self.stages: list[RecallStage] = []
+        self.facts: list[Fact] = []
+        """Those of the hits, in their order, each with the path of its note."""
 
     # --------------------------------------------------------------------- stages
 
@@ -273,6 +275,7 @@ class RecallSearch:
         hits = []
         for total, fact_id, signals in best:
             fact = self._found.fact(fact_id).evolve(path=paths.get(fact_id))
+            self.facts.append(fact)
             hits.append(self._hit(fact, -total, signals))
         self._done("tell", began, {})
         return tuple(hits)
@@ -289,7 +292,7 @@ class RecallSearch:
             importance=fact.importance,
         )
         stage = "index" if nearness is None else "fused" if by_words else "vector"
-        hit = Hit(
+        return Hit(
             id=fact.id,
             title=fact.title,
             type=fact.type,
@@ -302,7 +305,6 @@ class RecallSearch:
             why=explain_hit(reasons),
             snippet=snippet(self._nearest(fact, held), self._terms),
         )
-        return hit.about(fact)
 
     def _nearest(self, fact: Fact, held: Mapping[int, str]) -> str:
         """Where in a fact to look for a passage: all of it, or the chunk that is near."""
@@ -325,27 +327,26 @@ class RecallSearch:
             self.stages.append(RecallStage(name, self._now() - began, seen))
 
 
-__all__ = [
-    "RECALL_MODES",
-    "Hit",
-    "RecallRequest",
-    "RecallResult",
-    "RecallSources",
-    "RecallStage",
-    "StageCandidate",
-    "recall",
-]
-
-
-def recall(sources: RecallSources, asked: RecallRequest, *, fitting: float = 0.0) -> RecallResult:
+def recall(sources: RecallSources, asked: RecallRequest) -> RecallResult:
     """The facts that answer a question, best first. Changes nothing but the index.
 
     Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
-    `since:…`, `until:…`; and "phrases" must occur. What has a similarity less than
-    `fitting` is left out.
+    `since:…`, `until:…`; and "phrases" must occur.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
+    """
+    return recall_with_facts(sources, asked)[0]
+
+
+def recall_with_facts(
+    sources: RecallSources, asked: RecallRequest, *, fitting: float = 0.0
+) -> tuple[RecallResult, Sequence[Fact]]:
+    """The same, and the facts of its hits, each with the path of its note.
+
+    What has a similarity less than `fitting` is left out.
+
+    Raises: as `recall()`.
     """
     if asked.mode not in RECALL_MODES:
         raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
@@ -362,7 +363,7 @@ def recall(sources: RecallSources, asked: RecallRequest, *, fitting: float = 0.0
     )
     source = work.answer(asked.mode)
     hits = work.hits()
-    return RecallResult(
+    found = RecallResult(
         query=sources.ctx.view.redact_text(asked.query),
         source=source,
         confidence=round(work.confidence, 3),
@@ -371,3 +372,4 @@ def recall(sources: RecallSources, asked: RecallRequest, *, fitting: float = 0.0
         hits=hits,
         stages=tuple(work.stages),
     )
+    return found, work.facts
