@@ -28,8 +28,8 @@ from vaultsync.http_bridge.encoding import ERROR_STATUSES
 from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
+from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.mcp_server.tool import Tool
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (

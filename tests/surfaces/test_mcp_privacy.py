@@ -17,8 +17,7 @@ from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
-from vaultsync.mcp_server.server import run_tool
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
 INSIDE = "zqxjkv"
 """In what is Ada's alone: texts, tags, entities, aliases, properties. Nobody asks for it."""

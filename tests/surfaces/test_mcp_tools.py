@@ -21,9 +21,14 @@ from vaultsync import errors
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
-from vaultsync.mcp_server.errors import error_parts, error_text
-from vaultsync.mcp_server.server import prompt_rows, run_tool, tool_row
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.server import (
+    TOOLS_BY_NAME,
+    error_parts,
+    error_text,
+    prompt_rows,
+    run_tool,
+    tool_row,
+)
 from vaultsync.mcp_server.truncate import MAX_LIST_ITEMS, truncate
 
 PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
@@ -478,12 +483,13 @@ def test_a_change_of_what_was_changed_since_is_refused(memory: AgentMemory) -> N
     assert "query_vault" in late["error"]["hint"]
 
 
-def test_a_fault_of_ours_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    said = error_parts(ZeroDivisionError("by nought"))
-    assert error_text(said).startswith("ZeroDivisionError: by nought\nhint: this is a fault")
-    streams = capsys.readouterr()
-    assert streams.out == ""
-    assert "ZeroDivisionError" in streams.err
+def test_an_unexpected_error_is_reported_and_logged(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failure = error_parts(ZeroDivisionError("by nought"))
+    assert error_text(failure).startswith("ZeroDivisionError: by nought\nhint: this is a fault")
+    assert capsys.readouterr().out == ""
+    assert "ZeroDivisionError" in caplog.text
     disk = error_parts(OSError(28, "No space left on device"))
     assert error_text(disk) == "the disk or the system failed: No space left on device"
 

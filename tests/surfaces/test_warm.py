@@ -88,8 +88,8 @@ def test_what_is_asked_for_another_agent_is_answered_here(client: Client, asked:
 
 
 def test_each_filter_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
-    filters = {"status": None, "heads_only": False, "until": "2099-01-01", "max_priority": 4}
-    assert _recall(client, mode="vector", **filters).hits
+    wide = {"status": None, "heads_only": False, "until": "2099-01-01"}
+    assert _recall(client, agent=None, mode="vector", max_priority=4, **wide).hits
     assert not _recall(client, mode="vector", until="2001-01-01").hits
     assert asked == ["/v1/recall"] * 2
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_HITS = 50
 MAX_TOKENS = 32_000
-"""The largest budget of a context."""
+"""The largest budget of a context pack."""
 
 
 Query = Annotated[str, Meta(description=QUERY_HELP, min_length=1)]
@@ -74,11 +74,10 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, the best first, each with the passage"
-        " that fits and why it was found. It knows what people last saved in their"
-        " notes. Use it before you answer from memory, and before you store. For the"
-        " whole facts, use query_vault with their ids; for a text to work from, use"
-        " memory_get_context.",
+        "Find the facts that answer a question, best first, each with the matching passage"
+        " and why it was found. Includes the user's latest edits. Use it before you answer"
+        " from memory and before you store. For facts in full, use query_vault with their"
+        " ids; for a text to work from, use memory_get_context.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -88,9 +87,9 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_get_context",
         "Get a context for a task",
-        "What is known about a question or a task, written out in one text that fits a"
-        " budget of tokens: critical facts first, each with its source. Use it at the"
-        " beginning of a piece of work.",
+        "Get what is known about a question or a task as one text within a budget of tokens:"
+        " critical facts first, each with its source. Use it at the start of a piece of"
+        " work.",
         ContextArgs,
         "ContextPack",
         context,
