@@ -15,7 +15,7 @@ export interface BridgeStatus {
 	notes: number;
 	pending: number;
 	conflicts: number;
-	attention: Array<Notice>;
+	attention: Array<ReportedNotice>;
 	outbox: number;
 	last_run: LastRun | null;
 	engine: string;
@@ -37,7 +37,7 @@ export interface ContextPack {
 	tokens: number;
 	budget: number;
 	by_tier: Record<string, number>;
-	items: Array<Item>;
+	items: Array<PackedItem>;
 	left_out: Array<LeftOut>;
 	truncated: boolean;
 	intent: string;
@@ -98,7 +98,7 @@ export interface FieldConflict {
 }
 
 /** A fact that was deleted or brought back. */
-export interface Forgotten {
+export interface ForgetResult {
 	id: string;
 	status: "active" | "forgotten";
 }
@@ -125,7 +125,7 @@ export interface History {
 	history: Array<FieldChange>;
 }
 
-/** A fact that was found, and why. */
+/** A fact that was found, and why. Its numbers are rounded to 4 digits. */
 export interface Hit {
 	id: string;
 	title: string;
@@ -155,17 +155,6 @@ export interface IndexFiles {
 export interface IndexText {
 	name: string;
 	text: string;
-}
-
-/** A fact that was packed. */
-export interface Item {
-	id: string;
-	tokens: number;
-	tier: string;
-	reason: string;
-	citation: string;
-	title: string;
-	cut: boolean;
 }
 
 /** What failed last, and when. */
@@ -247,15 +236,6 @@ export interface NewFact {
 	updatedAt?: string;
 }
 
-/** What waits for a person. */
-export interface Notice {
-	kind: string;
-	path: string;
-	line: number | null;
-	message: string;
-	hint: string;
-}
-
 /** A conflict as surfaces show it. */
 export interface OpenConflict {
 	id: string;
@@ -263,6 +243,17 @@ export interface OpenConflict {
 	path: string;
 	conflict_path: string | null;
 	fields: Array<FieldConflict>;
+}
+
+/** A fact that was packed. */
+export interface PackedItem {
+	id: string;
+	tokens: number;
+	tier: string;
+	reason: string;
+	citation: string;
+	title: string;
+	cut: boolean;
 }
 
 /** A fact; fields that are not set are left out, and a type's own may follow. */
@@ -293,15 +284,22 @@ export interface PublicPage {
 	next: string | null;
 }
 
-/** An answer. */
-export interface Recall {
+/** The answer to a question. A sequence of its hits. */
+export interface RecallResult {
 	query: string;
 	source: string;
 	confidence: number;
 	degraded: Array<string>;
 	seconds: number;
 	hits: Array<Hit>;
-	stages?: Array<Stage>;
+	stages?: Array<RecallStage>;
+}
+
+/** What one stage did. */
+export interface RecallStage {
+	stage: string;
+	seconds: number;
+	candidates: Array<StageCandidate>;
 }
 
 /** What stands around one fact. Facts have the paths of their notes. */
@@ -319,26 +317,28 @@ export interface Report {
 	seconds: number;
 	counts: Record<string, number>;
 	actions: Array<ActionTaken>;
-	attention: Array<Notice>;
+	attention: Array<ReportedNotice>;
+}
+
+/** What waits for a person. */
+export interface ReportedNotice {
+	kind: string;
+	path: string;
+	line: number | null;
+	message: string;
+	hint: string;
 }
 
 /** The conflicts that are left, and the one that was settled. */
-export interface Resolved {
+export interface ResolveResult {
 	conflicts: Array<OpenConflict>;
 	resolved: OpenConflict;
 }
 
 /** A candidate of a stage, and its score there. */
-export interface Seen {
+export interface StageCandidate {
 	id: string;
 	score: number;
-}
-
-/** What one stage did. */
-export interface Stage {
-	stage: string;
-	seconds: number;
-	candidates: Array<Seen>;
 }
 
 /** What went wrong. */
