@@ -267,7 +267,7 @@ def routes() -> str:
         code(EVENTS_PATH),
         "`app`",
         "a stream",
-        "What happens, until either ends it.",
+        "Events, until the client or the bridge ends the stream.",
     ]
     found = [
         [
