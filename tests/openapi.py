@@ -15,7 +15,7 @@ from vaultsync.http_bridge.handlers import (
     RouteRow,
     answer_schemas,
 )
-from vaultsync.http_bridge.requests import Listening
+from vaultsync.http_bridge.requests import EventsQuery
 from vaultsync.privacy.error_json import Failure
 
 _REF = "#/components/schemas/{name}"
@@ -127,7 +127,7 @@ def _stream() -> dict[str, Any]:
             EVENTS_PATH,
             "events",
             "Stream server-sent events: `state`, `pass`, `conflict`, `write`.",
-            Listening,
+            EventsQuery,
             Nothing,
             Nothing,
         )

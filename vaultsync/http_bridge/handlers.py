@@ -61,7 +61,7 @@ class RouteRow:
     def call(self, bridge: BridgeServices, name: str, body: Struct) -> object:
         """What the handler returns for a request. It may wait: call it in a thread."""
         names = [name] if "{" in self.path else []
-        return self.handler(bridge, *names, *([] if self.takes is bodies.Body else [body]))
+        return self.handler(bridge, *names, *([] if self.takes is bodies.EmptyBody else [body]))
 
 
 _rows: list[RouteRow] = []
@@ -79,7 +79,7 @@ def route(method: str, path: str, *, name: str = "") -> Callable[[Handler], Hand
     def add(handler: Handler) -> Handler:
         hints = get_type_hints(handler)
         summary = re.sub(r"\s+", " ", (handler.__doc__ or "").partition("\n\n")[0])
-        takes, answers = hints.get("body", bodies.Body), hints["return"]
+        takes, answers = hints.get("body", bodies.EmptyBody), hints["return"]
         _rows.append(
             RouteRow(method, path, name or handler.__name__, summary, takes, answers, handler)
         )
@@ -113,14 +113,14 @@ class FreshId(Struct, frozen=True):
 
 
 @route("GET", "/v1/facts", name="list")
-def list_facts(bridge: BridgeServices, body: bodies.Listing) -> PublicPage:
+def list_facts(bridge: BridgeServices, body: bodies.ListQuery) -> PublicPage:
     """List facts by id, a page at a time."""
     filters = structs.asdict(body)
     return public_page(bridge.reading(lambda memory: memory.list(**filters)))
 
 
 @route("POST", "/v1/facts")
-def remember(bridge: BridgeServices, body: bodies.Remember) -> NewFact:
+def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
     """Store a new fact."""
     values = structs.asdict(body)
     return public_new(bridge.writing(lambda memory: memory.remember(values.pop("text"), **values)))
@@ -133,26 +133,26 @@ def get(bridge: BridgeServices, fact_id: str) -> PublicFact:
 
 
 @route("PATCH", "/v1/facts/{id}")
-def update(bridge: BridgeServices, fact_id: str, body: bodies.Update) -> PublicFact:
+def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> PublicFact:
     """Change a fact."""
     changes = structs.asdict(body)
     return public_values(bridge.writing(lambda memory: memory.update(fact_id, **changes)))
 
 
 @route("POST", "/v1/facts/{id}/supersede")
-def supersede(bridge: BridgeServices, fact_id: str, body: bodies.Supersede) -> PublicFact:
+def supersede(bridge: BridgeServices, fact_id: str, body: bodies.SupersedeBody) -> PublicFact:
     """Store a new fact that replaces an older one."""
     return public_values(bridge.writing(lambda memory: memory.supersede(fact_id, body.text)))
 
 
 @route("POST", "/v1/facts/{id}/forget")
-def forget(bridge: BridgeServices, fact_id: str, body: bodies.Expecting) -> ForgetResult:
+def forget(bridge: BridgeServices, fact_id: str, body: bodies.ExpectBody) -> ForgetResult:
     """Delete a fact and its note."""
     return bridge.writing(lambda memory: memory.forget(fact_id, expect=body.expect))
 
 
 @route("POST", "/v1/facts/{id}/restore")
-def restore(bridge: BridgeServices, fact_id: str, body: bodies.Expecting) -> ForgetResult:
+def restore(bridge: BridgeServices, fact_id: str, body: bodies.ExpectBody) -> ForgetResult:
     """Restore a deleted fact."""
     return bridge.writing(lambda memory: memory.restore(fact_id, expect=body.expect))
 
@@ -189,28 +189,28 @@ def status(bridge: BridgeServices) -> BridgeStatus:
 
 
 @route("POST", "/v1/sync")
-def sync(bridge: BridgeServices, body: bodies.Sync) -> Report:
+def sync(bridge: BridgeServices, body: bodies.SyncBody) -> Report:
     """Sync the vault and the store once."""
     options = structs.asdict(body)
     return _announced(bridge, bridge.engine(lambda memory: memory.sync(**options)))
 
 
 @route("POST", "/v1/maintain")
-def maintain(bridge: BridgeServices, body: bodies.Maintain) -> Report:
+def maintain(bridge: BridgeServices, body: bodies.MaintainBody) -> Report:
     """Delete expired and faded facts, and collapse long chains of superseded ones."""
     options = structs.asdict(body)
     return _announced(bridge, bridge.engine(lambda memory: memory.maintain(**options)))
 
 
 @route("POST", "/v1/adopt")
-def adopt_all(bridge: BridgeServices, body: bodies.AdoptAll) -> Report:
+def adopt_all(bridge: BridgeServices, body: bodies.AdoptAllBody) -> Report:
     """Turn all notes that are not facts yet into facts."""
     options = structs.asdict(body)
     return _announced(bridge, bridge.engine(lambda memory: memory.adopt(**options)))
 
 
 @route("POST", "/v1/facts/{id}/adopt")
-def adopt(bridge: BridgeServices, note_id: str, body: bodies.Adopt) -> Report:
+def adopt(bridge: BridgeServices, note_id: str, body: bodies.AdoptBody) -> Report:
     """Turn the note with this id into a fact."""
     options = structs.asdict(body)
     return _announced(bridge, bridge.engine(lambda memory: memory.adopt_id(note_id, **options)))
@@ -242,7 +242,7 @@ def conflicts(bridge: BridgeServices) -> Conflicts:
 
 
 @route("POST", "/v1/conflicts/{id}/resolve")
-def resolve(bridge: BridgeServices, conflict_id: str, body: bodies.Resolve) -> ResolveResult:
+def resolve(bridge: BridgeServices, conflict_id: str, body: bodies.ResolveBody) -> ResolveResult:
     """Resolve a conflict: take a side, or set one of its fields to a text.
 
     Raises:
@@ -271,7 +271,7 @@ def fix_links(bridge: BridgeServices) -> LinkReport:
 
 
 @route("POST", "/v1/writes/{write}")
-def write(bridge: BridgeServices, write_id: str, body: bodies.WriteAnswer) -> Nothing:
+def write(bridge: BridgeServices, write_id: str, body: bodies.WriteResultBody) -> Nothing:
     """Answer a `write` event."""
     bridge.answer(write_id, applied=body.applied, found=body.found, reason=body.reason)
     return Nothing()

@@ -16,11 +16,11 @@ Text: TypeAlias = Annotated[str, Meta(max_length=1_000_000)]
 Words: TypeAlias = Annotated[list[Word], Meta(max_length=1_000)]
 
 
-class Body(msgspec.Struct, forbid_unknown_fields=True):
+class EmptyBody(msgspec.Struct, forbid_unknown_fields=True):
     """An empty object."""
 
 
-class Listing(Body):
+class ListQuery(EmptyBody):
     """The filters and the page of a list of facts."""
 
     type: Word | None = None
@@ -31,7 +31,7 @@ class Listing(Body):
     after: Word | None = None
 
 
-class Remember(Body):
+class RememberBody(EmptyBody):
     """A new fact."""
 
     text: Text
@@ -44,7 +44,7 @@ class Remember(Body):
     fields: dict[Word, Any] = {}
 
 
-class Update(Body):
+class UpdateBody(EmptyBody):
     """A change of a fact."""
 
     content: Text | None = None
@@ -54,32 +54,32 @@ class Update(Body):
     expect: Word | None = None
 
 
-class Supersede(Body):
+class SupersedeBody(EmptyBody):
     """The text that replaces a fact."""
 
     text: Text
 
 
-class Expecting(Body):
+class ExpectBody(EmptyBody):
     """The revision that the fact must still have, if given."""
 
     expect: Word | None = None
 
 
-class Adopt(Body):
+class AdoptBody(EmptyBody):
     """The scope and the type of the fact that a note becomes."""
 
     scope: Word | None = None
     type: Word | None = None
 
 
-class AdoptAll(Adopt):
+class AdoptAllBody(AdoptBody):
     """The scope and the type of the facts that notes become."""
 
     dry_run: bool = False
 
 
-class Resolve(Body):
+class ResolveBody(EmptyBody):
     """Which value a conflict is resolved to: that of a side, or a text made of both."""
 
     take: Annotated[str, Meta(pattern="^(store|vault)$")] | None = None
@@ -89,7 +89,7 @@ class Resolve(Body):
     """Who resolves it; a bridge of one agent refuses any other."""
 
 
-class Maintain(Body):
+class MaintainBody(EmptyBody):
     """What maintenance may do."""
 
     dry_run: bool = False
@@ -97,19 +97,19 @@ class Maintain(Body):
     confirm: Word | None = None
 
 
-class Sync(Maintain):
+class SyncBody(MaintainBody):
     """What a run may do."""
 
     allow_scope_moves: bool = False
 
 
-class Listening(Body):
+class EventsQuery(EmptyBody):
     """Whether the listener can write notes through Obsidian: 1 or 0."""
 
     app: Annotated[int, Meta(ge=0, le=1)] = 0
 
 
-class WriteAnswer(Body):
+class WriteResultBody(EmptyBody):
     """The outcome of a `write` event."""
 
     applied: bool

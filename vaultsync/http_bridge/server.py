@@ -20,7 +20,7 @@ from vaultsync.errors import ConfigError
 from vaultsync.http_bridge import handlers
 from vaultsync.http_bridge.encoding import error_response, parse_body, parse_query_string
 from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, RouteRow
-from vaultsync.http_bridge.requests import Listening
+from vaultsync.http_bridge.requests import EventsQuery
 from vaultsync.privacy.error_json import error_values_json
 from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
 from vaultsync.service.events import Subscription
@@ -117,7 +117,7 @@ async def _events(bridge: BridgeServices, request: Request) -> Response:
 
     Raises: as `handlers.status()`, and MalformedBodyError.
     """
-    query = parse_query_string(request.query_params, Listening)
+    query = parse_query_string(request.query_params, EventsQuery)
     arrived = asyncio.Event()
     loop = asyncio.get_running_loop()
 
