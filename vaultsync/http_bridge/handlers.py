@@ -123,7 +123,8 @@ def list_facts(bridge: BridgeServices, body: bodies.ListQuery) -> PublicPage:
 def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
     """Store a new fact."""
     values = structs.asdict(body)
-    return public_new(bridge.writing(lambda memory: memory.remember(values.pop("text"), **values)))
+    text = values.pop("text")
+    return public_new(bridge.writing(lambda memory: memory.remember(text, **values)))
 
 
 @route("GET", "/v1/facts/{id}")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 MAX_HITS = 50
 MAX_TOKENS = 32_000
 """The largest budget of a context pack."""
-
-
 Query = Annotated[str, Meta(description=QUERY_HELP, min_length=1)]
 
 

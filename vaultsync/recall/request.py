@@ -35,8 +35,6 @@ PageSize: TypeAlias = Annotated[int, Meta(ge=1, le=1_000)]
 TypeName: TypeAlias = Annotated[
     Word, Meta(description="A type of fact.", extra_json_schema={"enum": list(TYPES)})
 ]
-
-
 Since: TypeAlias = Annotated[
     Word | None, Meta(description="Only facts from this day or month on, such as 2026-02-14.")
 ]
