@@ -80,9 +80,18 @@ def test_what_the_index_answers_asks_nobody(client: Client, asked: list[str]) ->
     assert asked == []
 
 
-def test_what_a_bridge_takes_no_word_for_is_answered_here(client: Client, asked: list[str]) -> None:
-    assert _recall(client, mode="vector", heads_only=False).hits
+def test_what_is_asked_for_another_agent_is_answered_here(client: Client, asked: list[str]) -> None:
+    settings = client.serving.settings
+    with open_for_recall(str(settings.root), state_dir=str(settings.state_dir.parent)) as memory:
+        assert memory.recall(QUESTION, mode="vector", agent="moss").hits
     assert asked == []
+
+
+def test_each_filter_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
+    wide = {"status": None, "heads_only": False, "until": "2099-01-01"}
+    assert _recall(client, agent=None, mode="vector", max_priority=4, **wide).hits
+    assert not _recall(client, mode="vector", until="2001-01-01").hits
+    assert asked == ["/v1/recall"] * 2
 
 
 def test_an_agent_sees_by_the_bridge_what_it_sees_alone(client: Client, asked: list[str]) -> None:

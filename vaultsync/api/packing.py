@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class ContextMethods(RecallMethods):
     ) -> ContextPack:
         """What to read for a question, in `budget` tokens at most; says why, and what not.
 
-        Without a budget it is that of `engine.asking.BUDGET`.
+        The budget is 4,000 tokens unless one is given.
         What is packed is counted in its `accessCount`, as what is recalled.
 
         Raises:
@@ -49,9 +51,9 @@ class ContextMethods(RecallMethods):
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=types,
-                scopes=scopes,
-                tags=tags,
+                types=tuple(types),
+                scopes=tuple(scopes),
+                tags=tuple(tags),
                 max_priority=max_priority,
                 since=since,
                 user=user,
@@ -71,7 +73,7 @@ class ContextMethods(RecallMethods):
         made = build_context(
             self._sources,
             self._derived.tokens,
-            asked._replace(agent=agent, user=user),
+            structs.replace(asked, agent=agent, user=user),
         )
         self._accesses.add(each.id for each in made.items if each.tier != "entities")
         return made

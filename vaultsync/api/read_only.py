@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from vaultsync.api import configuration as config
 from vaultsync.api.warm import RemoteRecall
 
@@ -53,7 +55,7 @@ def recall_from_index_files(asked: RecallRequest, *, path: str | None = None) ->
     try:
         view, index = keyless_note_view(settings), MemoryIndex(settings.language)
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
-        asked = asked._replace(agent=settings.agent)
+        asked = replace(asked, agent=settings.agent)
         return recall_vault_only(clone, asked, weights=settings.weights)
     finally:
         vault.close()

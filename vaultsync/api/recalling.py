@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from vaultsync.api.wiring import Services
 from vaultsync.errors import StoreUnavailableError
 
@@ -48,9 +50,9 @@ class RecallMethods(Services):
                 query,
                 limit=limit,
                 mode=mode,
-                types=types,
-                scopes=scopes,
-                tags=tags,
+                types=tuple(types),
+                scopes=tuple(scopes),
+                tags=tuple(tags),
                 max_priority=max_priority,
                 status=status,
                 heads_only=heads_only,
@@ -71,7 +73,7 @@ class RecallMethods(Services):
 
         self._flush()
         agent, user = asked.agent or self.agent, asked.user or self.settings.user
-        found = recall(self._sources, asked._replace(agent=agent, user=user))
+        found = recall(self._sources, structs.replace(asked, agent=agent, user=user))
         self._accesses.add(hit.id for hit in found)
         return found
 

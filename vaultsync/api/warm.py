@@ -7,8 +7,10 @@ model is loaded here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from msgspec import convert, structs, to_builtins
 
 from vaultsync.api.daemon_client import ask_running_bridge
 from vaultsync.api.packing import ContextMethods
@@ -47,7 +49,6 @@ class RemoteMemory(RecallMethods):
         self,
         path: str,
         asked: Asked,
-        lacks: Collection[str],
         here: Callable[[Asked], Answer],
         answers: Callable[[], type[Answer]],
     ) -> Answer:
@@ -56,27 +57,21 @@ class RemoteMemory(RecallMethods):
         Args:
             path: the route of the bridge.
             asked: the request.
-            lacks: the words of it that the route does not take: a request that says
-                one of them is answered here.
             here: what answers without a bridge.
             answers: the type of the answer, loaded when there is one.
         """
-        usual = asked._field_defaults
-        body = {k: v for k, v in asked._asdict().items() if v != usual.get(k)}
         bridge = self.settings.state_dir / "bridge.json"
-        if not body.keys().isdisjoint(lacks) or not bridge.exists():
+        if asked.agent is not None or not bridge.exists():
             return here(asked)
         self._waits = True
         try:
             return here(asked)
         except _ModelNeeded:
-            body["agent"] = self.agent
+            body = to_builtins(structs.replace(asked, agent=self.agent))
             said = ask_running_bridge(self.settings, path, body, agent=self.agent)
         finally:
             self._waits = False
         if said is not None:
-            from msgspec import convert
-
             try:
                 return convert(said, answers())
             except ValueError:
@@ -101,8 +96,7 @@ class RemoteRecall(RemoteMemory):
 
     def answer(self, asked: RecallRequest) -> RecallResult:
         """The facts that answer a question. Raises as `recall()`."""
-        lacks = ("status", "heads_only", "until", "agent")
-        return self._by_bridge("/v1/recall", asked, lacks, super().answer, _recall)
+        return self._by_bridge("/v1/recall", asked, super().answer, _recall)
 
 
 class RemoteContext(RemoteMemory, ContextMethods):
@@ -110,5 +104,4 @@ class RemoteContext(RemoteMemory, ContextMethods):
 
     def pack(self, asked: ContextRequest) -> ContextPack:
         """What to read for a question. Raises as `context()`."""
-        lacks = ("mode", "max_priority", "since", "agent")
-        return self._by_bridge("/v1/context", asked, lacks, super().pack, _pack)
+        return self._by_bridge("/v1/context", asked, super().pack, _pack)
