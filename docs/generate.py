@@ -29,11 +29,11 @@ from vaultsync.api.opening import Initialised
 from vaultsync.cli.main import cli
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, answer_schemas
+from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
+from vaultsync.mcp_server.server import TOOLS_BY_NAME
 from vaultsync.mcp_server.tool import Tool
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (
@@ -281,7 +281,7 @@ def routes() -> str:
         code(EVENTS_PATH),
         "`app`",
         "a stream",
-        "What happens, until either ends it.",
+        "Events, until the client or the bridge ends the stream.",
     ]
     found = [
         [
@@ -289,7 +289,7 @@ def routes() -> str:
             code(row.path),
             listed(row.takes.__struct_fields__) or "",
             listed(_keys(row.answers)) or "`{}`",
-            row.says,
+            row.summary,
         ]
         for row in ROUTES
     ]

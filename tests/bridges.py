@@ -1,4 +1,4 @@
-"""Bridges that really listen, and clients that ask them."""
+"""Bridges that listen on a port, and a client for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vaultsync.service.bridge_service import BridgeServices
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """An answer."""
 
     status: int
     body: bytes
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Client:
-    """Asks a bridge as the plugin does, but for what a test says."""
+    """Asks a bridge as the plugin does; a test may override each header."""
 
     port: int
     token: str
@@ -80,7 +80,7 @@ class Client:
 
 @contextmanager
 def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
-    """A bridge over a new vault, or over the one that is there."""
+    """A bridge for the vault in a folder, which is created if needed."""
     vault, state = str(root / "vault"), str(root / "state")
     app.init(vault, state_dir=state)
     settings = load_settings(find_root(vault), agent=agent, state_dir=state)
@@ -92,7 +92,7 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
 
 
 class Heard:
-    """The stream of events, read as they come."""
+    """A listener to the stream of events."""
 
     def __init__(self, client: Client, *, app: bool = False) -> None:
         self._link = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
@@ -101,7 +101,7 @@ class Heard:
         self.answer = self._link.getresponse()
 
     def next(self) -> tuple[str, dict[str, Any]]:
-        """The next event; pings are passed over.
+        """The next event; pings are skipped.
 
         Raises:
             EOFError: the stream ended.

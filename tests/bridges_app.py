@@ -1,4 +1,4 @@
-"""Something that offers a change of a note to whoever listens, as the engine does."""
+"""Offers a change of a note to the app that listens, as the sync does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vaultsync.service.bridge_service import BridgeServices
 
 @dataclass
 class Waiting:
-    """An offer, and its answer when there is one."""
+    """The answer to an offer, once there is one."""
 
     answer: WriteReply | None = None
 
@@ -26,7 +26,7 @@ def offer() -> WriteOffer:
 
 @contextmanager
 def ask_in_background(serving: BridgeServices, wanted: WriteOffer) -> Iterator[Waiting]:
-    """Offer, while the body of the `with` answers."""
+    """Offer a write in a thread while the body of the `with` answers it."""
     waiting = Waiting()
 
     def ask() -> None:

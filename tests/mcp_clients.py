@@ -1,4 +1,4 @@
-"""Clients of the MCP server: the SDK's own, over every transport."""
+"""The SDK's client for the MCP server, over every transport."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from vaultsync.mcp_server.worker import AgentWorker
 
 @dataclass(frozen=True)
 class Home:
-    """A vault of its own, and where its state lies."""
+    """A vault and its state folder."""
 
     vault: Path
     state: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of a program that works on it."""
+        """The environment of a process that works on it."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSYNC_")}
         root = str(Path(__file__).parents[1])
         return {
@@ -53,7 +53,7 @@ class Home:
         return [sys.executable, "-m", "vaultsync", *words]
 
     def run(self, *words: str) -> Result:
-        """A command, done in this process."""
+        """Run a command in this process."""
         alone = dict.fromkeys(os.environ.keys() - self.environment.keys())
         runner = CliRunner(env={**alone, **self.environment})
         return runner.invoke(cli, words, prog_name="vaultsync", catch_exceptions=False)
@@ -75,7 +75,7 @@ class Home:
         return AgentMemory(settings, scope=scope)
 
     def worker(self, agent: str = "indy") -> AgentWorker:
-        """The thread of such a memory."""
+        """The worker of such a memory."""
         return AgentWorker(lambda: self.memory(agent))
 
     def note(self, path: object) -> Path:
@@ -99,7 +99,7 @@ async def in_memory(worker: AgentWorker) -> AsyncIterator[ClientSession]:
 
 @asynccontextmanager
 async def over_stdio(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientSession]:
-    """A client that started the server as its child."""
+    """A client that starts the server as its child process."""
     command, *words = home.command("mcp", "--agent", agent)
     server = StdioServerParameters(command=command, args=words, env=home.environment)
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
@@ -109,7 +109,7 @@ async def over_stdio(home: Home, *, agent: str = "indy") -> AsyncIterator[Client
 
 @asynccontextmanager
 async def over_http(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientSession]:
-    """A client of a server that runs by itself."""
+    """A client of a server in a process of its own."""
     with serving(home, agent=agent) as address:
         headers = {"Authorization": f"Bearer {token(home)}"}
         async with (
@@ -144,7 +144,7 @@ def token(home: Home) -> str:
 
 
 async def ask(session: ClientSession, tool: str, **given: object) -> dict[str, Any]:
-    """What a tool answers; its error, when it is one, under `error`."""
+    """The answer of a tool; its error, if any, under `error`."""
     done = await session.call_tool(tool, given)
     answer = done.structuredContent
     assert answer is not None, done
@@ -154,7 +154,7 @@ async def ask(session: ClientSession, tool: str, **given: object) -> dict[str, A
 
 
 def text_of(done: CallToolResult) -> str:
-    """What clients without structured content read."""
+    """The text for clients that do not read structured content."""
     return "\n".join(e.text for e in done.content if isinstance(e, TextContent))
 
 

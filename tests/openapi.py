@@ -1,4 +1,4 @@
-"""The table of routes as an OpenAPI document."""
+"""The routes as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -8,36 +8,42 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
-from vaultsync.http_bridge import mirror
-from vaultsync.http_bridge import requests as bodies
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, RouteRow, answer_schemas
+from vaultsync.http_bridge.handlers import (
+    EVENTS_PATH,
+    ROUTES,
+    Nothing,
+    RouteRow,
+    answer_schemas,
+)
+from vaultsync.http_bridge.requests import EventsQuery
 from vaultsync.privacy.error_json import Failure
 
 _REF = "#/components/schemas/{name}"
-_FAILURES = {
-    "400": "The request makes no sense, or is not what the route takes.",
-    "404": "What was named is not there.",
-    "409": "It is at another revision, or the guard stopped the plan.",
+_ERROR_STATUSES = {
+    "400": "The request is malformed, or an argument is invalid.",
+    "404": "There is no such fact, conflict, run or file.",
+    "409": "It was changed since that revision, or the guard stopped the run.",
     "413": "The body is too large.",
-    "415": "The body is no JSON.",
-    "423": "Another engine has the vault.",
-    "500": "A fault of vaultsync.",
-    "503": "The store or the vault is away.",
+    "415": "The body is not JSON.",
+    "423": "Another process is syncing the vault.",
+    "500": "An unexpected error in vaultsync.",
+    "503": "The store or the vault is unavailable.",
 }
-_STRANGERS = {
+_GUARD_STATUSES = {
     "401": "The token is missing or wrong.",
-    "403": "The Host or the Origin is not one that may ask.",
+    "403": "The Host or the Origin is not allowed.",
     "429": "Too many wrong tokens.",
 }
 
 
 def document() -> dict[str, Any]:
-    """The document, OpenAPI 3.1; nothing in it differs from run to run."""
+    """The document, OpenAPI 3.1. It is the same in every run."""
     answers = [Failure, *(row.answers for row in ROUTES)]
     takes = [row.takes for row in ROUTES if row.method != "GET"]
     found = answer_schemas(answers, _REF)
     taken = msgspec.json.schema_components(takes, ref_template=_REF)[1]
-    found |= {_taken(name): schema for name, schema in taken.items()}
+    assert found.keys().isdisjoint(taken)
+    found |= taken
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
@@ -47,7 +53,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "vaultsync bridge",
             "version": __version__,
-            "description": "HTTP on loopback for the plugin of Obsidian.",
+            "description": "HTTP on loopback for the Obsidian plugin.",
         },
         "security": [{"token": []}],
         "paths": dict(sorted(paths.items())),
@@ -58,13 +64,8 @@ def document() -> dict[str, Any]:
     }
 
 
-def _taken(name: str) -> str:
-    """The name of what a route takes; that of an answer may be the same."""
-    return f"{name}Asked" if name in {row.answers.__name__ for row in ROUTES} else name
-
-
 def _operation(row: RouteRow) -> dict[str, Any]:
-    said: dict[str, Any] = {"operationId": row.name, "summary": row.says}
+    operation: dict[str, Any] = {"operationId": row.name, "summary": row.summary}
     parameters = [
         {
             "name": name,
@@ -85,18 +86,18 @@ def _operation(row: RouteRow) -> dict[str, Any]:
                 "schema": {"type": "string", "const": "1"},
             }
         )
-        schema = {"$ref": _REF.format(name=_taken(row.takes.__name__))}
+        schema = {"$ref": _REF.format(name=row.takes.__name__)}
         content = {"application/json": {"schema": schema}}
-        said["requestBody"] = {"required": True, "content": content}
+        operation["requestBody"] = {"required": True, "content": content}
     if parameters:
-        said["parameters"] = parameters
-    said["responses"] = {
+        operation["parameters"] = parameters
+    operation["responses"] = {
         "200": _answer("Done.", row.answers.__name__),
-        **{status: _answer(why, "Failure") for status, why in _FAILURES.items()},
-        **{status: {"description": why} for status, why in _STRANGERS.items()},
+        **{status: _answer(why, "Failure") for status, why in _ERROR_STATUSES.items()},
+        **{status: {"description": why} for status, why in _GUARD_STATUSES.items()},
     }
-    said["responses"] = dict(sorted(said["responses"].items()))
-    return said
+    operation["responses"] = dict(sorted(operation["responses"].items()))
+    return operation
 
 
 def _query(takes: type[msgspec.Struct]) -> list[dict[str, Any]]:
@@ -109,31 +110,31 @@ def _query(takes: type[msgspec.Struct]) -> list[dict[str, Any]]:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of what may be left out; a query has no null."""
+    """The schema of an optional parameter: a query string has no null."""
     kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     return kinds[0] if kinds else schema
 
 
-def _answer(why: str, name: str) -> dict[str, Any]:
+def _answer(description: str, name: str) -> dict[str, Any]:
     schema = {"$ref": _REF.format(name=name)}
-    return {"description": why, "content": {"application/json": {"schema": schema}}}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def _stream() -> dict[str, Any]:
-    said = _operation(
+    operation = _operation(
         RouteRow(
             "GET",
             EVENTS_PATH,
             "events",
-            "What happens, as server-sent events: `state`, `pass`, `conflict`, `write`.",
-            bodies.Listening,
-            mirror.Nothing,
-            lambda _, __, ___: {},
+            "Stream server-sent events: `state`, `pass`, `conflict`, `write`.",
+            EventsQuery,
+            Nothing,
+            Nothing,
         )
     )
     schema = {"type": "string"}
-    said["responses"]["200"] = {
-        "description": "Events, without an end.",
+    operation["responses"]["200"] = {
+        "description": "Events, until the client disconnects.",
         "content": {"text/event-stream": {"schema": schema}},
     }
-    return said
+    return operation

@@ -17,7 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
 from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.service import recall_with_facts
 
 
 class BrokenEmbedder(HashEmbedder):
@@ -82,7 +82,7 @@ class RecallWorld(World):
         **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
     ) -> RecallResult:
         asked = RecallRequest(question, agent=agent, **more)
-        return recall(self.sources, asked, min_similarity=min_similarity)
+        return recall_with_facts(self.sources, asked, min_similarity=min_similarity)[0]
 
     def titles(
         self,

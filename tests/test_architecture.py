@@ -129,6 +129,6 @@ def imported_by(path: Path) -> set[str]:
 def test_a_clients_greeting_waits_for_no_engine() -> None:
     loaded = modules_after("import vaultsync.cli.mcp_serving, vaultsync.mcp_server.stdio")
 
-    assert "vaultsync.mcp_server.tools" in loaded
+    assert "vaultsync.mcp_server.fact_tools" in loaded
     parts = ("vaultsync.sync.", "vaultsync.backends.", "sqlite3", "tantivy")
     assert [each for each in loaded if each.startswith(parts)] == []

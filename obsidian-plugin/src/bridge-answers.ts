@@ -1,6 +1,6 @@
 /** What the bridge answers. Generated from its routes by `make docs`; do not edit. */
 
-/** One line of a report. */
+/** One action of a run. */
 export interface ActionTaken {
 	action: string;
 	fact_id: string;
@@ -31,7 +31,7 @@ export interface Conflicts {
 	conflicts: Array<OpenConflict>;
 }
 
-/** A text that costs no more tokens than its budget. */
+/** A text within a budget of tokens, and what it is made of. */
 export interface ContextPack {
 	text: string;
 	tokens: number;
@@ -46,7 +46,7 @@ export interface ContextPack {
 	degraded: Array<string>;
 }
 
-/** What the daemon reports of itself. */
+/** The state of the daemon, as it reports it. */
 export interface DaemonState {
 	since: string;
 	watcher: string;
@@ -62,7 +62,7 @@ export interface DaemonState {
 	pid?: number;
 }
 
-/** One thing that is not equal. */
+/** One value that is not equal in vault, store and base. */
 export interface Difference {
 	fact_id: string;
 	path: string | null;
@@ -125,7 +125,7 @@ export interface History {
 	history: Array<FieldChange>;
 }
 
-/** A fact that was found, and why. */
+/** A fact that was found, and why. Its numbers are rounded to 4 digits. */
 export interface Hit {
 	id: string;
 	title: string;
@@ -157,7 +157,7 @@ export interface IndexText {
 	text: string;
 }
 
-/** What failed last, and when. */
+/** The last error. */
 export interface LastError {
 	at: string;
 	kind: string;
@@ -165,7 +165,7 @@ export interface LastError {
 	hint: string;
 }
 
-/** A run of the past. */
+/** An earlier run. */
 export interface LastRun {
 	run: string;
 	at: string;
@@ -173,7 +173,7 @@ export interface LastRun {
 	counts: Record<string, number>;
 }
 
-/** A fact that was not packed, and what it would have cost. */
+/** A fact that was not packed, and the tokens it would have taken. */
 export interface LeftOut {
 	id: string;
 	tokens: number;
@@ -284,7 +284,7 @@ export interface PublicPage {
 	next: string | null;
 }
 
-/** An answer. */
+/** The answer to a question. A sequence of its hits. */
 export interface RecallResult {
 	query: string;
 	source: string;
@@ -292,7 +292,14 @@ export interface RecallResult {
 	degraded: Array<string>;
 	seconds: number;
 	hits: Array<Hit>;
-	stages: Array<RecallStage>;
+	stages?: Array<RecallStage>;
+}
+
+/** What one stage did. */
+export interface RecallStage {
+	stage: string;
+	seconds: number;
+	candidates: Array<StageCandidate>;
 }
 
 /** What one stage did. */
@@ -310,7 +317,7 @@ export interface Related {
 	signals: UseSignals;
 }
 
-/** What a pass did, or (`dry_run`) would do. */
+/** What a run did, or with `dry_run` would do. */
 export interface Report {
 	run: string;
 	dry_run: boolean;
@@ -320,7 +327,7 @@ export interface Report {
 	attention: Array<ReportedNotice>;
 }
 
-/** What waits for a person. */
+/** A notice: something that the user has to look at. */
 export interface ReportedNotice {
 	kind: string;
 	path: string;
@@ -329,7 +336,7 @@ export interface ReportedNotice {
 	hint: string;
 }
 
-/** The conflicts that are left, and the one that was settled. */
+/** The conflict that was resolved, and those that are still open. */
 export interface ResolveResult {
 	conflicts: Array<OpenConflict>;
 	resolved: OpenConflict;
@@ -358,7 +365,7 @@ export interface UseSignals {
 	utility: number;
 }
 
-/** The proof that vault = store = base, or where it fails. */
+/** The result of `verify`: whether vault, store and base are equal, or where they differ. */
 export interface Verification {
 	equal: boolean;
 	checked: number;

@@ -4,7 +4,7 @@ import * as answers from "./answers";
 import type { Of, Shape } from "./shape";
 import { BridgeOff, type Asked, type Transport } from "./transport";
 
-/** The bridge answers, and refuses. */
+/** The bridge answered with an error. */
 export class BridgeRefusal extends Error {
 	override name = "BridgeRefusal";
 	constructor(
@@ -12,7 +12,7 @@ export class BridgeRefusal extends Error {
 		readonly kind: string,
 		message: string,
 		readonly hint: string,
-		/** The run that the guard stopped, and that a person may confirm; else null. */
+		/** The run that the guard stopped, which the user may confirm; otherwise null. */
 		readonly run: string | null = null,
 	) {
 		super(message);
@@ -45,7 +45,7 @@ export interface Edit {
 
 export type Resolution = { take: answers.Side; field?: string } | { field: string; text: string };
 
-/** A pass over a large vault may take its time; everything else answers at once. */
+/** A run over a large vault may take minutes; everything else answers at once. */
 const PATIENT = 600_000;
 const USUAL = 30_000;
 
@@ -96,7 +96,7 @@ export class Bridge {
 		signal?: AbortSignal,
 	): Promise<answers.Context> => this.post("/v1/context", asked, answers.context, PATIENT, signal);
 
-	/** Tell what became of a write that the daemon handed over. */
+	/** Report the outcome of a write that the daemon handed over. */
 	written = async (id: string, came: { applied: boolean; found: string | null; reason: string }): Promise<void> => {
 		await this.post(`/v1/writes/${part(id)}`, came, answers.nothing);
 	};
@@ -116,22 +116,22 @@ export class Bridge {
 	}
 }
 
-/** What a status other than 2xx means, in words. */
+/** The error for a status other than 2xx. */
 export function refusal(status: number, text: string): BridgeRefusal {
 	if (status === 401) {
-		return new BridgeRefusal(401, "token", "The daemon does not know this token.", "Copy the token anew: vaultsync bridge token");
+		return new BridgeRefusal(401, "token", "The daemon does not know this token.", "Copy the token again: vaultsync bridge token");
 	}
 	if (status === 403) {
-		return new BridgeRefusal(403, "address", "The daemon refuses this address.", "Write the address as http://127.0.0.1:PORT");
+		return new BridgeRefusal(403, "address", "The daemon does not accept this address.", "Use the form http://127.0.0.1:PORT");
 	}
 	if (status === 429) {
-		return new BridgeRefusal(429, "token", "Too many wrong tokens; the daemon waits a minute.", "Copy the token anew: vaultsync bridge token");
+		return new BridgeRefusal(429, "token", "Too many wrong tokens. Try again in a minute.", "Copy the token again: vaultsync bridge token");
 	}
 	try {
 		const { error } = answers.failure(parsed(text), "answer");
 		return new BridgeRefusal(status, error.kind, error.message, error.hint, error.run);
 	} catch {
-		return new BridgeRefusal(status, "unknown", `The daemon answered ${status}.`, "Look into its log.");
+		return new BridgeRefusal(status, "unknown", `The daemon answered ${status}.`, "See its log.");
 	}
 }
 
@@ -139,7 +139,7 @@ function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text) as unknown;
 	} catch {
-		throw new BridgeOff("what answers there is not vaultsync");
+		throw new BridgeOff("the server at this address is not vaultsync");
 	}
 }
 

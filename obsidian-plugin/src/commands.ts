@@ -13,7 +13,7 @@ const PAGES: readonly (readonly [ViewName, string])[] = [
 	["conflicts", "Resolve conflicts"],
 	["recall", "Recall"],
 	["context", "Pack a context"],
-	["note", "Show what the memory knows of this note"],
+	["note", "Show what the memory knows about this note"],
 	["index", "Open index"],
 ];
 
@@ -99,19 +99,19 @@ async function remember(host: Host, editor: Editor): Promise<void> {
 }
 
 async function changeType(host: Host, id: string): Promise<void> {
-	const type = await choose<string>(host.app, "Which type is it?", TYPES.map((each) => ({ words: each, value: each })));
+	const type = await choose<string>(host.app, "Type of this note", TYPES.map((each) => ({ words: each, value: each })));
 	if (type !== null) await set(host, id, { type });
 }
 
 async function changePriority(host: Host, id: string): Promise<void> {
 	const options = [0, 1, 2, 3, 4].map((value) => ({ words: `Priority ${value}${value === 0 ? ", the highest" : ""}`, value }));
-	const priority = await choose(host.app, "Which priority has it?", options);
+	const priority = await choose(host.app, "Priority of this note", options);
 	if (priority !== null) await set(host, id, { priority });
 }
 
 async function changeTier(host: Host, id: string): Promise<void> {
 	const options = Object.values(TIERS).map(({ label, priority }) => ({ words: label, value: priority }));
-	const priority = await choose(host.app, "Which tier is it in?", options);
+	const priority = await choose(host.app, "Tier of this note", options);
 	if (priority !== null) await set(host, id, { priority });
 }
 
@@ -124,7 +124,7 @@ async function set(host: Host, id: string, fields: Record<string, unknown>): Pro
 
 async function supersede(host: Host, id: string): Promise<void> {
 	const { content } = await host.bridge.fact(id);
-	const text = await write(host.app, "Supersede this note", "A new note takes its place; this one stays, and both are linked.", content, "Supersede");
+	const text = await write(host.app, "Supersede this note", "A new note replaces it. This one is kept, and the two are linked.", content, "Supersede");
 	if (text === null) return;
 	const made = await host.bridge.supersede(id, text);
 	await openWhenThere(host, made);
@@ -142,7 +142,7 @@ async function openWhenThere(host: Host, made: Fact): Promise<void> {
 }
 
 async function forget(host: Host, id: string): Promise<void> {
-	if (!(await confirm(host.app, "Forget this note?", "The note goes, and agents no longer recall it. It can be restored from the history.", "Forget"))) return;
+	if (!(await confirm(host.app, "Forget this note?", "The note is deleted, and agents no longer recall it. You can restore it later.", "Forget"))) return;
 	await saveOpen(host.app);
 	await host.bridge.forget(id);
 	new Notice("Forgotten. Restore it with: vaultsync restore", 8000);
@@ -151,10 +151,10 @@ async function forget(host: Host, id: string): Promise<void> {
 async function graph(host: Host): Promise<void> {
 	await host.bridge.colours();
 	await host.app.workspace.getLeaf("tab").setViewState({ type: "graph", active: true });
-	new Notice("Colours by type are set. Reload Obsidian when the graph does not show them yet.");
+	new Notice("Colours by type are set. Reload Obsidian if the graph does not show them.");
 }
 
-/** What is typed reaches the file before the daemon looks at it. */
+/** Save the open note, so that the daemon sees what was typed. */
 async function saveOpen(app: App): Promise<void> {
 	const view = app.workspace.getActiveViewOfType(MarkdownView);
 	if (view) await view.save();

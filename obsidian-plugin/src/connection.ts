@@ -1,8 +1,8 @@
 /**
- * The line to the daemon: found, lost, found again.
+ * The connection to the daemon.
  *
- * It waits without polling: while connected the daemon speaks first, and while the daemon is off it is
- * looked for at growing intervals, and at once when the window is looked at again.
+ * It does not poll: while connected it waits for events; while the daemon is off it retries at growing
+ * intervals, and at once when the window gets the focus.
  */
 
 import { status, type Status } from "./answers";
@@ -10,7 +10,7 @@ import { BridgeRefusal, type Bridge } from "./client";
 import { EventReader, type Event } from "./sse";
 import { NotLoopback, type Transport } from "./transport";
 
-/** How the line stands. */
+/** The state of the connection. */
 export type Line =
 	| { kind: "unset" }
 	| { kind: "off"; message: string }
@@ -29,13 +29,13 @@ export interface World {
 	vault(): Promise<string | null>;
 	/** Waits; ends early when `signal` is aborted. */
 	pause(milliseconds: number, signal: AbortSignal): Promise<void>;
-	/** Told each time the line stands differently. */
+	/** Called each time the connection changes. */
 	changed(line: Line): void;
-	/** Told of each event. */
+	/** Called with each event. */
 	event(event: Event): void;
 }
 
-/** The daemon says something each 15 seconds, if only that it is there. */
+/** The daemon sends something every 15 seconds, at least a ping. */
 const SILENCE = 40_000;
 const SHORTEST = 1_000;
 const LONGEST = 30_000;
@@ -51,12 +51,12 @@ export class Connection {
 
 	constructor(private readonly world: World) {}
 
-	/** Look for the daemon from now on. */
+	/** Start looking for the daemon. */
 	start(): void {
 		this.running ??= this.run();
 	}
 
-	/** Hang up for good. */
+	/** Disconnect for good. */
 	async stop(): Promise<void> {
 		this.stopped.abort();
 		this.dropped.abort();
@@ -69,13 +69,13 @@ export class Connection {
 		this.rested.abort();
 	}
 
-	/** Hang up and try anew: the address, the token or a setting changed. */
+	/** Reconnect: the address, the token or a setting changed. */
 	restart(): void {
 		this.dropped.abort();
 		this.wake();
 	}
 
-	/** Ask for the status once more; what is asked meanwhile is asked once. */
+	/** Fetch the status. Calls made meanwhile are joined into one more fetch. */
 	refresh(): Promise<void> {
 		if (this.asking) {
 			this.again = true;
@@ -108,7 +108,7 @@ export class Connection {
 		return this.stopped.signal.aborted;
 	}
 
-	/** One try; whether the daemon was there. */
+	/** One attempt. Returns whether the daemon was reached. */
 	private async attempt(): Promise<boolean> {
 		if (!this.world.ready()) {
 			this.tell({ kind: "unset" });
@@ -149,7 +149,7 @@ export class Connection {
 			const found = await this.world.bridge.status();
 			if (this.line.kind === "on") this.tell({ kind: "on", status: found });
 		} catch {
-			// The stream tells when the daemon is gone; one answer that fails does not.
+			// The stream ends when the daemon stops; a single failed request does not mean that.
 		}
 	}
 

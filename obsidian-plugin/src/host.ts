@@ -1,4 +1,4 @@
-/** What views and commands are given: the bridge, the line to it, and ways to show things. */
+/** What views and commands work with: the bridge, the connection, and ways to show things. */
 
 import type { App } from "obsidian";
 import type { Bridge } from "./client";
@@ -16,7 +16,7 @@ export const VIEWS = {
 } as const;
 export type ViewName = keyof typeof VIEWS;
 
-/** Something happened: the line stands differently, or the daemon said so. */
+/** What happened: the connection changed, or the daemon sent an event. */
 export type Told = "line" | "state" | "pass" | "conflict";
 
 export interface Host {
@@ -25,13 +25,13 @@ export interface Host {
 	readonly picks: Picks;
 	readonly settings: Settings;
 	line(): Line;
-	/** Be told; the answer ends that. */
+	/** Listen. Returns a function that stops it. */
 	listen(told: (what: Told) => void): () => void;
 	/** Look for the daemon now. */
 	retry(): void;
 	show(view: ViewName): Promise<void>;
 	openSettings(): void;
 	openNote(path: string, line?: number): Promise<void>;
-	/** Do something, and say in a notice when it fails; whether it did not. */
+	/** Do something, and show a notice if it fails. Returns whether it succeeded. */
 	attempt(work: () => Promise<void>): Promise<boolean>;
 }

@@ -81,11 +81,11 @@ export default class VaultsyncPlugin extends Plugin implements Host {
 		this.connection.wake();
 	}
 
-	/** Settings changed: keep them, and act by them. */
-	async saveSettings(anew: boolean): Promise<void> {
+	/** Save the settings and apply them. */
+	async saveSettings(reconnect: boolean): Promise<void> {
 		await this.saveData(this.settings);
 		this.drawStatus();
-		if (anew) this.connection.restart();
+		if (reconnect) this.connection.restart();
 	}
 
 	async show(view: ViewName): Promise<void> {
@@ -205,7 +205,7 @@ function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 	});
 }
 
-/** An error as a person should read it. */
+/** The message of an error, for the user. */
 function inWords(error: unknown): string {
 	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
 	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;

@@ -1,4 +1,4 @@
-/** Questions to a person: a choice, a yes, a text, a new fact. */
+/** Dialogs: a choice, a confirmation, a text, a new fact. */
 
 import { FuzzySuggestModal, Modal, Setting, type App } from "obsidian";
 import { TIERS, TYPES, tierOf } from "./words";
@@ -42,7 +42,7 @@ class Choose<T> extends FuzzySuggestModal<Option<T>> {
 	}
 }
 
-/** What a person chooses; null when nothing. */
+/** The option that the user chooses; null when none. */
 export function choose<T>(app: App, placeholder: string, options: Option<T>[]): Promise<T | null> {
 	return new Promise((done) => new Choose(app, placeholder, options, done).open());
 }
@@ -86,12 +86,12 @@ class Form extends Modal {
 	}
 }
 
-/** Whether a person says yes. */
+/** Whether the user confirms. */
 export function confirm(app: App, title: string, words: string, cta: string): Promise<boolean> {
 	return new Promise((done) => new Form(app, title, cta, true, (form) => form.createEl("p", { text: words }), done).open());
 }
 
-/** A text that a person writes; null when none. */
+/** The text that the user writes; null when cancelled. */
 export function write(app: App, title: string, words: string, text: string, cta: string): Promise<string | null> {
 	return new Promise((done) => {
 		let typed = text;
@@ -113,7 +113,7 @@ export interface Remembered {
 	priority: number;
 }
 
-/** A new fact, as a person wants it; null when not. */
+/** The new fact that the user describes; null when cancelled. */
 export function remembering(app: App, first: Remembered, scopes: string[]): Promise<Remembered | null> {
 	return new Promise((done) => {
 		const made = { ...first };

@@ -1,4 +1,4 @@
-/** The facts that a person picked for a context pack. */
+/** The facts that the user picked for a context pack. */
 
 import type { Context, Fact } from "./answers";
 
@@ -6,7 +6,7 @@ export interface Pick {
 	id: string;
 	title: string;
 	text: string;
-	/** An estimate: the daemon counts what it packs, and these are added by hand. */
+	/** An estimate: the daemon counts only what it packs itself. */
 	tokens: number;
 	citation: string;
 }
@@ -42,7 +42,7 @@ export class Picks {
 		this.tell();
 	}
 
-	/** Be told of each change; the answer ends that. */
+	/** Listen to changes. Returns a function that stops it. */
 	listen(told: () => void): () => void {
 		this.listeners.add(told);
 		return () => this.listeners.delete(told);
@@ -53,7 +53,7 @@ export class Picks {
 	}
 }
 
-/** How many tokens a text costs, about. */
+/** The estimated number of tokens of a text. */
 export function estimate(text: string): number {
 	return Math.ceil(text.length / PER_TOKEN);
 }

@@ -21,7 +21,7 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 		return [
 			{
 				name: "Address",
-				desc: "Where the daemon answers on this computer; it says so when it starts.",
+				desc: "The address of the daemon on this computer. The daemon prints it when it starts.",
 				control: { type: "text", key: "address", placeholder: DEFAULTS.address, validate: addressFault },
 			},
 			{
@@ -31,17 +31,17 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 			},
 			{
 				name: "Write open notes through the app",
-				desc: "Agents' changes reach notes by Obsidian itself, which then updates links; text that you have not saved is never overwritten.",
+				desc: "Let Obsidian write agents' changes to your notes, so that it updates links. Text that you have not saved is never overwritten.",
 				control: { type: "toggle", key: "writeThrough" },
 			},
 			{
 				name: "Status bar",
-				desc: "Say in the status bar whether notes and memory are equal.",
+				desc: "Show in the status bar whether notes and memory are equal.",
 				control: { type: "toggle", key: "statusBar" },
 			},
 			{
 				name: "Recall while typing",
-				desc: "Answer from the index with each letter. Enter asks by meaning in any case.",
+				desc: "Search by keyword while you type. Enter always searches by meaning as well.",
 				control: { type: "toggle", key: "whileTyping" },
 			},
 		];
@@ -52,10 +52,10 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 	}
 
 	override async setControlValue(key: string, value: unknown): Promise<void> {
-		const anew = key === "address" || key === "writeThrough";
+		const reconnect = key === "address" || key === "writeThrough";
 		if (key === "address" && addressFault(String(value)) !== undefined) return;
 		Object.assign(this.plugin.settings, { [key]: value }, {});
-		await this.plugin.saveSettings(anew);
+		await this.plugin.saveSettings(reconnect);
 	}
 
 	/** For apps older than 1.13, which do not draw the table themselves. */
@@ -94,13 +94,13 @@ export class VaultsyncSettingTab extends PluginSettingTab {
 	}
 
 	private tokenText(): string {
-		const how = "Print it in a terminal with: vaultsync bridge token.";
-		if (this.plugin.token.secret) return `${how} It is kept in the secret storage of this app, not in the vault.`;
-		return `${how} Warning: this app has no secret storage yet, so the token is kept as plain text on this computer (not in the vault). Update the app to change that.`;
+		const how = "To print it, run in a terminal: vaultsync bridge token.";
+		if (this.plugin.token.secret) return `${how} It is stored in this app's secret storage, not in the vault.`;
+		return `${how} Warning: this version of the app has no secret storage, so the token is stored as plain text on this computer (not in the vault). Update the app to avoid this.`;
 	}
 }
 
-/** What is wrong with an address; nothing, when it is one of this computer. */
+/** What is wrong with an address; undefined when it is one of this computer. */
 function addressFault(address: string): string | undefined {
 	try {
 		loopback(address);

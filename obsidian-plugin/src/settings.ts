@@ -6,11 +6,11 @@ export interface Settings {
 	address: string;
 	/** Whether the daemon may write open notes through the app. */
 	writeThrough: boolean;
-	/** Whether the status bar says how things stand. */
+	/** Whether the status bar shows the state. */
 	statusBar: boolean;
-	/** Whether recall answers from the index while a person types. */
+	/** Whether recall searches the index while the user types. */
 	whileTyping: boolean;
-	/** Tokens that a context pack may cost, to begin with. */
+	/** The initial budget of a context pack, in tokens. */
 	budget: number;
 }
 
@@ -22,7 +22,7 @@ export const DEFAULTS: Readonly<Settings> = {
 	budget: 4000,
 };
 
-/** The settings that were saved, and the default for each that was not or is of no use. */
+/** The saved settings, with the default for each that is missing or invalid. */
 export function settingsFrom(saved: unknown): Settings {
 	const found = typeof saved === "object" && saved !== null ? (saved as Record<string, unknown>) : {};
 	const taken: Record<string, unknown> = { ...DEFAULTS };

@@ -1,4 +1,4 @@
-/** How things stand, in the few words of the status bar. */
+/** The summary for the status bar. */
 
 import type { Daemon } from "./answers";
 import type { Line } from "./connection";
@@ -23,13 +23,13 @@ const ICONS: Record<Tone, string> = {
 	off: "unplug",
 };
 
-/** The most urgent thing first: a line that is down, a conflict, a pass that fails, a note that cannot be read, what waits. */
+/** The most urgent thing: no connection, a conflict, a failing run, a notice, pending changes. */
 export function summary(line: Line): Summary {
 	switch (line.kind) {
 		case "unset":
 			return made("off", "not connected", "No token yet: open the settings of vaultsync.");
 		case "off":
-			return made("off", "daemon off", "The daemon does not run; notes are as you left them.");
+			return made("off", "daemon off", "The daemon is not running. Your notes are unchanged.");
 		case "refused":
 			return made("off", "not connected", line.message);
 		case "stranger":
@@ -59,14 +59,14 @@ function standing(status: {
 		const words = many(status.attention.length, "note needs", "notes need");
 		return made("attention", "attention", `${words} your attention.${also}`);
 	}
-	if (waiting > 0) return made("waiting", `${waiting} waiting`, `${waiting} waiting to be mirrored.`);
+	if (waiting > 0) return made("waiting", `${waiting} waiting`, `${waiting} waiting to be synced.`);
 	return made("equal", "equal", `Notes and memory are equal: ${many(status.facts, "fact", "facts")}.`);
 }
 
-/** Why the daemon cannot mirror; null when it can. */
+/** Why the daemon cannot sync; null when it can. */
 function troubleOf({ store_away: away, failing, last_error: error }: Daemon): string | null {
 	if (away !== "") return `The store does not answer: ${away}`;
-	return failing && error ? `The last pass failed: ${error.message}` : null;
+	return failing && error ? `The last run failed: ${error.message}` : null;
 }
 
 function made(tone: Tone, text: string, label: string): Summary {

@@ -11,7 +11,7 @@ export interface Http {
 	request(options: RequestOptions, answered: (answer: IncomingMessage) => void): ClientRequest;
 }
 
-/** Where the bridge is, and the word that opens it. */
+/** The address of the bridge, and its token. */
 export interface Where {
 	address: string;
 	token: string;
@@ -21,7 +21,7 @@ export interface Asked {
 	method: "GET" | "POST" | "PATCH";
 	path: string;
 	body?: unknown;
-	/** Milliseconds after which the answer is given up. */
+	/** Timeout in milliseconds. */
 	timeout: number;
 	signal?: AbortSignal | undefined;
 }
@@ -31,7 +31,7 @@ export interface Answered {
 	text: string;
 }
 
-/** Nobody answers at the address, or not in time. */
+/** Nothing answers at the address, or not in time. */
 export class BridgeOff extends Error {
 	override name = "BridgeOff";
 }
@@ -44,7 +44,7 @@ export class NotLoopback extends Error {
 	}
 }
 
-/** Whoever asked has lost interest. */
+/** The caller has cancelled. */
 export class Abandoned extends Error {
 	override name = "Abandoned";
 }

@@ -1,4 +1,4 @@
-/** Values of facts and moments, in words that a person reads. */
+/** Formats values and times for display. */
 
 import type { ConflictField, Side } from "./answers";
 
@@ -49,7 +49,7 @@ export interface Deletion {
 export function deletionOf({ field, vault, store }: ConflictField): Deletion | null {
 	if (field !== "note") return null;
 	if (vault === "changed" && store === "deleted") {
-		const said = "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note stands.";
+		const said = "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note was kept.";
 		return { said, keep: "vault", drop: "store" };
 	}
 	if (vault === "deleted" && store === "changed") {
@@ -105,7 +105,7 @@ const COUNTS: readonly (readonly [key: string, one: string, more: string])[] = [
 	["conflicts", "conflict", "conflicts"],
 ];
 
-/** What a pass did, in words. */
+/** What a run did, in words. */
 export function passWords(counts: Record<string, number>): string {
 	const done = COUNTS.map(([key, one, more]) => [counts[key] ?? 0, one, more] as const)
 		.filter(([count]) => count > 0)

@@ -7,7 +7,7 @@
 
 import type { Write } from "./answers";
 
-/** What came of a write. */
+/** The outcome of a write. */
 export interface Came {
 	applied: boolean;
 	/**
@@ -37,7 +37,7 @@ export type Digest = (bytes: ArrayBuffer) => Promise<string>;
 class Refusal extends Error {
 	constructor(
 		readonly why: Refused,
-		/** What was found instead of what was expected; null when the app cannot tell or cannot do it. */
+		/** The hash of what was found instead; null when it is unknown. */
 		readonly instead: string | null = null,
 	) {
 		super(why);
@@ -106,7 +106,7 @@ function textOf(write: Write): string {
 	return write.text;
 }
 
-/** Whether a path is that of a visible markdown file inside the vault. */
+/** Whether a path is a visible markdown file inside the vault. */
 export function isNotePath(path: string): boolean {
 	const parts = path.split("/");
 	return path.endsWith(".md") && !path.includes("\\") && parts.every((part) => part !== "" && !part.startsWith("."));

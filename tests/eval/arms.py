@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
 from vaultsync.backends.tokens.estimate import EstimatingCounter
-from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.recall.request import RecallRequest
-from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.result import RecallSources
+from vaultsync.recall.service import recall_with_facts
 
 ARMS = ("index", "vector", "fused", "auto")
 SURE = 0.7
@@ -58,18 +57,15 @@ def ask(
     found = []
     for each in questions:
         said = {**default, **each.filter}
-        answer = recall(sources, RecallRequest(each.text, agent=each.agent, mode=arm, **said))
+        asked = RecallRequest(each.text, agent=each.agent, mode=arm, **said)
+        answer, facts = recall_with_facts(sources, asked)
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
-        hits = tuple(hit for hit in answer if hit.score >= least)
-        found.append(_answer(each, replace(answer, hits=hits), tokens))
+        worthy = [fact for hit, fact in zip(answer, facts, strict=True) if hit.score >= least]
+        cost = sum(tokens.count(f"{fact.title}\n{fact.content}") for fact in worthy)
+        worth = measured([fact.id for fact in worthy], each.grades, tokens=cost)
+        found.append(Answer(each, worth, answer.confidence, answer.source))
     return found
-
-
-def _answer(asked: Asked, answer: RecallResult, tokens: TokenCounter) -> Answer:
-    cost = sum(tokens.count(f"{hit.title}\n{hit.fact.content}") for hit in answer)
-    worth = measured([hit.id for hit in answer], asked.grades, tokens=cost)
-    return Answer(asked, worth, answer.confidence, answer.source)
 
 
 def summary(answers: Iterable[Answer]) -> Summary:

@@ -12,9 +12,10 @@ from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.formats import citation_of, fact_body
 from vaultsync.context_packs.service import MAX_RECALLED, build_context
 from vaultsync.indexing.session_context import own_title
+from vaultsync.model.fact import Fact
 from vaultsync.recall.request import ContextRequest, RecallRequest
-from vaultsync.recall.result import Hit, RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.result import RecallSources
+from vaultsync.recall.service import recall_with_facts
 
 BUDGETS = (600, 800, 1_200, 1_600, 2_000, 4_000)
 
@@ -103,20 +104,19 @@ def _whole(
         asked = RecallRequest(
             each.text, agent=each.agent, limit=MAX_RECALLED, max_priority=_lowest(each)
         )
-        hits = recall(sources, asked)
-        filled.append(_filling(each, list(hits), strict=strict))
+        filled.append(_filling(each, recall_with_facts(sources, asked)[1], strict=strict))
     ends = ([steps[min(n, len(steps) - 1)] for steps in filled] for n in range(MAX_RECALLED + 1))
     return [(mean(e[0] for e in end), mean(e[1] for e in end)) for end in ends]
 
 
-def _filling(asked: Asked, hits: Sequence[Hit], *, strict: bool) -> list[tuple[int, float]]:
-    """Tokens and the share found after each hit, from none on."""
+def _filling(asked: Asked, facts: Sequence[Fact], *, strict: bool) -> list[tuple[int, float]]:
+    """Tokens and the share found after each fact, from none on."""
     count, steps = EstimatingCounter().count, [(0, 0.0)]
     text = f"# {asked.text}"
-    for number, hit in enumerate(hits, start=1):
-        title = f"\n\n## {own_title(hit.fact)}".removesuffix("\n\n## ")
-        text += f"{title}\n\nSource: {citation_of(hit.fact)}\n\n{fact_body(hit.fact)}"
-        ids = [each.id for each in hits[:number]]
+    for number, fact in enumerate(facts, start=1):
+        title = f"\n\n## {own_title(fact)}".removesuffix("\n\n## ")
+        text += f"{title}\n\nSource: {citation_of(fact)}\n\n{fact_body(fact)}"
+        ids = [each.id for each in facts[:number]]
         steps.append((count(text), _share(asked, ids, text if strict else None)))
     return steps
 

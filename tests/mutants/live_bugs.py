@@ -123,11 +123,11 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "an agent's word is the person's once it is handed over",
-        "http_bridge/mirror.py",
+        "http_bridge/handlers.py",
         (
             (
-                "    agent = serving.asks(asked.agent)\n",
-                "    agent = serving.settings.agent\n",
+                "    agent = bridge.asks(body.agent)\n",
+                "    agent = bridge.settings.agent\n",
             ),
         ),
         f"{SERVED}::test_an_agent_resolves_a_conflict",

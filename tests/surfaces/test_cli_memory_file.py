@@ -163,7 +163,7 @@ def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path
     (fact,) = [each for each in held.list().facts if each.title == "People"]
     note = held.settings.root / (held.get(fact.id).path or "")
     assert PEOPLE[1] in note.read_text(encoding="utf-8")
-    assert held.recall("who keeps the books").hits[0].fact.id == fact.id
+    assert held.recall("who keeps the books").hits[0].id == fact.id
     assert held.sync().quiet
     assert held.verify().equal
     assert json.dumps(to_builtins(report))

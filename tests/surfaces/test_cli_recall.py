@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from tests.surfaces.command_line import FACT, ID, OneAnswer, ask
 from vaultsync.cli import recall as show_recall

@@ -1,4 +1,4 @@
-"""Everything that the OpenAPI document allows, and much that it does not, tried out."""
+"""Requests that the OpenAPI document allows, and many that it does not."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from schemathesis.specs.openapi import checks
 from tests.bridges import Client, open_bridge
 from tests.openapi import document
 from tests.proofs.turns import THOROUGH
-from vaultsync.http_bridge.routes import EVENTS_PATH
+from vaultsync.http_bridge.handlers import EVENTS_PATH
 
 SHORT = 10_000
-"""Letters; more of them are a matter of the body limit."""
+"""Characters; longer strings only meet the limit of the body."""
 EXAMPLES = 60 if THOROUGH else 8
-"""For each route and each way to make them: thirty routes shall not take a minute."""
+"""For each route and each kind of case; thirty routes must not take a minute."""
 
 
 def _document() -> dict[str, Any]:
-    """The document without the stream, which has no end, and what the guard looks at.
+    """The document without the stream, which does not end, and without what the guard checks.
 
-    Headers, tokens and lengths are proved of every route in `test_http_guard.py`.
+    `test_http_guard.py` checks headers, tokens and lengths for every route.
     """
     said: dict[str, Any] = json.loads(json.dumps(document(), default=dict))
     del (
@@ -58,7 +58,7 @@ schema = schemathesis.openapi.from_dict(_document())
 
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-def test_whatever_comes_the_answer_is_what_the_document_says(
+def test_every_answer_conforms_to_the_openapi_document(
     client: Client, case: schemathesis.Case[Any]
 ) -> None:
     headers = {"Authorization": f"Bearer {client.token}"}
@@ -67,7 +67,7 @@ def test_whatever_comes_the_answer_is_what_the_document_says(
     case.call_and_validate(
         base_url=f"http://127.0.0.1:{client.port}",
         headers=headers,
-        # No schema knows which types, scopes and ids there are, so 400 is an answer; and
-        # what a method must bring with it is looked at before whether there is one.
+        # The schema does not know which types, scopes and ids exist, so a valid request may
+        # get 400; and required headers are checked before the method is.
         excluded_checks=[checks.positive_data_acceptance, checks.unsupported_method],
     )

@@ -1,7 +1,7 @@
-"""What the bridge answers, page by page: the plugin's validators read the same files.
+"""The bridge's answers as golden files, which the tests of the plugin's validators read too.
 
-With VAULTSYNC_UPDATE_GOLDEN=1 they are written anew; read the diff then. What differs
-from run to run (ids, revisions, times, measures) stands as something of the same kind.
+VAULTSYNC_UPDATE_GOLDEN=1 rewrites them; read the diff then. Values that differ from run to
+run (ids, revisions, times, measurements) are replaced by fixed ones of the same kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.backends.http.loopback_guard import MAX_BODY_BYTES
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.http_bridge.routes import ROUTES, RouteRow
+from vaultsync.http_bridge.handlers import ROUTES, RouteRow
 from vaultsync.privacy.error_json import Failure
 from vaultsync.sync.report import DaemonState
 
@@ -50,7 +50,7 @@ _MEASURED = {
 
 
 class Pages:
-    """The pages of one run, with what differs from run to run made the same."""
+    """The pages of one run, with fixed values for what differs from run to run."""
 
     def __init__(self, client: Client, root: Path) -> None:
         self.client = client
@@ -66,7 +66,7 @@ class Pages:
         body: object = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> dict[str, Any]:
-        """Ask, and keep question and answer as a page."""
+        """Send a request, and keep request and answer as a page."""
         answer: Answer = self.client(method, path, body, headers=headers)
         asked: dict[str, object] = {"method": method, "path": path}
         if body is not None:
@@ -79,7 +79,7 @@ class Pages:
         return answer.json
 
     def same(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - any JSON
-        """The value as it is in every run."""
+        """The value with fixed ids, times and measurements."""
         if key in _MEASURED and value is not None:
             return _MEASURED[key]
         if isinstance(value, dict):
@@ -308,7 +308,7 @@ def _row(method: str, path: str) -> RouteRow:
     return next(filter(fits, sorted(ROUTES, key=lambda row: "{" in row.path)))
 
 
-def test_every_route_has_a_page_and_every_answer_has_its_shape(pages: Pages) -> None:
+def test_every_route_has_a_golden_page_of_its_schema(pages: Pages) -> None:
     seen = set()
     for name, page in pages.made.items():
         if "request" not in page:
@@ -325,7 +325,7 @@ def test_every_route_has_a_page_and_every_answer_has_its_shape(pages: Pages) -> 
     assert seen == {row.name for row in ROUTES}
 
 
-def test_the_openapi_document_is_the_golden_one() -> None:
+def test_the_openapi_document_is_as_its_golden_file() -> None:
     page = GOLDEN / "surface" / "openapi.json"
     text = json.dumps(document(), ensure_ascii=False, indent=2) + "\n"
     if RENEW:

@@ -1,4 +1,4 @@
-"""No route answers before the checks; nothing that should stay hidden is told."""
+"""The guard checks every request before a route answers, and no secret leaks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
-from vaultsync.http_bridge.application import make_bridge_app
 from vaultsync.http_bridge.encoding import MAX_DEPTH
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.server import make_bridge_app
 from vaultsync.service import bridge_service as serving
 
 NETWORK = Path("/proc/net/tcp")
@@ -36,7 +36,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The token of another vault."""
+    """Another vault's token."""
     root = tmp_path_factory.mktemp("other")
     with open_bridge(root) as opened:
         return opened.token
@@ -44,7 +44,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def untouched(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """A bridge none of whose vault may be reached."""
+    """A bridge whose memory must not be reached."""
 
     def reached(*_: object, **__: object) -> None:
         raise AssertionError
@@ -58,7 +58,7 @@ def untouched(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
     return client
 
 
-def test_the_table_is_what_the_application_serves(client: Client) -> None:
+def test_the_application_serves_the_routes_of_the_table(client: Client) -> None:
     routes = {
         (method, getattr(route, "path", ""))
         for route in make_bridge_app(client.serving).routes
@@ -68,7 +68,7 @@ def test_the_table_is_what_the_application_serves(client: Client) -> None:
     assert routes == {(row.method, row.path) for row in ROUTES} | {("GET", EVENTS_PATH)}
 
 
-def test_nothing_answers_without_the_token(untouched: Client, other: str) -> None:
+def test_no_route_answers_without_the_token(untouched: Client, other: str) -> None:
     for said in (None, "", "Bearer", f"Bearer {other}", "Bearer x", f"Basic {other}"):
         for method, path in ALL:
             answer = untouched(method, path, headers={"authorization": said})
@@ -77,7 +77,7 @@ def test_nothing_answers_without_the_token(untouched: Client, other: str) -> Non
             assert answer.body == b"", (method, path, said)
 
 
-STRANGERS = [
+FOREIGN_HEADERS = [
     ("host", "evil.example"),
     ("host", "localhost"),
     ("origin", "http://evil.example"),
@@ -86,15 +86,15 @@ STRANGERS = [
 ]
 
 
-def test_nothing_answers_a_stranger_who_has_the_token(untouched: Client) -> None:
-    for (name, value), (method, path) in product(STRANGERS, ALL):
+def test_no_route_answers_a_foreign_host_or_origin_with_the_token(untouched: Client) -> None:
+    for (name, value), (method, path) in product(FOREIGN_HEADERS, ALL):
         answer = untouched(method, path, headers={name: value})
 
         assert (answer.status, answer.body) == (403, b""), (method, path, value)
         assert not any(each.startswith("access-control") for each in answer.headers)
 
 
-def test_a_token_in_the_address_is_none(client: Client) -> None:
+def test_a_token_in_the_query_string_is_ignored(client: Client) -> None:
     answer = client("GET", f"/v1/status?token={client.token}", headers={"authorization": None})
 
     assert answer.status in (401, 429)
@@ -121,7 +121,7 @@ def test_a_token_in_the_address_is_none(client: Client) -> None:
         b"[" * 500_000,
     ],
 )
-def test_what_is_malformed_is_refused(client: Client, raw: bytes) -> None:
+def test_a_malformed_body_is_refused(client: Client, raw: bytes) -> None:
     answer = client("POST", "/v1/facts", raw=raw)
 
     assert answer.status == 400
@@ -129,7 +129,7 @@ def test_what_is_malformed_is_refused(client: Client, raw: bytes) -> None:
     assert "Traceback" not in answer.body.decode()
 
 
-def test_brackets_in_a_text_are_no_depth(client: Client) -> None:
+def test_brackets_within_a_string_do_not_count_as_depth(client: Client) -> None:
     text = '[{"' * 100 + "\\"
 
     answer = client("POST", "/v1/facts", {"text": text, "title": "Brackets"})
@@ -138,7 +138,7 @@ def test_brackets_in_a_text_are_no_depth(client: Client) -> None:
     assert answer.json["content"] == text
 
 
-def test_what_is_too_large_is_refused(client: Client) -> None:
+def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
     answer = client("POST", "/v1/facts", {"text": "x" * (1 << 20)})
 
     assert (answer.status, answer.kind) == (413, "UsageError")
@@ -161,7 +161,7 @@ ODD_NAMES = (
 )
 
 
-def test_no_name_in_an_address_is_a_path(client: Client) -> None:
+def test_a_name_in_the_path_of_a_route_is_never_a_file_path(client: Client) -> None:
     bodies = {
         "supersede": {"text": "x"},
         "write": {"applied": False},
@@ -179,7 +179,7 @@ def test_no_name_in_an_address_is_a_path(client: Client) -> None:
         assert b"vault_id" not in answer.body
 
 
-def test_only_what_is_in_the_index_is_read(client: Client) -> None:
+def test_only_listed_index_files_can_be_read(client: Client) -> None:
     listed = [each["name"] for each in client("GET", "/v1/index").json["files"]]
     answers = [client("GET", f"/v1/index/{name}") for name in listed]
 
@@ -187,7 +187,7 @@ def test_only_what_is_in_the_index_is_read(client: Client) -> None:
     assert client("GET", "/v1/index/config.toml").kind == "IndexFileNotFoundError"
 
 
-def test_a_method_that_a_route_has_not_is_named(client: Client) -> None:
+def test_the_allowed_methods_are_named_for_any_other_method(client: Client) -> None:
     answer = client("DELETE", "/v1/facts")
 
     assert answer.status == 405
@@ -195,12 +195,12 @@ def test_a_method_that_a_route_has_not_is_named(client: Client) -> None:
     assert client("HEAD", "/v1/events").status == 405
 
 
-def test_an_unknown_word_in_a_query_is_refused(client: Client) -> None:
+def test_an_invalid_query_string_is_refused(client: Client) -> None:
     for query in ("limit=0", "limit=x", "limits=1", "limit=1001", "after=../x"):
         assert client("GET", f"/v1/facts?{query}").status == 400
 
 
-def test_the_file_of_the_token_is_its_owners_alone(client: Client) -> None:
+def test_only_the_owner_can_read_the_token_file(client: Client) -> None:
     state = client.serving.settings.state_dir
     vault = client.serving.settings.root
 
@@ -213,7 +213,7 @@ def test_the_file_of_the_token_is_its_owners_alone(client: Client) -> None:
     )
 
 
-def test_a_renewed_token_ends_the_old_one(tmp_path: Path) -> None:
+def test_rotating_the_token_invalidates_the_old_one(tmp_path: Path) -> None:
     with open_bridge(tmp_path) as client:
         fresh = serving.vault_token(client.serving.settings, rotate=True)
 
@@ -222,7 +222,7 @@ def test_a_renewed_token_ends_the_old_one(tmp_path: Path) -> None:
         assert client("GET", "/v1/status").status == 200
 
 
-def test_neither_logs_nor_answers_tell_the_token(
+def test_neither_logs_nor_answers_contain_the_token(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -241,8 +241,8 @@ def test_neither_logs_nor_answers_tell_the_token(
     assert client.token not in caplog.text
 
 
-@pytest.mark.skipif(not NETWORK.exists(), reason="only Linux tells who listens where")
-def test_nobody_else_on_the_network_is_listened_to(client: Client) -> None:
+@pytest.mark.skipif(not NETWORK.exists(), reason="only Linux lists listening sockets in /proc")
+def test_the_bridge_listens_on_loopback_only(client: Client) -> None:
     lines = NETWORK.read_text(encoding="ascii").splitlines()[1:]
     port = f"{client.port:04X}"
 
@@ -253,7 +253,7 @@ def test_nobody_else_on_the_network_is_listened_to(client: Client) -> None:
     assert listening == set()
 
 
-def test_the_stream_is_guarded_as_all_else(client: Client) -> None:
+def test_the_event_stream_is_guarded_too(client: Client) -> None:
     answers: list[Answer] = [
         client("GET", EVENTS_PATH, headers={"authorization": None}),
         client("GET", EVENTS_PATH, headers={"host": "evil.example"}),

@@ -22,13 +22,12 @@ from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.http_bridge import encoding as answers
-from vaultsync.http_bridge.routes import ROUTES
+from vaultsync.http_bridge.handlers import ROUTES
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
-from vaultsync.mcp_server.server import run_tool
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 from vaultsync.privacy import redaction as redact
 from vaultsync.recall.request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState

@@ -1,4 +1,4 @@
-"""Whatever an agent asks over MCP: it learns nothing of another's, and changes nothing of it."""
+"""Over MCP an agent can neither read nor change another agent's private data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
-from vaultsync.mcp_server.server import run_tool
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
 INSIDE = "zqxjkv"
-"""In what is Ada's alone: texts, tags, entities, aliases, properties. Nobody asks for it."""
+"""Occurs in all of Ada's private texts, tags, entities, aliases and properties."""
 TITLE = "qwvyk"
-"""In what it is called, and so in its paths. Whoever asks for it has heard of it."""
+"""Occurs in their titles and paths. An answer may repeat it if the request has it."""
 FREE = ("What Indy says.", "harmless", "2026-02-14")
-"""What Indy writes."""
+"""Texts that Indy writes."""
 WRITTEN = {"text", "content", "title", "context", "tags", "entities", "add_tags"}
 
 
 class Neighbours:
-    """A vault in which Ada has things of her own, and Indy asks."""
+    """A vault with Ada's private facts, which Indy tries to reach."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -63,7 +62,7 @@ class Neighbours:
         ).id
 
     def of_ada(self) -> object:
-        """Everything that is hers, on both sides."""
+        """All of her facts, conflicts and notes."""
         with self.home.memory("ada") as ada:
             facts = [
                 (fact.id, fact.content, fact.title, fact.tags, fact.superseded_by_id)
@@ -78,7 +77,7 @@ class Neighbours:
 
     @cached_property
     def names(self) -> list[str]:
-        """Whatever could be a way to what is hers."""
+        """Arguments that could lead to her data."""
         paths = [p.relative_to(self.home.vault) for p in self.home.vault.rglob("*.md")]
         return [
             *self.ids,
@@ -110,7 +109,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]:
 def _arguments(
     schema: Mapping[str, Any], names: list[str], key: str = ""
 ) -> st.SearchStrategy[Any]:
-    """Arguments that fit a schema, made of names that may lead somewhere."""
+    """Arguments that match a schema, made of names that could lead to her data."""
     if "anyOf" in schema:
         return st.one_of(*(_arguments(each, names, key) for each in schema["anyOf"]))
     if "enum" in schema:
@@ -145,7 +144,7 @@ def _arguments(
 
 
 @given(data=st.data())
-def test_no_tool_tells_what_is_another_agents(world: Neighbours, data: st.DataObject) -> None:
+def test_no_tool_reveals_data_of_another_agent(world: Neighbours, data: st.DataObject) -> None:
     tool = TOOLS_BY_NAME[data.draw(st.sampled_from(sorted(TOOLS_BY_NAME)))]
     asked = data.draw(_arguments(tool.input_schema, world.names))
     done = run_tool(world.indy, tool, asked)
@@ -154,7 +153,7 @@ def test_no_tool_tells_what_is_another_agents(world: Neighbours, data: st.DataOb
     assert TITLE in json.dumps(asked) or TITLE not in said
 
 
-def test_after_all_of_that_everything_of_hers_is_as_it_was(world: Neighbours) -> None:
+def test_no_tool_changes_data_of_another_agent(world: Neighbours) -> None:
     for each in (*world.ids, world.conflict.id, "private-ada"):
         for tool in TOOLS_BY_NAME.values():
             for asked in (
@@ -168,21 +167,21 @@ def test_after_all_of_that_everything_of_hers_is_as_it_was(world: Neighbours) ->
     assert world.of_ada() == world.before
 
 
-def test_status_counts_only_conflicts_that_may_be_seen(world: Neighbours) -> None:
+def test_status_counts_only_visible_conflicts(world: Neighbours) -> None:
     done = run_tool(world.indy, TOOLS_BY_NAME["memory_status"], {})
     assert done.structuredContent is not None
     assert done.structuredContent["conflicts"] == 0
     assert TITLE not in json.dumps(done.structuredContent)
 
 
-def test_nobody_writes_in_the_name_of_another(world: Neighbours) -> None:
+def test_an_agent_cannot_write_in_the_name_of_another(world: Neighbours) -> None:
     store = TOOLS_BY_NAME["memory_store_fact"]
     for name, wrong in (("ada", True), ("indy", False)):
         done = run_tool(world.indy, store, {"text": "x", "fields": {"agentId": name}})
         assert done.isError == wrong
 
 
-def test_resources_and_prompts_tell_nothing_either(world: Neighbours) -> None:
+def test_resources_and_prompts_reveal_nothing_of_another_agent(world: Neighbours) -> None:
     for each in world.ids:
         with pytest.raises(VaultsyncError):
             resources.read_resource(world.indy, f"{resources.FACT_URI}{each}")
@@ -197,6 +196,6 @@ def test_resources_and_prompts_tell_nothing_either(world: Neighbours) -> None:
         assert TITLE not in text
 
 
-def test_whoever_may_see_a_fact_finds_it_in_the_tables(world: Neighbours) -> None:
+def test_the_owner_of_a_fact_finds_it_in_the_tables(world: Neighbours) -> None:
     with world.home.memory("ada") as ada:
         assert TITLE in ada.tables()["vault-index.md"]

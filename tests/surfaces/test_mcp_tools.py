@@ -21,9 +21,14 @@ from vaultsync import errors
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
-from vaultsync.mcp_server.errors import error_parts, error_text
-from vaultsync.mcp_server.server import prompt_rows, run_tool, tool_row
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.server import (
+    TOOLS_BY_NAME,
+    error_parts,
+    error_text,
+    prompt_rows,
+    run_tool,
+    tool_row,
+)
 from vaultsync.mcp_server.truncate import MAX_LIST_ITEMS, truncate
 
 PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
@@ -55,7 +60,7 @@ def call(memory: AgentMemory, tool: str, **given: object) -> dict[str, Any]:
 
 
 def talk(home: Home, what: Callable[[ClientSession], Awaitable[T]]) -> T:
-    """Let a client ask something."""
+    """Run a client against the server."""
 
     async def ask_it() -> T:
         worker = home.worker()
@@ -71,7 +76,7 @@ def talk(home: Home, what: Callable[[ClientSession], Awaitable[T]]) -> T:
 # ------------------------------------------------------------------------- the surface
 
 
-def test_the_surface_is_as_the_golden_page_says(home: Home) -> None:
+def test_the_surface_is_as_its_golden_file(home: Home) -> None:
     async def listed(session: ClientSession) -> str:
         tools = await session.list_tools()
         prompts = await session.list_prompts()
@@ -92,7 +97,7 @@ def test_the_surface_is_as_the_golden_page_says(home: Home) -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS_BY_NAME)
-def test_every_tool_says_what_it_is_takes_and_answers(name: str) -> None:
+def test_every_tool_has_a_description_and_valid_schemas(name: str) -> None:
     row = tool_row(TOOLS_BY_NAME[name])
     assert row.title
     assert row.description
@@ -105,11 +110,11 @@ def test_every_tool_says_what_it_is_takes_and_answers(name: str) -> None:
     assert row.inputSchema["additionalProperties"] is False
     for key, said in row.inputSchema["properties"].items():
         assert said.get("description"), f"{name}: {key}"
-    # Who acts is not a matter of arguments.
+    # Who acts is never an argument.
     assert not {"agent", "user", "vault"} & set(row.inputSchema["properties"])
 
 
-def test_what_reads_is_read_only_and_what_takes_away_is_destructive() -> None:
+def test_tools_are_annotated_as_read_only_destructive_and_idempotent() -> None:
     rows = {name: tool_row(tool).annotations for name, tool in TOOLS_BY_NAME.items()}
     reads = {name for name, hints in rows.items() if hints and hints.readOnlyHint}
     takes = {name for name, hints in rows.items() if hints and hints.destructiveHint}
@@ -126,7 +131,7 @@ def test_what_reads_is_read_only_and_what_takes_away_is_destructive() -> None:
     assert once == {"memory_store_fact", "memory_supersede"}
 
 
-def test_the_tools_are_those_that_the_issue_of_agents_was_promised() -> None:
+def test_there_are_eleven_tools_and_two_prompts() -> None:
     assert len(TOOLS_BY_NAME) == 11
     assert all(name.startswith(("memory_", "query_")) for name in TOOLS_BY_NAME)
     assert [each.name for each in prompt_rows()] == [
@@ -138,7 +143,7 @@ def test_the_tools_are_those_that_the_issue_of_agents_was_promised() -> None:
 # --------------------------------------------------------------------------- the tools
 
 
-def test_a_fact_is_stored_changed_replaced_and_forgotten(home: Home, memory: AgentMemory) -> None:
+def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: AgentMemory) -> None:
     made = call(
         memory,
         "memory_store_fact",
@@ -184,7 +189,7 @@ def test_a_fact_is_stored_changed_replaced_and_forgotten(home: Home, memory: Age
     assert again["error"]["kind"] == "FactForgottenError"
 
 
-def test_an_agent_that_serves_a_user_recalls_and_keeps_what_is_about_them(
+def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(
     home: Home,
 ) -> None:
     for user in ("u-1", "u-2"):
@@ -201,7 +206,7 @@ def test_an_agent_that_serves_a_user_recalls_and_keeps_what_is_about_them(
         assert len(call(memory, "memory_recall", query="which shell")["hits"]) == 2
 
 
-def test_a_scope_that_is_shared_may_be_named_and_one_of_its_own_is_fixed(
+def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(
     home: Home,
 ) -> None:
     with home.memory(scope="team-core") as memory:
@@ -219,7 +224,7 @@ def test_a_scope_that_is_shared_may_be_named_and_one_of_its_own_is_fixed(
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
-def test_an_edit_of_the_same_thing_is_a_conflict_that_is_told_and_resolved(
+def test_concurrent_edits_of_a_field_are_a_conflict_that_can_be_resolved(
     home: Home, memory: AgentMemory
 ) -> None:
     made = call(memory, "memory_store_fact", text="One line.", title="T")
@@ -258,7 +263,7 @@ def test_an_edit_of_the_same_thing_is_a_conflict_that_is_told_and_resolved(
     assert "memory_conflicts" in again["error"]["hint"]
 
 
-def test_facts_are_looked_up_by_filters_links_dates_and_pages(
+def test_facts_are_queried_by_filters_links_dates_and_pages(
     memory: AgentMemory,
 ) -> None:
     tea = call(memory, "memory_store_fact", text="A drink.", title="Tea", type="entity")
@@ -294,7 +299,7 @@ def test_facts_are_looked_up_by_filters_links_dates_and_pages(
     assert nobody["error"]["kind"] == "NotFoundError"
 
 
-def test_a_context_is_a_text_with_its_sources(memory: AgentMemory) -> None:
+def test_a_context_pack_is_a_text_with_its_sources(memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="We use SQLite.", type="decision")
     done = run_tool(memory, TOOLS_BY_NAME["memory_get_context"], {"query": "SQLite", "budget": 500})
     assert done.structuredContent is not None
@@ -306,7 +311,7 @@ def test_a_context_is_a_text_with_its_sources(memory: AgentMemory) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "graphml", "canvas"])
-def test_a_graph_is_drawn_with_those_that_are_joined_to_most(
+def test_a_limited_graph_keeps_the_nodes_with_the_most_links(
     memory: AgentMemory, form: str
 ) -> None:
     call(memory, "memory_store_fact", text="Hub.", title="Hub", type="entity")
@@ -323,7 +328,7 @@ def test_a_graph_is_drawn_with_those_that_are_joined_to_most(
         assert "Hub" in some["text"]
 
 
-def test_a_graph_that_is_too_long_is_drawn_smaller(memory: AgentMemory) -> None:
+def test_a_graph_that_is_too_long_loses_nodes(memory: AgentMemory) -> None:
     for number in range(60):
         call(memory, "memory_store_fact", text="-", title=f"{number} " + "long " * 200)
     drawn = call(memory, "memory_export_graph")
@@ -332,7 +337,7 @@ def test_a_graph_that_is_too_long_is_drawn_smaller(memory: AgentMemory) -> None:
     assert len(json.dumps(drawn)) < 50_000
 
 
-def test_the_status_says_what_waits_and_changes_nothing(home: Home, memory: AgentMemory) -> None:
+def test_status_reports_pending_changes_and_syncs_none(home: Home, memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One.", title="T")
     memory.finish_pending()
     note = home.note(made["path"])
@@ -345,7 +350,7 @@ def test_the_status_says_what_waits_and_changes_nothing(home: Home, memory: Agen
 # ---------------------------------------------------------------------- fresh answers
 
 
-def test_what_a_person_saved_last_is_in_every_answer(home: Home) -> None:
+def test_every_answer_includes_the_users_last_edit(home: Home) -> None:
     with home.memory() as memory:
         made = call(memory, "memory_store_fact", text="Green.", title="Crane")
         note = home.note(made["path"])
@@ -362,9 +367,7 @@ def test_what_a_person_saved_last_is_in_every_answer(home: Home) -> None:
         assert found["hits"][0]["path"].endswith("/The crane.md")
 
 
-def test_a_vault_that_is_away_is_told_and_answers_are_given_all_the_same(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_a_missing_vault_degrades_answers(home: Home, memory: AgentMemory) -> None:
     call(memory, "memory_store_fact", text="The crane is green.")
     call(memory, "memory_recall", query="crane")
     (home.vault / ".meta").rename(home.vault / "meta")
@@ -376,7 +379,7 @@ def test_a_vault_that_is_away_is_told_and_answers_are_given_all_the_same(
     assert listed["degraded"] == [said]
 
 
-def test_a_disk_that_fails_is_told_and_the_store_answers(
+def test_a_failing_disk_degrades_answers(
     memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call(memory, "memory_store_fact", text="The crane is green.")
@@ -391,7 +394,7 @@ def test_a_disk_that_fails_is_told_and_the_store_answers(
     assert said == "edits of notes were not taken up: No space left on device"
 
 
-def test_while_a_daemon_has_the_vault_nobody_waits_for_it_twice(home: Home) -> None:
+def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
         made = call(memory, "memory_store_fact", text="The crane is green.")
         assert not made["mirrored"]
@@ -402,7 +405,7 @@ def test_while_a_daemon_has_the_vault_nobody_waits_for_it_twice(home: Home) -> N
         assert memory._daemon
 
 
-def test_the_note_that_a_daemon_writes_is_waited_for(
+def test_a_new_fact_waits_for_the_note_that_the_daemon_writes(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
@@ -436,7 +439,7 @@ def test_the_note_that_a_daemon_writes_is_waited_for(
         ("memory_status", {"agent": "ada"}, "unknown field `agent`"),
     ],
 )
-def test_arguments_that_a_tool_does_not_take_are_named(
+def test_invalid_arguments_are_named(
     memory: AgentMemory, tool: str, given: dict[str, object], said: str
 ) -> None:
     error = call(memory, tool, **given)["error"]
@@ -458,7 +461,7 @@ def test_arguments_that_a_tool_does_not_take_are_named(
         ("memory_export_graph", {"around": "x"}, "NotFoundError"),
     ],
 )
-def test_errors_are_answers_with_a_message_and_a_hint(
+def test_errors_have_a_kind_a_message_and_a_hint(
     memory: AgentMemory, tool: str, given: dict[str, object], kind: str
 ) -> None:
     error = call(memory, tool, **given)["error"]
@@ -469,7 +472,7 @@ def test_errors_are_answers_with_a_message_and_a_hint(
     )
 
 
-def test_a_change_of_what_was_changed_since_is_refused(memory: AgentMemory) -> None:
+def test_an_update_of_a_stale_revision_is_refused(memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One.")
     given = {"id": made["id"], "expect": made["revision"]}
     call(memory, "memory_update_fact", content="Two.", **given)
@@ -478,17 +481,18 @@ def test_a_change_of_what_was_changed_since_is_refused(memory: AgentMemory) -> N
     assert "query_vault" in late["error"]["hint"]
 
 
-def test_a_fault_of_ours_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    said = error_parts(ZeroDivisionError("by nought"))
-    assert error_text(said).startswith("ZeroDivisionError: by nought\nhint: this is a fault")
-    streams = capsys.readouterr()
-    assert streams.out == ""
-    assert "ZeroDivisionError" in streams.err
+def test_an_unexpected_error_is_reported_and_logged(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failure = error_parts(ZeroDivisionError("by nought"))
+    assert error_text(failure).startswith("ZeroDivisionError: by nought\nhint: this is a fault")
+    assert capsys.readouterr().out == ""
+    assert "ZeroDivisionError" in caplog.text
     disk = error_parts(OSError(28, "No space left on device"))
     assert error_text(disk) == "the disk or the system failed: No space left on device"
 
 
-def test_every_hint_of_a_tool_is_for_who_has_tools() -> None:
+def test_hints_name_tools_and_not_commands() -> None:
     for error in (
         errors.FactNotFoundError(NO_ID),
         errors.ConflictNotFoundError("x"),
@@ -501,7 +505,7 @@ def test_every_hint_of_a_tool_is_for_who_has_tools() -> None:
 # ----------------------------------------------------------------------- bounded answers
 
 
-def test_a_long_content_is_cut_and_can_be_read_to_its_end(memory: AgentMemory) -> None:
+def test_a_truncated_content_can_be_read_to_its_end(memory: AgentMemory) -> None:
     text = "\n\n".join(f"Paragraph {number} of many." for number in range(4_000))
     made = call(memory, "memory_store_fact", text=text, title="Long")
     assert made["cut"][0]["where"] == "content"
@@ -521,7 +525,7 @@ def test_a_long_content_is_cut_and_can_be_read_to_its_end(memory: AgentMemory) -
     assert read == text
 
 
-def test_many_long_facts_share_the_room_of_one_answer(memory: AgentMemory) -> None:
+def test_many_long_facts_are_truncated_to_fit_one_answer(memory: AgentMemory) -> None:
     for number in range(30):
         memory.remember(f"{number} " + "word " * 2_000, fields={"mood": "glad " * 400})
     answer = call(memory, "query_vault", limit=50)
@@ -532,7 +536,7 @@ def test_many_long_facts_share_the_room_of_one_answer(memory: AgentMemory) -> No
     }
 
 
-def test_long_lists_are_cut_too() -> None:
+def test_long_lists_are_truncated() -> None:
     tags = [str(number) for number in range(MAX_LIST_ITEMS + 1)]
     answer = truncate({"tags": tags, "n": 1, "none": None}, 10_000, "more")
     assert answer["tags"] == tags[:MAX_LIST_ITEMS]
@@ -576,14 +580,14 @@ def test_notes_and_tables_are_resources(home: Home) -> None:
     talk(home, reads)
 
 
-def test_a_fact_whose_note_is_away_is_read_as_it_would_be(home: Home, memory: AgentMemory) -> None:
+def test_a_fact_without_its_note_is_rendered(home: Home, memory: AgentMemory) -> None:
     made = memory.remember("Tea.", title="Tea time")
     text = home.note(made.path).read_text(encoding="utf-8")
     home.note(made.path).unlink()
     assert memory.note(made.id)[1] == text
 
 
-def test_prompts_bring_what_is_known(home: Home) -> None:
+def test_prompts_contain_what_is_known(home: Home) -> None:
     async def asks(session: ClientSession) -> None:
         await ask(session, "memory_store_fact", text="Tea is at four.", title="Tea")
 
@@ -610,7 +614,7 @@ def test_prompts_bring_what_is_known(home: Home) -> None:
     talk(home, asks)
 
 
-def test_a_prompt_tells_of_conflicts(home: Home, memory: AgentMemory) -> None:
+def test_a_prompt_names_open_conflicts(home: Home, memory: AgentMemory) -> None:
     made = memory.remember("One.", title="Disputed")
     memory.finish_pending()
     note = home.note(made.path)
@@ -626,7 +630,7 @@ def test_a_prompt_tells_of_conflicts(home: Home, memory: AgentMemory) -> None:
     talk(home, asks)
 
 
-def test_a_vault_that_cannot_be_opened_is_an_error_of_each_call(home: Home) -> None:
+def test_each_call_fails_while_the_vault_cannot_be_opened(home: Home) -> None:
     (folder,) = home.state.iterdir()
     aside = folder.rename(home.state / "aside")
     folder.write_text("a file where the folder was")

@@ -1,4 +1,4 @@
-"""An agent over MCP and a person in the vault: over stdin and stdout, and over HTTP."""
+"""An agent over MCP and a user in the vault: over stdio and over HTTP."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.mark.parametrize("transport", [over_stdio, over_http])
-def test_an_agent_recalls_what_a_person_made_of_its_fact(home: Home, transport: Transport) -> None:
+def test_an_agent_recalls_the_users_edit_of_its_fact(home: Home, transport: Transport) -> None:
     async def talk() -> None:
         async with transport(home) as agent:
             fact = await ask(
@@ -59,7 +59,7 @@ def test_an_agent_recalls_what_a_person_made_of_its_fact(home: Home, transport: 
     assert json.loads(home.run("verify", "--json").stdout)["equal"]
 
 
-def test_beside_a_daemon_notes_come_at_once_and_edits_when_they_settled(
+def test_with_a_daemon_new_notes_and_edits_are_synced(
     home: Home,
 ) -> None:
     async def talk() -> None:
@@ -92,7 +92,7 @@ async def _until(
     right: Callable[[dict[str, Any]], bool],
     **given: object,
 ) -> None:
-    """Ask until the answer is right; the client learns of a daemon's work by asking."""
+    """Ask until the answer is right: the client cannot tell otherwise when the daemon is done."""
     for _ in range(1_000):
         if right(await ask(agent, tool, **given)):
             return
@@ -109,7 +109,7 @@ def _call(number: int, tool: str, **given: object) -> object:
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 
 
-def test_who_pipes_questions_in_and_closes_gets_all_answers(home: Home) -> None:
+def test_all_piped_requests_are_answered_after_stdin_is_closed(home: Home) -> None:
     store = _call(2, "memory_store_fact", text="Tea at four.", title="Tea")
     done = subprocess.run(
         home.command("mcp"),
@@ -123,13 +123,13 @@ def test_who_pipes_questions_in_and_closes_gets_all_answers(home: Home) -> None:
     answers = {row["id"]: row["result"] for row in map(json.loads, done.stdout.split("\n")[:-1])}
     assert sorted(answers) == [1, 2, 3]
     status = answers[3]["structuredContent"]
-    # Nobody said who it is: it has a name of its own all the same, and sees no more.
+    # Without --agent it has a default name, and sees only what that agent may.
     assert (status["agent"], status["scope"]) == ("mcp", "private-mcp")
     assert len(list(home.vault.glob("private-mcp/notes/*-tea.md"))) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly_while_it_waits(home: Home, number: signal.Signals) -> None:
+def test_a_signal_stops_the_waiting_server_cleanly(home: Home, number: signal.Signals) -> None:
     with subprocess.Popen(
         home.command("mcp"),
         env=home.environment,
@@ -157,7 +157,7 @@ def test_a_signal_ends_it_cleanly_while_it_waits(home: Home, number: signal.Sign
         (["--port", "1234"], "UsageError"),
     ],
 )
-def test_what_cannot_be_served_is_said_before_anything_is(
+def test_invalid_options_are_refused_before_serving(
     home: Home, words: list[str], kind: str
 ) -> None:
     done = home.run("mcp", *words, "--json")
@@ -165,15 +165,13 @@ def test_what_cannot_be_served_is_said_before_anything_is(
     assert json.loads(done.stdout)["error"]["kind"] == kind
 
 
-def test_nothing_heavy_is_loaded_before_a_client_asks() -> None:
+def test_no_heavy_library_is_loaded_before_the_first_request() -> None:
     loaded = packages_after("import vaultsync.mcp_server.stdio, vaultsync.mcp_server.http")
     heavy = {"torch", "lancedb", "numpy", "onnxruntime", "tantivy", "networkx"}
     assert loaded & heavy == set()
 
 
-def test_http_asks_for_the_token_of_this_vault_and_for_no_other_page(
-    home: Home, tmp_path: Path
-) -> None:
+def test_http_requires_the_token_and_refuses_other_origins(home: Home, tmp_path: Path) -> None:
     other = make_home(tmp_path / "other")
     right = {"Authorization": f"Bearer {token(home)}"}
     cases: list[tuple[dict[str, str], int]] = [
@@ -197,7 +195,7 @@ def test_http_asks_for_the_token_of_this_vault_and_for_no_other_page(
         assert found.json()["result"]["serverInfo"]["name"] == "vaultsync"
 
 
-def test_a_port_that_is_taken_is_a_word_and_no_traceback(home: Home) -> None:
+def test_a_port_in_use_is_an_error_without_a_traceback(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = home.run("mcp", "--http", "--port", str(port))
@@ -206,7 +204,7 @@ def test_a_port_that_is_taken_is_a_word_and_no_traceback(home: Home) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_it_says_hello_in_good_time_even_after_a_line_that_is_no_message(
+def test_the_handshake_is_answered_soon_even_after_an_invalid_line(
     home: Home,
 ) -> None:
     began = time.monotonic()
@@ -224,10 +222,10 @@ def test_it_says_hello_in_good_time_even_after_a_line_that_is_no_message(
         while json.loads(program.stdout.readline()).get("id") != 1:
             pass
         took = time.monotonic() - began
-        # It goes without waiting for its last answer, which is no fault of the server.
+        # The client leaves before its last answer, which is not an error of the server.
         program.stdout.close()
         program.stdin.write(_lines(READY, _call(2, "memory_status")))
         program.stdin.close()
     assert program.returncode == 0
-    # 0.8 s where nothing else runs; the bound is for a machine on which much does.
+    # 0.8 s on an idle machine; the bound is for a busy one.
     assert took < 10

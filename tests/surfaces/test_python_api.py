@@ -21,6 +21,8 @@ from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.errors import ConfigError, StoreUnavailableError, UsageError
+from vaultsync.model.decay import utility
+from vaultsync.recall.request import RecallRequest
 
 METHODS = [
     (owner, name)
@@ -105,11 +107,12 @@ def test_recalls_are_counted_before_the_next_look(memory: Memory, vault: Path, s
     waiting = memory.settings.state_dir / "recalled.log"
     for _ in range(2):
         with open_read_only(str(vault), state_dir=state) as asked:
-            assert asked.recall("crane", mode="index").hits
+            assert asked.answer(RecallRequest("crane", mode="index")).hits
     assert waiting.read_text().count(fact.id) == 2
     assert memory.get(fact.id).access_count == 2
     assert not waiting.exists()
-    assert memory.recall("crane", mode="index").hits[0].fact.access_count == 2
+    (hit,) = memory.recall("crane", mode="index")
+    assert hit.utility == round(utility(None, 2), 4)
     (listed,) = memory.list().facts
     assert listed.access_count == 3
     memory.recall("crane", mode="index")

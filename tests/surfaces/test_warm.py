@@ -14,6 +14,7 @@ import vaultsync
 from tests.bridges import Client, open_bridge
 from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.http import bridge_client
+from vaultsync.recall.request import ContextRequest, RecallRequest
 
 QUESTION = "what is embedded"
 
@@ -51,7 +52,7 @@ def _recall(client: Client, *, agent: str | None = None, **wanted: Any) -> Any: 
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
     with open_read_only(str(settings.root), agent=agent, state_dir=where) as memory:
-        return memory.recall(QUESTION, **wanted)
+        return memory.answer(RecallRequest(QUESTION, **wanted))
 
 
 def test_a_question_that_needs_the_model_goes_to_the_bridge(
@@ -81,6 +82,20 @@ def test_a_question_that_needs_the_model_goes_to_the_bridge(
 def test_a_question_that_the_index_answers_is_not_sent(client: Client, asked: list[str]) -> None:
     assert _recall(client, mode="index").hits
     assert asked == []
+
+
+def test_a_question_for_another_agent_is_answered_here(client: Client, asked: list[str]) -> None:
+    settings = client.serving.settings
+    with open_read_only(str(settings.root), state_dir=str(settings.state_dir.parent)) as memory:
+        assert memory.answer(RecallRequest(QUESTION, mode="vector", agent="moss")).hits
+    assert asked == []
+
+
+def test_each_filter_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
+    wide = {"status": None, "heads_only": False, "until": "2099-01-01"}
+    assert _recall(client, agent=None, mode="vector", max_priority=4, **wide).hits
+    assert not _recall(client, mode="vector", until="2001-01-01").hits
+    assert asked == ["/v1/recall"] * 2
 
 
 def test_the_bridge_shows_an_agent_what_it_may_see(client: Client, asked: list[str]) -> None:
@@ -140,7 +155,7 @@ def test_a_context_that_needs_the_model_goes_to_the_bridge(
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
     with open_read_only(str(settings.root), state_dir=where) as memory:
-        made = memory.context("nothing of the kind at all", budget=200)
+        made = memory.pack(ContextRequest("nothing of the kind at all", budget=200))
     with vaultsync.open(str(settings.root), state_dir=where) as memory:
         here = memory.context("nothing of the kind at all", budget=200, mode="index")
 
@@ -156,7 +171,7 @@ def test_the_user_is_sent_to_the_bridge(client: Client, asked: list[str]) -> Non
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
     with open_read_only(str(settings.root), state_dir=where) as memory:
-        made = memory.context("nothing of the kind", user="ada")
+        made = memory.pack(ContextRequest("nothing of the kind", user="ada"))
     found = _recall(client, mode="vector", user="ada")
 
     assert asked == ["/v1/context", "/v1/recall"]

@@ -19,8 +19,7 @@ from tests.mcp_clients import Home, ask, make_home, over_stdio
 from vaultsync.api.memory import Memory
 from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFieldError
 from vaultsync.mcp_server.agent_memory import AgentMemory
-from vaultsync.mcp_server.server import run_tool
-from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 
 BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
 

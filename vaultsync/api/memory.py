@@ -530,9 +530,9 @@ class Memory:
                 query,
                 limit=limit,
                 mode=mode,
-                types=types,
-                scopes=scopes,
-                tags=tags,
+                types=tuple(types),
+                scopes=tuple(scopes),
+                tags=tuple(tags),
                 max_priority=max_priority,
                 status=status,
                 heads_only=heads_only,
@@ -556,7 +556,7 @@ class Memory:
         self._engine.record_bases()
         agent, user = request.agent or self.agent, request.user or self.settings.user
         sources = self._services.recall_sources(self._ctx)
-        result = recall(sources, request._replace(agent=agent, user=user))
+        result = recall(sources, structs.replace(request, agent=agent, user=user))
         self._services.access_counter.add(hit.id for hit in result)
         return result
 
@@ -609,9 +609,9 @@ class Memory:
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=types,
-                scopes=scopes,
-                tags=tags,
+                types=tuple(types),
+                scopes=tuple(scopes),
+                tags=tuple(tags),
                 max_priority=max_priority,
                 since=since,
                 user=user,
@@ -633,7 +633,7 @@ class Memory:
         pack = build_context(
             self._services.recall_sources(self._ctx),
             self._services.token_counter,
-            request._replace(agent=agent, user=user),
+            structs.replace(request, agent=agent, user=user),
         )
         self._services.access_counter.add(each.id for each in pack.items if each.tier != "entities")
         return pack

@@ -7,10 +7,12 @@ to stay within 2.5 times `import click` (`tests/bench/asking.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
+
+from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
 from vaultsync.api.wiring import Services
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
 
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
-_NOT_IN_RECALL = frozenset({"status", "heads_only", "until", "agent"})
-_NOT_IN_CONTEXT = frozenset({"mode", "max_priority", "since", "agent"})
 _log = logging.getLogger(__name__)
 
 
@@ -64,13 +64,13 @@ class RemoteMemory:
     def answer(self, request: RecallRequest) -> RecallResult:
         """The facts that answer a question, as `Memory.answer()`."""
         settings = self.settings
-        local = request._replace(
-            agent=request.agent or settings.agent, user=request.user or settings.user
+        local = structs.replace(
+            request, agent=request.agent or settings.agent, user=request.user or settings.user
         )
         return self._answer(
             lambda sources: recall(sources, local),
             lambda result: [hit.id for hit in result],
-            lambda: self._ask_bridge("/v1/recall", request, _NOT_IN_RECALL, RecallResult),
+            lambda: self._ask_bridge("/v1/recall", request, RecallResult),
         )
 
     def pack(self, request: ContextRequest) -> ContextPack:
@@ -79,13 +79,13 @@ class RemoteMemory:
         from vaultsync.context_packs.service import build_context
 
         settings = self.settings
-        local = request._replace(
-            agent=request.agent or settings.agent, user=request.user or settings.user
+        local = structs.replace(
+            request, agent=request.agent or settings.agent, user=request.user or settings.user
         )
         return self._answer(
             lambda sources: build_context(sources, self._services.token_counter, local),
             lambda pack: [each.id for each in pack.items if each.tier != "entities"],
-            lambda: self._ask_bridge("/v1/context", request, _NOT_IN_CONTEXT, ContextPack),
+            lambda: self._ask_bridge("/v1/context", request, ContextPack),
         )
 
     def _answer(
@@ -122,20 +122,14 @@ class RemoteMemory:
         self,
         path: str,
         request: RecallRequest | ContextRequest,
-        missing: Collection[str],
         answer_type: type[Answer],
     ) -> Answer | None:
-        """The answer of the bridge, or None; `missing` are the arguments its route lacks."""
-        from msgspec import convert
-
         from vaultsync.api.daemon_client import ask_running_bridge
 
-        defaults = request._field_defaults
-        body = {k: v for k, v in request._asdict().items() if v != defaults.get(k)}
-        if not body.keys().isdisjoint(missing):
+        if request.agent is not None:
             return None
         agent = self.settings.agent
-        body["agent"] = agent
+        body = to_builtins(structs.replace(request, agent=agent))
         answer = ask_running_bridge(self.settings, path, body, agent=agent)
         if answer is None:
             return None
@@ -185,7 +179,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
     try:
         view, index = keyless_note_view(settings), MemoryIndex(settings.language)
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
-        request = request._replace(agent=settings.agent)
+        request = structs.replace(request, agent=settings.agent)
         return recall_vault_only(clone, request, weights=settings.weights)
     finally:
         vault.close()

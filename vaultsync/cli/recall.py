@@ -29,9 +29,8 @@ from vaultsync.cli.output import (
     print_message,
     style,
 )
-from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import UsageError
-from vaultsync.recall.result import Hit, RecallResult, RecallStage, said_of
+from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
 if TYPE_CHECKING:
     from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -119,7 +118,7 @@ _BY = {
 def print_hits(options: Options, found: RecallResult, *, empty: bool = False) -> None:
     """The hits, best first, and how sure the answer is; or why there are none."""
     if options.json:
-        print_json(said_of(found))
+        print_json(found)
         return
     show = _on_terminal if is_terminal(sys.stdout) else _in_pipe
     for rank, hit in enumerate(found, 1):

@@ -1,4 +1,4 @@
-"""What a context pack is made of and what it is: intents, candidates, items, the pack."""
+"""A context pack and what it is made of: intents, candidates, items."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from vaultsync.model.fact import Fact
 
 ENTITY_TIER = "entities"
 PACK_TIERS = ("critical", "notable", "background", ENTITY_TIER)
-"""In the order in which they are packed; each may use what the one before it left."""
+"""In the order in which they are packed; each may use the budget that those before left."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryIntent:
-    """What a question is after, and how that shares out the budget."""
+    """The intent of a question, and how it shares out the budget."""
 
     shares: Mapping[str, float]
     words: str
-    """A pattern of words that give it away; the first intent that matches is meant."""
+    """A regular expression for words of the question. The first intent that matches wins."""
 
 
 def _shares(*shares: float) -> Mapping[str, float]:
@@ -36,11 +36,11 @@ INTENTS: Mapping[str, QueryIntent] = MappingProxyType(
         "balanced": QueryIntent(_shares(0.4, 0.4, 0.1, 0.1), r""),
     }
 )
-"""Intent -> shares of the budget for critical, notable, background, entities."""
+"""Intent -> shares of the budget for `PACK_TIERS`."""
 
 
 def detect_intent(question: str) -> str:
-    """What a question is after, by its words; `balanced` when nothing tells."""
+    """The intent of a question, by its words; `balanced` when none matches."""
     return next(
         name
         for name, intent in INTENTS.items()
@@ -57,11 +57,11 @@ class PackCandidate:
     reason: str
     """Why it was found."""
     passage: str = ""
-    """The words of its content that matched, if any."""
+    """The passage of its content that matched, if any."""
     fit: float = 1.0
-    """How well it fits the question, beside the one that fits best."""
+    """Its score: how well it matches the question."""
     brief: bool = False
-    """Whether its passage, with what stands around it, is enough."""
+    """Whether an excerpt around its passage is enough."""
     named_by: frozenset[str] = frozenset()
     """For an entity: the ids of the facts that name it. It is packed beside one of them."""
 
@@ -71,7 +71,7 @@ class PackedItem(Struct, frozen=True):
 
     id: str
     tokens: int
-    """Of its part of the text alone."""
+    """Tokens of its own part of the text."""
     tier: str
     reason: str
     citation: str
@@ -80,7 +80,7 @@ class PackedItem(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """A fact that was not packed, and what it would have cost."""
+    """A fact that was not packed, and the tokens it would have taken."""
 
     id: str
     tokens: int
@@ -89,22 +89,22 @@ class LeftOut(Struct, frozen=True):
 
 
 class ContextPack(Struct, frozen=True):
-    """A text that costs no more tokens than its budget."""
+    """A text within a budget of tokens, and what it is made of."""
 
     text: str
     tokens: int
-    """Of the whole text."""
+    """Tokens of the whole text."""
     budget: int
     by_tier: Mapping[str, int]
-    """Tokens of the items of each tier; headings are not among them."""
+    """Tokens of the items of each tier, without the headings."""
     items: tuple[PackedItem, ...]
     """In the order of the text."""
     left_out: tuple[LeftOut, ...]
     truncated: bool
-    """Whether something that was found has no room, or was cut."""
+    """Whether a fact that was found was cut or left out."""
     intent: str
     format: str
     counter: str = ""
-    """Who counted: the name of a tokenizer, or `estimate`."""
+    """The tokenizer that counted, or `estimate`."""
     degraded: tuple[str, ...] = ()
-    """What recall missed, a sentence each."""
+    """What was missing in the recall, a sentence each."""

@@ -17,8 +17,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.scope import can_see
 from vaultsync.recall.request import ContextRequest, RecallRequest
-from vaultsync.recall.result import Hit, RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.result import RecallSources
+from vaultsync.recall.service import recall_with_facts
 
 MAX_RECALLED = 30
 """Maximum number of facts that are recalled."""
@@ -49,46 +49,34 @@ def build_context(
         raise InvalidFieldError("format", asked.format, "one of " + ", ".join(PACK_FORMS))
     if asked.intent is not None and asked.intent not in INTENTS:
         raise InvalidFieldError("intent", asked.intent, "one of " + ", ".join(INTENTS))
-    question = RecallRequest(
-        asked.query,
-        limit=MAX_RECALLED,
-        mode=asked.mode,
-        types=asked.types,
-        scopes=asked.scopes,
-        tags=asked.tags,
-        max_priority=asked.max_priority,
-        since=asked.since,
-        user=asked.user,
-        agent=asked.agent,
-    )
-    found = recall(sources, question, min_similarity=MIN_RELATIVE_FIT)
-    hits = found.hits
+    shared = set(RecallRequest.__struct_fields__) & set(ContextRequest.__struct_fields__)
+    question = RecallRequest(limit=MAX_RECALLED, **{name: getattr(asked, name) for name in shared})
+    found, facts = recall_with_facts(sources, question, min_similarity=MIN_RELATIVE_FIT)
     pack = pack_context(
         found.query,  # without its secrets
         [
             PackCandidate(
-                hit.fact,
-                _reason(hit),
+                fact,
+                _reason(fact, hit.why),
                 hit.snippet,
                 hit.score,
                 brief=hit.similarity < WHOLE_FACT_FIT,
             )
-            for hit in hits
+            for hit, fact in zip(found, facts, strict=True)
         ],
         budget=asked.budget,
         count=tokens.count,
         form=asked.format,
         intent=asked.intent,
-        entities=_entities(sources, [hit.fact for hit in hits], asked.agent, asked.user),
+        entities=_entities(sources, facts, asked.agent, asked.user),
     )
     return replace(pack, counter=tokens.name, degraded=found.degraded)
 
 
-def _reason(hit: Hit) -> str:
-    """Why a fact is in the pack: why it was found, and whether it is critical."""
-    why = hit.why.rstrip(".")
-    critical = hit.fact.priority == 0
-    return f"critical {hit.fact.type}; {why[:1].lower()}{why[1:]}" if critical else why
+def _reason(fact: Fact, why: str) -> str:
+    """Why a fact is in the pack: what it is, and why it was found."""
+    why = why.rstrip(".")
+    return f"critical {fact.type}; {why[:1].lower()}{why[1:]}" if fact.priority == 0 else why
 
 
 def _entities(

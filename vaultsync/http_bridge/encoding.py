@@ -1,4 +1,4 @@
-"""JSON in and out: bodies are read, errors become statuses."""
+"""JSON in and out: requests are decoded, errors become statuses."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from vaultsync.privacy.redaction import scrub
 
 B = TypeVar("B", bound=msgspec.Struct)
 MAX_DEPTH = 20
-"""Brackets within brackets of a body."""
-_LOG = logging.getLogger("vaultsync.bridge")
+"""Maximum depth of nested arrays and objects in a body."""
+_log = logging.getLogger("vaultsync.bridge")
 ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
     (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
@@ -29,11 +29,11 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.StoreUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.VaultError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
-"""The first that fits; all else is 500."""
+"""The first that matches; any other error is 500."""
 
 
 def parse_body(data: bytes, takes: type[B]) -> B:
-    """The body of a request.
+    """Decode the body of a request.
 
     Raises:
         MalformedBodyError.
@@ -46,7 +46,7 @@ def parse_body(data: bytes, takes: type[B]) -> B:
 
 
 def parse_query_string(query: Mapping[str, str], takes: type[B]) -> B:
-    """The query of a request.
+    """Decode the query of a request.
 
     Raises:
         MalformedBodyError.
@@ -58,7 +58,7 @@ def parse_query_string(query: Mapping[str, str], takes: type[B]) -> B:
 
 
 def _check_depth(data: bytes) -> None:
-    """Refuse what is nested too deep, before anything is made of it."""
+    """Refuse a body that is nested too deeply, before it is decoded."""
     depth, quoted, escaped = 0, False, False
     for byte in data:
         if quoted:
@@ -75,20 +75,15 @@ def _check_depth(data: bytes) -> None:
 
 
 def error_response(error: Exception) -> tuple[HTTPStatus, Failure]:
-    """The status and the body for an error; what is a fault of ours is logged."""
+    """The status and the body for an error; an unexpected one is logged."""
     if not isinstance(error, errors.VaultsyncError):
         lines = "".join(traceback.format_exception(error))
-        _LOG.error("a request failed\n%s", scrub(lines))
+        _log.error("a request failed\n%s", scrub(lines))
         hint = "this is a fault of vaultsync; its log says more"
-        said = error_values_json(type(error).__name__, "the request failed", hint)
-        return HTTPStatus.INTERNAL_SERVER_ERROR, said
+        body = error_values_json(type(error).__name__, "the request failed", hint)
+        return HTTPStatus.INTERNAL_SERVER_ERROR, body
     status = next(
         (status for kind, status in ERROR_STATUSES if isinstance(error, kind)),
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
     return status, error_json(error)
-
-
-def encode_json(answer: object) -> bytes:
-    """An answer as JSON."""
-    return msgspec.json.encode(answer)

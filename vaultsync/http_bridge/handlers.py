@@ -1,16 +1,109 @@
-"""Facts: each route is one call of `Memory`."""
+"""The routes of the bridge: each handler is one call of `Memory`.
+
+A handler says how it is reached by `@route`. Its docstring is the summary, its annotations are
+what the route takes and returns: the OpenAPI document and the reference are made of them.
+"""
 
 from __future__ import annotations
 
-from msgspec import Struct
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_type_hints
 
+from msgspec import Struct, json, structs, to_builtins
+
+from vaultsync.api.memory import GraphColours
+from vaultsync.context_packs.pack import ContextPack
+from vaultsync.errors import IndexFileNotFoundError, InvalidFieldError
 from vaultsync.facts.listing import PublicPage, public_page
 from vaultsync.facts.related import Related
 from vaultsync.facts.service import ForgetResult
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.serialization import NewFact, PublicFact, public_new, public_values
-from vaultsync.service.bridge_service import BridgeServices
-from vaultsync.sync.report import History, history_of
+from vaultsync.operations.check_links import LinkReport
+from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallResult
+from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
+from vaultsync.sync.report import (
+    Conflicts,
+    History,
+    Report,
+    ResolveResult,
+    Verification,
+    history_of,
+    resolved_conflict,
+    shown_conflicts,
+)
+
+EVENTS_PATH = "/v1/events"
+"""The one route that is not in the table: its answer does not end. See `server.py`."""
+
+Handler = TypeVar("Handler", bound=Callable[..., object])
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRow:
+    """One row of the table of routes."""
+
+    method: str
+    path: str
+    """With at most one name in braces, which `handler` is given."""
+    name: str
+    """Unique; the id of the operation."""
+    summary: str
+    takes: type[Struct]
+    """The query of a GET, else the body."""
+    answers: type
+    """A struct, or a typed dict."""
+    handler: Callable[..., object]
+
+    def call(self, bridge: BridgeServices, name: str, body: Struct) -> object:
+        """What the handler returns for a request. It may wait: call it in a thread."""
+        names = [name] if "{" in self.path else []
+        return self.handler(bridge, *names, *([] if self.takes is bodies.EmptyBody else [body]))
+
+
+_rows: list[RouteRow] = []
+
+
+def route(method: str, path: str, *, name: str = "") -> Callable[[Handler], Handler]:
+    """Add a handler to the table of routes.
+
+    Args:
+        method: of HTTP.
+        path: with at most one name in braces.
+        name: the id of the operation; that of the function unless given.
+    """
+
+    def add(handler: Handler) -> Handler:
+        hints = get_type_hints(handler)
+        summary = re.sub(r"\s+", " ", (handler.__doc__ or "").partition("\n\n")[0])
+        takes, answers = hints.get("body", bodies.EmptyBody), hints["return"]
+        _rows.append(
+            RouteRow(method, path, name or handler.__name__, summary, takes, answers, handler)
+        )
+        return handler
+
+    return add
+
+
+def answer_schemas(answers: Iterable[type], ref: str) -> dict[str, dict[str, Any]]:
+    """The JSON Schema of some answers and of what is in them, by the names of their classes.
+
+    A field with a default is always sent, so it is required; but for the stages of a recall
+    that was not asked to explain itself.
+    """
+    found: dict[str, dict[str, Any]] = json.schema_components(answers, ref_template=ref)[1]
+    for name, schema in found.items():
+        for key, each in schema.get("properties", {}).items():
+            if "default" in each and (name, key) != (RecallResult.__name__, "stages"):
+                del each["default"]
+                schema.setdefault("required", []).append(key)
+    return dict(sorted(found.items()))
+
+
+# --------------------------------------------------------------------------------- facts
 
 
 class FreshId(Struct, frozen=True):
@@ -19,84 +112,248 @@ class FreshId(Struct, frozen=True):
     id: str
 
 
-def listing(serving: BridgeServices, _: str, asked: bodies.Listing) -> PublicPage:
-    """A page of facts."""
-    page = serving.reading(
-        lambda memory: memory.list(
-            type=asked.type,
-            scope=asked.scope,
-            status=asked.status,
-            tag=asked.tag,
-            limit=asked.limit,
-            after=asked.after,
+@route("GET", "/v1/facts", name="list")
+def list_facts(bridge: BridgeServices, body: bodies.ListQuery) -> PublicPage:
+    """List facts by id, a page at a time."""
+    filters = structs.asdict(body)
+    return public_page(bridge.reading(lambda memory: memory.list(**filters)))
+
+
+@route("POST", "/v1/facts")
+def remember(bridge: BridgeServices, body: bodies.RememberBody) -> NewFact:
+    """Store a new fact."""
+    values = structs.asdict(body)
+    text = values.pop("text")
+    return public_new(bridge.writing(lambda memory: memory.remember(text, **values)))
+
+
+@route("GET", "/v1/facts/{id}")
+def get(bridge: BridgeServices, fact_id: str) -> PublicFact:
+    """Read one fact."""
+    return public_values(bridge.reading(lambda memory: memory.get(fact_id)))
+
+
+@route("PATCH", "/v1/facts/{id}")
+def update(bridge: BridgeServices, fact_id: str, body: bodies.UpdateBody) -> PublicFact:
+    """Change a fact."""
+    changes = structs.asdict(body)
+    return public_values(bridge.writing(lambda memory: memory.update(fact_id, **changes)))
+
+
+@route("POST", "/v1/facts/{id}/supersede")
+def supersede(bridge: BridgeServices, fact_id: str, body: bodies.SupersedeBody) -> PublicFact:
+    """Store a new fact that replaces an older one."""
+    return public_values(bridge.writing(lambda memory: memory.supersede(fact_id, body.text)))
+
+
+@route("POST", "/v1/facts/{id}/forget")
+def forget(bridge: BridgeServices, fact_id: str, body: bodies.ExpectBody) -> ForgetResult:
+    """Delete a fact and its note."""
+    return bridge.writing(lambda memory: memory.forget(fact_id, expect=body.expect))
+
+
+@route("POST", "/v1/facts/{id}/restore")
+def restore(bridge: BridgeServices, fact_id: str, body: bodies.ExpectBody) -> ForgetResult:
+    """Restore a deleted fact."""
+    return bridge.writing(lambda memory: memory.restore(fact_id, expect=body.expect))
+
+
+@route("GET", "/v1/facts/{id}/history")
+def history(bridge: BridgeServices, fact_id: str) -> History:
+    """List the changes of a fact: who changed which field, and when."""
+    return history_of(bridge.reading(lambda memory: memory.history(fact_id)))
+
+
+@route("GET", "/v1/facts/{id}/related")
+def related(bridge: BridgeServices, fact_id: str) -> Related:
+    """List what a fact is linked to, and what links to it."""
+    return bridge.reading(lambda memory: memory.related(fact_id))
+
+
+@route("POST", "/v1/ids")
+def ids(bridge: BridgeServices) -> FreshId:
+    """Make an id that no fact has."""
+    return FreshId(bridge.reading(lambda memory: memory.new_id()))
+
+
+# ---------------------------------------------------------------------------------- sync
+
+
+class Nothing(Struct, frozen=True):
+    """An empty object."""
+
+
+@route("GET", "/v1/status")
+def status(bridge: BridgeServices) -> BridgeStatus:
+    """Report what is pending and what is wrong."""
+    return bridge.reading(bridge.state)
+
+
+@route("POST", "/v1/sync")
+def sync(bridge: BridgeServices, body: bodies.SyncBody) -> Report:
+    """Sync the vault and the store once."""
+    options = structs.asdict(body)
+    return _announced(bridge, bridge.engine(lambda memory: memory.sync(**options)))
+
+
+@route("POST", "/v1/maintain")
+def maintain(bridge: BridgeServices, body: bodies.MaintainBody) -> Report:
+    """Delete expired and faded facts, and collapse long chains of superseded ones."""
+    options = structs.asdict(body)
+    return _announced(bridge, bridge.engine(lambda memory: memory.maintain(**options)))
+
+
+@route("POST", "/v1/adopt")
+def adopt_all(bridge: BridgeServices, body: bodies.AdoptAllBody) -> Report:
+    """Turn all notes that are not facts yet into facts."""
+    options = structs.asdict(body)
+    return _announced(bridge, bridge.engine(lambda memory: memory.adopt(**options)))
+
+
+@route("POST", "/v1/facts/{id}/adopt")
+def adopt(bridge: BridgeServices, note_id: str, body: bodies.AdoptBody) -> Report:
+    """Turn the note with this id into a fact."""
+    options = structs.asdict(body)
+    return _announced(bridge, bridge.engine(lambda memory: memory.adopt_id(note_id, **options)))
+
+
+@route("POST", "/v1/runs/{run}/undo")
+def undo(bridge: BridgeServices, run: str) -> Report:
+    """Undo a run."""
+    return _announced(bridge, bridge.engine(lambda memory: memory.undo(run)))
+
+
+def _announced(bridge: BridgeServices, report: Report) -> Report:
+    """The report, which all listeners get too unless nothing was done."""
+    if not (report.dry_run or report.quiet):
+        bridge.on_run(to_builtins(report))
+    return report
+
+
+@route("GET", "/v1/verify")
+def verify(bridge: BridgeServices) -> Verification:
+    """Check that vault, store and base are equal."""
+    return bridge.engine(lambda memory: memory.verify())
+
+
+@route("GET", "/v1/conflicts")
+def conflicts(bridge: BridgeServices) -> Conflicts:
+    """List the open conflicts."""
+    return shown_conflicts(bridge.reading(lambda memory: memory.conflicts()))
+
+
+@route("POST", "/v1/conflicts/{id}/resolve")
+def resolve(bridge: BridgeServices, conflict_id: str, body: bodies.ResolveBody) -> ResolveResult:
+    """Resolve a conflict: take a side, or set one of its fields to a text.
+
+    Raises:
+        InvalidFieldError: neither a side nor a text was given, or both.
+    """
+    take, field, text = body.take, body.field, body.text
+    agent = bridge.asks(body.agent)
+    if text is not None and field is not None and take is None:
+        resolved = bridge.engine(
+            lambda memory: memory.resolve_by_hand(conflict_id, field=field, text=text, agent=agent)
         )
-    )
-    return public_page(page)
-
-
-def remember(serving: BridgeServices, _: str, asked: bodies.Remember) -> NewFact:
-    """A new fact."""
-    fact = serving.writing(
-        lambda memory: memory.remember(
-            asked.text,
-            type=asked.type,
-            title=asked.title,
-            scope=asked.scope,
-            priority=asked.priority,
-            tags=asked.tags,
-            entities=asked.entities,
-            fields=asked.fields,
+    elif take is not None and text is None:
+        resolved = bridge.engine(
+            lambda memory: memory.resolve(conflict_id, take=take, field=field, agent=agent)
         )
-    )
-    return public_new(fact)
+    else:
+        raise InvalidFieldError("take", take, "a side, or `field` and `text` in place of it")
+    left = bridge.reading(lambda memory: memory.conflicts())
+    return resolved_conflict(resolved, left)
 
 
-def get(serving: BridgeServices, name: str, _: bodies.Body) -> PublicFact:
-    """One fact."""
-    return public_values(serving.reading(lambda memory: memory.get(name)))
+@route("POST", "/v1/links/fix")
+def fix_links(bridge: BridgeServices) -> LinkReport:
+    """Fix the broken links that have only one possible target."""
+    return bridge.engine(lambda memory: memory.links_check(fix=True))
 
 
-def update(serving: BridgeServices, name: str, asked: bodies.Update) -> PublicFact:
-    """A fact, changed."""
-    fact = serving.writing(
-        lambda memory: memory.update(
-            name,
-            content=asked.content,
-            set=asked.set,
-            add_tags=asked.add_tags,
-            remove_tags=asked.remove_tags,
-            expect=asked.expect,
-        )
-    )
-    return public_values(fact)
+@route("POST", "/v1/writes/{write}")
+def write(bridge: BridgeServices, write_id: str, body: bodies.WriteResultBody) -> Nothing:
+    """Answer a `write` event."""
+    bridge.answer(write_id, applied=body.applied, found=body.found, reason=body.reason)
+    return Nothing()
 
 
-def supersede(serving: BridgeServices, name: str, asked: bodies.Supersede) -> PublicFact:
-    """A fact that replaces another one."""
-    return public_values(serving.writing(lambda memory: memory.supersede(name, asked.text)))
+# --------------------------------------------------------------------------------- recall
 
 
-def forget(serving: BridgeServices, name: str, asked: bodies.Expecting) -> ForgetResult:
-    """A fact, deleted."""
-    return serving.writing(lambda memory: memory.forget(name, expect=asked.expect))
+class IndexFile(Struct, frozen=True):
+    """A file of `.index/`."""
+
+    name: str
+    bytes: int
 
 
-def restore(serving: BridgeServices, name: str, asked: bodies.Expecting) -> ForgetResult:
-    """A fact, brought back."""
-    return serving.writing(lambda memory: memory.restore(name, expect=asked.expect))
+class IndexFiles(Struct, frozen=True):
+    """The files of `.index/`."""
+
+    files: list[IndexFile]
 
 
-def history(serving: BridgeServices, name: str, _: bodies.Body) -> History:
-    """The changes of a fact."""
-    found = serving.reading(lambda memory: memory.history(name))
-    return history_of(found)
+class IndexText(Struct, frozen=True):
+    """The text of a file of `.index/`."""
+
+    name: str
+    text: str
 
 
-def related(serving: BridgeServices, name: str, _: bodies.Body) -> Related:
-    """What stands around a fact."""
-    return serving.reading(lambda memory: memory.related(name))
+class GraphJson(Struct, frozen=True):
+    """The graph of the memory, as `graph export` writes it."""
+
+    nodes: list[dict[str, Any]]
+    links: list[dict[str, Any]]
 
 
-def fresh_id(serving: BridgeServices, _: str, __: bodies.Body) -> FreshId:
-    """An id that nothing has."""
-    return FreshId(serving.reading(lambda memory: memory.new_id()))
+@route("POST", "/v1/recall")
+def recall(bridge: BridgeServices, body: RecallRequest) -> RecallResult:
+    """Find the facts that answer a question."""
+    request = structs.replace(body, agent=bridge.asks(body.agent))
+    return bridge.reading(lambda memory: memory.answer(request))
+
+
+@route("POST", "/v1/context")
+def context(bridge: BridgeServices, body: ContextRequest) -> ContextPack:
+    """Pack what answers a question into a budget of tokens."""
+    request = structs.replace(body, agent=bridge.asks(body.agent))
+    return bridge.reading(lambda memory: memory.pack(request))
+
+
+@route("GET", "/v1/index")
+def index(bridge: BridgeServices) -> IndexFiles:
+    """List the files of `.index/`."""
+    files = bridge.reading(lambda memory: memory.index_files())
+    return IndexFiles([IndexFile(name, len(text.encode())) for name, text in files.items()])
+
+
+@route("GET", "/v1/index/{name}")
+def index_file(bridge: BridgeServices, name: str) -> IndexText:
+    """Read one file of `.index/`.
+
+    Raises:
+        IndexFileNotFoundError: there is none of that name.
+    """
+    files = bridge.reading(lambda memory: memory.index_files())
+    if name not in files:
+        raise IndexFileNotFoundError(name)
+    return IndexText(name, files[name])
+
+
+@route("GET", "/v1/graph")
+def graph(bridge: BridgeServices) -> GraphJson:
+    """Export the graph of the memory."""
+    export = bridge.reading(lambda memory: memory.graph_export(format="json"))
+    return json.decode(export.text, type=GraphJson)
+
+
+@route("POST", "/v1/graph/colours")
+def graph_colours(bridge: BridgeServices) -> GraphColours:
+    """Give each type of fact a colour in Obsidian's graph view."""
+    return bridge.reading(lambda memory: memory.graph_colours())
+
+
+ROUTES = tuple(_rows)
+"""All routes but `GET /v1/events`."""

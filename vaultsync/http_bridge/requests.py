@@ -1,4 +1,7 @@
-"""What the routes take: bodies and queries. What is not named here is refused."""
+"""What the routes take: bodies and queries. An unknown key is refused.
+
+The bodies of `/v1/recall` and `/v1/context` are the requests of `vaultsync.recall.request`.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,28 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from vaultsync.recall.request import DEFAULT_BUDGET
+from vaultsync.recall.request import PageSize, Priority, Word
 
 Text: TypeAlias = Annotated[str, Meta(max_length=1_000_000)]
-Word: TypeAlias = Annotated[str, Meta(max_length=1_000)]
 Words: TypeAlias = Annotated[list[Word], Meta(max_length=1_000)]
-Priority: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
-Many: TypeAlias = Annotated[int, Meta(ge=1, le=1_000)]
 
 
-class Body(msgspec.Struct, forbid_unknown_fields=True):
-    """A JSON object, or the query of an address; without anything in it."""
+class EmptyBody(msgspec.Struct, forbid_unknown_fields=True):
+    """An empty object."""
 
 
-class Listing(Body):
-    """Which facts, a page at a time."""
+class ListQuery(EmptyBody):
+    """The filters and the page of a list of facts."""
 
     type: Word | None = None
     scope: Word | None = None
     status: Word | None = None
     tag: Word | None = None
-    limit: Many = 100
+    limit: PageSize = 100
     after: Word | None = None
 
 
-class Remember(Body):
+class RememberBody(EmptyBody):
     """A new fact."""
 
     text: Text
@@ -44,7 +44,7 @@ class Remember(Body):
     fields: dict[Word, Any] = {}
 
 
-class Update(Body):
+class UpdateBody(EmptyBody):
     """A change of a fact."""
 
     content: Text | None = None
@@ -54,94 +54,63 @@ class Update(Body):
     expect: Word | None = None
 
 
-class Supersede(Body):
+class SupersedeBody(EmptyBody):
     """The text that replaces a fact."""
 
     text: Text
 
 
-class Expecting(Body):
-    """The revision that is meant."""
+class ExpectBody(EmptyBody):
+    """The revision that the fact must still have, if given."""
 
     expect: Word | None = None
 
 
-class Adopt(Body):
-    """What a note becomes."""
+class AdoptBody(EmptyBody):
+    """The scope and the type of the fact that a note becomes."""
 
     scope: Word | None = None
     type: Word | None = None
 
 
-class AdoptAll(Adopt):
-    """What notes become."""
+class AdoptAllBody(AdoptBody):
+    """The scope and the type of the facts that notes become."""
 
     dry_run: bool = False
 
 
-class Resolve(Body):
-    """Whose values stand: those of a side, or a text made of both."""
+class ResolveBody(EmptyBody):
+    """Which value a conflict is resolved to: that of a side, or a text made of both."""
 
     take: Annotated[str, Meta(pattern="^(store|vault)$")] | None = None
     field: Word | None = None
     text: Text | None = None
     agent: Word | None = None
-    """Who says so; a bridge of one agent does it for no other one."""
+    """Who resolves it; a bridge of one agent refuses any other."""
 
 
-class Maintain(Body):
-    """What an upkeep may do."""
+class MaintainBody(EmptyBody):
+    """What maintenance may do."""
 
     dry_run: bool = False
     max_delete: Annotated[int, Meta(ge=0, le=1_000_000_000)] | None = None
     confirm: Word | None = None
 
 
-class Sync(Maintain):
-    """What a pass may do."""
+class SyncBody(MaintainBody):
+    """What a run may do."""
 
     allow_scope_moves: bool = False
 
 
-class Recall(Body):
-    """A question."""
-
-    query: Annotated[str, Meta(max_length=10_000)]
-    limit: Many = 10
-    mode: Word = "auto"
-    types: Words = []
-    scopes: Words = []
-    tags: Words = []
-    max_priority: Priority = 2
-    since: Word | None = None
-    user: Word | None = None
-    explain: bool = False
-    agent: Word | None = None
-    """For whom; a bridge of one agent answers no other one."""
-
-
-class Context(Body):
-    """A question and a budget."""
-
-    query: Annotated[str, Meta(max_length=10_000)]
-    budget: Annotated[int, Meta(ge=0, le=1_000_000)] = DEFAULT_BUDGET
-    format: Word = "markdown"
-    intent: Word | None = None
-    types: Words = []
-    scopes: Words = []
-    tags: Words = []
-    user: Word | None = None
-    agent: Word | None = None
-
-
-class Listening(Body):
-    """Whether the listener can write notes through Obsidian."""
+class EventsQuery(EmptyBody):
+    """Whether the listener can write notes through Obsidian: 1 or 0."""
 
     app: Annotated[int, Meta(ge=0, le=1)] = 0
 
 
-class WriteAnswer(Body):
-    """What came of a `write` event."""
+class WriteResultBody(EmptyBody):
+    """The outcome of a `write` event."""
 
     applied: bool
     found: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None

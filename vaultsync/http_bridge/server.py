@@ -1,41 +1,207 @@
-"""The bridge as a server on loopback, in a thread of its own."""
+"""The bridge as a server on loopback: the routes, the stream of events, the thread it runs in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 
 from vaultsync.errors import ConfigError
-from vaultsync.http_bridge.application import make_bridge_app
-from vaultsync.service.bridge_service import BridgeServices, serve_on_loopback
+from vaultsync.http_bridge import handlers
+from vaultsync.http_bridge.encoding import error_response, parse_body, parse_query_string
+from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, RouteRow
+from vaultsync.http_bridge.requests import EventsQuery
+from vaultsync.privacy.error_json import error_values_json
+from vaultsync.service.bridge_service import BridgeServices, BridgeStatus, serve_on_loopback
+from vaultsync.service.events import Subscription
 
 BRIDGE_PORT = 27125
-"""Where a bridge listens when nobody names a port and no other one has it."""
+"""The default port. Another free one is used when it is taken and none was asked for."""
+PING_INTERVAL = 15.0
+"""Seconds after which an idle stream sends a ping."""
+
+
+def make_bridge_app(bridge: BridgeServices) -> Starlette:
+    """The routes as an application. Serve it by `serve_on_loopback()` alone, which guards it."""
+    by_path = groupby(sorted(ROUTES, key=_by_path), key=_by_path)
+    app = Starlette(
+        routes=[
+            _without_head(Route(EVENTS_PATH, _events_endpoint(bridge), methods=["GET"])),
+            *(_route(bridge, path, list(rows)) for (_, path), rows in by_path),
+        ],
+        exception_handlers={HTTPException: _no_route},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _by_path(row: RouteRow) -> tuple[bool, str]:
+    """Groups the rows of a path, and sorts `/v1/x/fixed` before `/v1/x/{name}`."""
+    return "{" in row.path.rpartition("/")[2], row.path
+
+
+def _route(bridge: BridgeServices, path: str, rows: Sequence[RouteRow]) -> Route:
+    by_method = {row.method: row for row in rows}
+
+    async def endpoint(request: Request) -> Response:
+        row = by_method[request.method]
+
+        async def answer() -> Response:
+            if row.method == "GET":
+                body = parse_query_string(request.query_params, row.takes)
+            else:
+                body = parse_body(await request.body(), row.takes)
+            name = next(iter(request.path_params.values()), "")
+            return _json(200, await run_in_threadpool(row.call, bridge, name, body))
+
+        return await _or_error(answer)
+
+    return _without_head(Route(path, endpoint, methods=list(by_method)))
+
+
+def _without_head(route: Route) -> Route:
+    """Starlette adds HEAD to GET; a stream would never end it."""
+    assert route.methods is not None  # noqa: S101 - they were given
+    route.methods.discard("HEAD")
+    return route
+
+
+async def _or_error(answer: Callable[[], Awaitable[Response]]) -> Response:
+    try:
+        return await answer()
+    except Exception as error:  # noqa: BLE001 - every error is answered
+        return _json(*error_response(error))
+
+
+async def _no_route(_: Request, error: Exception) -> Response:
+    """Starlette's own errors: there is no such path, or not with that method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for no other
+    body = error_values_json("RouteError", error.detail.lower(), "see the OpenAPI document")
+    response = _json(error.status_code, body)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _json(status: int, answer: object) -> Response:
+    return Response(
+        msgspec.json.encode(answer),
+        status_code=status,
+        media_type="application/json",
+        headers={"cache-control": "no-store", "x-content-type-options": "nosniff"},
+    )
+
+
+# -------------------------------------------------------------------------------- events
+
+
+def _events_endpoint(bridge: BridgeServices) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return await _or_error(lambda: _events(bridge, request))
+
+    return endpoint
+
+
+async def _events(bridge: BridgeServices, request: Request) -> Response:
+    """Server-sent events until the listener leaves; the first is the current state.
+
+    Raises: as `handlers.status()`, and MalformedBodyError.
+    """
+    query = parse_query_string(request.query_params, EventsQuery)
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def wake() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server has stopped
+            loop.call_soon_threadsafe(arrived.set)
+
+    subscription = bridge.events.subscribe(wake, app=bool(query.app))
+    try:
+        state = await run_in_threadpool(handlers.status, bridge)
+    except BaseException:
+        bridge.events.leave(subscription)
+        raise
+    return StreamingResponse(
+        _stream(bridge, request, subscription, arrived, state),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-store"},
+    )
+
+
+async def _stream(
+    bridge: BridgeServices,
+    request: Request,
+    subscription: Subscription,
+    arrived: asyncio.Event,
+    state: BridgeStatus,
+) -> AsyncIterator[bytes]:
+    disconnect = asyncio.create_task(_end_on_disconnect(request, subscription))
+    try:
+        yield _frame("state", state)
+        while True:
+            arrived.clear()
+            for event in subscription.fetch():
+                yield _frame(event.kind, event.data)
+            if subscription.over:
+                return
+            try:
+                await asyncio.wait_for(arrived.wait(), PING_INTERVAL)
+            except TimeoutError:
+                yield b": ping\n\n"
+    finally:
+        disconnect.cancel()
+        bridge.events.leave(subscription)
+
+
+async def _end_on_disconnect(request: Request, subscription: Subscription) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    subscription.end()
+
+
+def _frame(kind: str, data: object) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
+
+
+# -------------------------------------------------------------------------------- server
 
 
 class BridgeServer:
-    """A bridge that listens from when it is made until it is stopped."""
+    """A bridge in a thread of its own. It listens from its creation until it is stopped."""
 
-    def __init__(self, serving: BridgeServices, *, port: int | None = None) -> None:
+    def __init__(self, bridge: BridgeServices, *, port: int | None = None) -> None:
         """Listen.
+
+        Args:
+            bridge: does the work.
+            port: None takes `BRIDGE_PORT`, or any free port when that is taken.
 
         Raises:
             ConfigError: another program has the port.
         """
-        self._serving = serving
+        self._bridge = bridge
         ports = (BRIDGE_PORT, 0) if port is None else (port,)
         try:
             self._server = serve_on_loopback(
-                make_bridge_app(serving), serving.settings, ports, name="bridge"
+                make_bridge_app(bridge), bridge.settings, ports, name="bridge"
             )
         except OSError as error:
             raise ConfigError(
                 f"the bridge cannot listen at port {port}: {error.strerror}",
-                hint="name another port with --port, or none, and one that is free is taken",
+                hint="choose another port with --port, or leave it out to use any free port",
             ) from None
         self.port: int = self._server.port
         self.address = self._server.address
-        serving.announce(self.port)
+        bridge.announce(self.port)
 
     @property
     def is_alive(self) -> bool:
@@ -43,21 +209,21 @@ class BridgeServer:
         return self._server.is_alive
 
     def stop(self) -> None:
-        """Let go of all who listen, end, and take the announcement back."""
-        self._serving.withdraw_address()
-        self._serving.events.close()
+        """Withdraw the announced address, disconnect all listeners and stop."""
+        self._bridge.withdraw_address()
+        self._bridge.events.close()
         self._server.stop()
 
 
 @contextmanager
-def running_bridge(serving: BridgeServices, *, port: int | None = None) -> Iterator[BridgeServer]:
-    """A bridge, while it is needed.
+def running_bridge(bridge: BridgeServices, *, port: int | None = None) -> Iterator[BridgeServer]:
+    """A bridge that stops when the block ends.
 
     Raises:
         ConfigError: another program has the port.
     """
-    bridge = BridgeServer(serving, port=port)
+    server = BridgeServer(bridge, port=port)
     try:
-        yield bridge
+        yield server
     finally:
-        bridge.stop()
+        server.stop()

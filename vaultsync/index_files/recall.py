@@ -169,10 +169,13 @@ class _IndexFileSearch:
         self._agent = agent
         self._weights = weights
         self._terms = QueryTerms(clone.index.tokens(query.words))
+        self._facts: dict[str, Fact] = {}
+        """The notes that were read, as facts."""
 
     def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
         """The best notes whose entries match keywords."""
         matches = self._matching_notes(entries, NOTES_READ_FACTOR * limit)
+        self._facts = {fact.id: fact for fact, _ in matches}
         similarities = rescale_similarities({fact.id: score for fact, score in matches})
         hits = [self._hit(fact, similarities[fact.id]) for fact, _ in matches]
         best = [hit for hit in hits if hit.score >= self._weights.least]
@@ -180,7 +183,7 @@ class _IndexFileSearch:
 
     def confidence(self, hits: Sequence[Hit]) -> float:
         """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
-        words = self._terms.matched_words(fact_text(hits[0].fact)) if hits else {}
+        words = self._terms.matched_words(fact_text(self._facts[hits[0].id])) if hits else {}
         return round(MAX_CONFIDENCE * len(words) / max(1, len(self._terms.stems)), 3)
 
     def _matching_notes(self, entries: _EntriesByPath, max_notes: int) -> list[tuple[Fact, float]]:
@@ -213,7 +216,7 @@ class _IndexFileSearch:
             matches_hints=self._query.has_hints and self._query.matches_hints(fact),
             importance=fact.importance,
         )
-        hit = Hit(
+        return Hit(
             id=fact.id,
             title=fact.title,
             type=fact.type,
@@ -226,7 +229,6 @@ class _IndexFileSearch:
             why=explain_hit(reasons),
             snippet=snippet(fact.content, self._terms),
         )
-        return hit.about(fact)
 
 
 def _read_fact(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:

@@ -1,6 +1,6 @@
-"""The MCP server: words of an agent -> `Memory` -> words.
+"""The MCP server: an agent's tools, resources and prompts <-> `Memory`.
 
-One tool is one call. The tools are rows of a table, from which the list that clients get,
-the reference in the docs and the checks of arguments are made. Loaded by `vaultsync mcp`
-alone.
+Each tool is one call. The tools are rows of tables (`*_tools.py`), from which the list that
+clients get, the reference in the docs and the checks of arguments are made. Only
+`vaultsync mcp` loads it.
 """

@@ -1,4 +1,4 @@
-"""What the tools answer. It loads the engine, and is itself loaded when a tool is used."""
+"""The answers of the tools. Loads the engine, so it is loaded when tools are listed or called."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = [
     "ExportGraphResult",
     "ForgetResult",
     "NewFact",
-    "OneSettled",
+    "OpenConflicts",
     "PublicFact",
     "QueryVaultResult",
     "RecallResult",
-    "SomeConflicts",
+    "ResolvedConflict",
     "UpdateFactResult",
 ]
 
 MAX_LISTED_CONFLICTS = 20
-"""Conflicts, and things that wait for a person, in one answer."""
-More: TypeAlias = Annotated[int, Meta(description="How many there are beside these.")] | UnsetType
+"""Maximum number of conflicts or notices in one answer."""
+More: TypeAlias = Annotated[int, Meta(description="How many more there are.")] | UnsetType
 
 
-def more_than_some(found: Sequence[object]) -> int | UnsetType:
-    """How many there are beside those that are shown."""
+def number_left_out(found: Sequence[object]) -> int | UnsetType:
+    """How many are left out of an answer."""
     return len(found) - MAX_LISTED_CONFLICTS if len(found) > MAX_LISTED_CONFLICTS else UNSET
 
 
@@ -46,8 +46,8 @@ class UpdateFactResult(PublicFact):
         Annotated[
             str,
             Meta(
-                description="The id of a conflict: a person changed the same thing, and"
-                " their value stands; see memory_conflicts."
+                description="The id of a conflict: the user changed the same field, and"
+                " their value is kept; see memory_conflicts."
             ),
         ]
     ]
@@ -56,19 +56,17 @@ class UpdateFactResult(PublicFact):
 class QueryVaultResult(PublicPage, frozen=True):
     """What `query_vault` answers."""
 
-    missing: (
-        Annotated[list[str], Meta(description="Ids of which there is no fact.")] | UnsetType
-    ) = UNSET
+    missing: Annotated[list[str], Meta(description="Ids that no fact has.")] | UnsetType = UNSET
 
 
-class SomeConflicts(Conflicts, frozen=True):
+class OpenConflicts(Conflicts, frozen=True):
     """What `memory_conflicts` answers."""
 
     more: More = UNSET
 
 
-class OneSettled(SomeConflicts, frozen=True, kw_only=True):
-    """What `memory_resolve_conflict` answers: what is open still, and what is not."""
+class ResolvedConflict(OpenConflicts, frozen=True, kw_only=True):
+    """What `memory_resolve_conflict` answers: the resolved conflict and those still open."""
 
     resolved: OpenConflict
 
@@ -77,9 +75,9 @@ class ExportGraphResult(Struct, frozen=True):
     """What `memory_export_graph` answers."""
 
     format: str
-    nodes: Annotated[int, Meta(description="How many nodes it has.")]
-    links: Annotated[int, Meta(description="How many links it has.")]
-    left_out: Annotated[int, Meta(description="How many nodes were left out.")]
+    nodes: Annotated[int, Meta(description="The number of nodes.")]
+    links: Annotated[int, Meta(description="The number of links.")]
+    left_out: Annotated[int, Meta(description="The number of nodes that were left out.")]
     graph: dict[str, Any] | UnsetType = UNSET
     text: str | UnsetType = UNSET
 
@@ -87,7 +85,9 @@ class ExportGraphResult(Struct, frozen=True):
 class AgentStatus(Status, frozen=True, kw_only=True):
     """What `memory_status` answers."""
 
-    agent: Annotated[str, Meta(description="Who you are to this memory.")]
-    scope: Annotated[str, Meta(description="Where your facts go unless you say so.")]
+    agent: Annotated[str, Meta(description="Your name in this memory.")]
+    scope: Annotated[
+        str, Meta(description="The scope of the facts you store, unless you name one.")
+    ]
     version: str
     more: More = UNSET

@@ -1,22 +1,22 @@
-"""Tools about single facts: stored, changed, replaced, deleted, looked up."""
+"""Tools for single facts: store, update, supersede, forget, look up."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import UNSET, Meta, field
+from msgspec import UNSET, Meta, field, structs
 
 from vaultsync.errors import FixedFieldError, InvalidFieldError
-from vaultsync.mcp_server.tool import FactId, Fields, Since, Tool, ToolAnswer, ToolArgs, TypeName
+from vaultsync.mcp_server.tool import FactId, Fields, Tool, ToolAnswer, ToolArgs
 from vaultsync.model.serialization import public_new, public_values
+from vaultsync.recall.request import Since, TypeName, Until
 
 if TYPE_CHECKING:
-    from vaultsync.facts.listing import FactPage
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
 MAX_FACTS = 50
-"""Facts of one answer."""
+"""Maximum number of facts in one answer."""
 
 
 # --------------------------------------------------------------------------------- store
@@ -29,26 +29,29 @@ class StoreFactArgs(ToolArgs, frozen=True):
         str,
         Meta(
             description="What to remember, in markdown: one fact, complete enough to be"
-            " understood by somebody who was not there. [[Name]] links to a note.",
+            " understood without this conversation. [[Name]] links to a note.",
             min_length=1,
         ),
     ]
-    type: Annotated[
-        TypeName | None, Meta(description="Its type; `note` when it is none of them.")
+    type: Annotated[TypeName | None, Meta(description="Its type; `note` when no other fits.")] = (
+        None
+    )
+    title: Annotated[
+        str | None, Meta(description="A short title; the first sentence when left out.")
     ] = None
-    title: Annotated[str | None, Meta(description="A short title; else its first sentence.")] = None
-    context: Annotated[str | None, Meta(description="When or why it came to be, in one line.")] = (
+    context: Annotated[str | None, Meta(description="When or why it came about, in one line.")] = (
         None
     )
     scope: Annotated[
         str | None,
         Meta(
-            description="Who may see it: your own scope (usual), team-NAME, project-NAME or public."
+            description="Who may see it: your own scope (default), team-NAME, project-NAME or"
+            " public."
         ),
     ] = None
     priority: Annotated[
         Annotated[int, Meta(ge=0, le=4)] | None,
-        Meta(description="0 critical, 1, 2 (usual), 3, 4 background."),
+        Meta(description="From 0 (critical) to 4 (background); 2 is the default."),
     ] = None
     tags: Annotated[list[str], Meta(description="Tags, without #.")] = field(default_factory=list)
     entities: Annotated[
@@ -58,26 +61,16 @@ class StoreFactArgs(ToolArgs, frozen=True):
     fields: Fields = field(default_factory=dict)
 
 
-def store(memory: AgentMemory, asked: StoreFactArgs) -> ToolAnswer:
+def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     """`remember`."""
-    if asked.fields.get("agentId", memory.name) != memory.name:
+    if args.fields.get("agentId", memory.name) != memory.name:
         raise FixedFieldError("agentId")
-    about = {} if memory.user is None else {"userId": memory.user}
-    if asked.fields.get("userId", memory.user) != memory.user and about:
+    fixed = {} if memory.user is None else {"userId": memory.user}
+    if fixed and args.fields.get("userId", memory.user) != memory.user:
         raise FixedFieldError("userId")
-    made = memory.remember(
-        asked.text,
-        type=asked.type,
-        title=asked.title,
-        context=asked.context,
-        scope=asked.scope or memory.scope,
-        priority=asked.priority,
-        tags=asked.tags,
-        entities=asked.entities,
-        fields=asked.fields | about,
-    )
-    fact = memory.with_note(made)
-    return public_new(fact)
+    values = structs.asdict(args)
+    values |= {"scope": args.scope or memory.scope, "fields": args.fields | fixed}
+    return public_new(memory.with_note(memory.remember(values.pop("text"), **values)))
 
 
 # -------------------------------------------------------------------------------- change
@@ -92,7 +85,7 @@ class UpdateFactArgs(ToolArgs, frozen=True):
         dict[str, Any],
         Meta(
             description="Fields to set by key, such as title, priority, status, type,"
-            " entities or decisionOutcome; null clears one."
+            " entities or decisionOutcome; null clears a field."
         ),
     ] = field(default_factory=dict)
     add_tags: Annotated[list[str], Meta(description="Tags to add.")] = field(default_factory=list)
@@ -102,38 +95,32 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     expect: Annotated[
         str | None,
         Meta(
-            description="The `revision` that you read: the change is refused when the"
-            " fact was changed since. Give it whenever you replace the content."
+            description="The `revision` that you read: the change is refused if the fact was"
+            " changed since. Pass it whenever you replace the content."
         ),
     ] = None
 
 
-def update(memory: AgentMemory, asked: UpdateFactArgs) -> ToolAnswer:
+def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     """`update`."""
-    if asked.content is None and not (asked.set or asked.add_tags or asked.remove_tags):
+    if args.content is None and not (args.set or args.add_tags or args.remove_tags):
         raise InvalidFieldError("the change", "nothing", "content, set, add_tags or remove_tags")
-    fact = memory.update(
-        asked.id,
-        content=asked.content,
-        set=asked.set,
-        add_tags=asked.add_tags,
-        remove_tags=asked.remove_tags,
-        expect=asked.expect,
-    )
-    met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
-    return {**public_values(fact), **({"conflict": met.id} if met else {})}
+    changes = structs.asdict(args)
+    fact = memory.update(changes.pop("id"), **changes)
+    conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
+    return {**public_values(fact), **({"conflict": conflict.id} if conflict else {})}
 
 
 class SupersedeArgs(ToolArgs, frozen=True):
     """The arguments of `memory_supersede`."""
 
     id: FactId
-    text: Annotated[str, Meta(description="What holds from now on, in markdown.", min_length=1)]
+    text: Annotated[str, Meta(description="What is true from now on, in markdown.", min_length=1)]
 
 
-def supersede(memory: AgentMemory, asked: SupersedeArgs) -> ToolAnswer:
+def supersede(memory: AgentMemory, args: SupersedeArgs) -> ToolAnswer:
     """`supersede`."""
-    return public_values(memory.with_note(memory.supersede(asked.id, asked.text)))
+    return public_values(memory.with_note(memory.supersede(args.id, args.text)))
 
 
 class ForgetArgs(ToolArgs, frozen=True):
@@ -142,9 +129,9 @@ class ForgetArgs(ToolArgs, frozen=True):
     id: FactId
 
 
-def forget(memory: AgentMemory, asked: ForgetArgs) -> ToolAnswer:
+def forget(memory: AgentMemory, args: ForgetArgs) -> ToolAnswer:
     """`forget`."""
-    return memory.forget(asked.id)
+    return memory.forget(args.id)
 
 
 # ------------------------------------------------------------------------------- look up
@@ -156,17 +143,16 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     ids: Annotated[
         list[str],
         Meta(
-            description="Just these facts, whole; all other filters but `offset` are"
-            " then left aside.",
+            description="Return these facts in full; all filters but `offset` are ignored.",
             max_length=MAX_FACTS,
         ),
     ] = field(default_factory=list)
-    type: Annotated[TypeName | None, Meta(description="Only facts of a type.")] = None
-    scope: Annotated[str | None, Meta(description="Only facts of a scope.")] = None
-    tag: Annotated[str | None, Meta(description="Only facts with a tag.")] = None
+    type: Annotated[TypeName | None, Meta(description="Only facts of this type.")] = None
+    scope: Annotated[str | None, Meta(description="Only facts of this scope.")] = None
+    tag: Annotated[str | None, Meta(description="Only facts with this tag.")] = None
     status: Annotated[
         str | None,
-        Meta(description="Only facts of a status, such as active; `forgotten` too."),
+        Meta(description="Only facts of this status, such as `active` or `forgotten`."),
     ] = None
     links_to: Annotated[
         str | None,
@@ -174,67 +160,53 @@ class QueryVaultArgs(ToolArgs, frozen=True):
             description="Only facts whose notes link to this note: its id, path, title or an alias."
         ),
     ] = None
-    links_from: Annotated[str | None, Meta(description="Only facts that this note links to.")] = (
-        None
-    )
+    links_from: Annotated[
+        str | None, Meta(description="Only facts whose notes this note links to.")
+    ] = None
     since: Since = None
-    until: Annotated[str | None, Meta(description="Only facts up to this day or month.")] = None
-    newest: Annotated[bool, Meta(description="The newest first, or the oldest.")] = True
-    limit: Annotated[int, Meta(description="At most so many facts.", ge=1, le=MAX_FACTS)] = 20
+    until: Until = None
+    newest: Annotated[bool, Meta(description="Newest first; oldest first when false.")] = True
+    limit: Annotated[int, Meta(description="Maximum number of facts.", ge=1, le=MAX_FACTS)] = 20
     after: Annotated[
         str | None,
-        Meta(description="The `next` of the page before, to get the page after it."),
+        Meta(description="The `next` of a page, to get the page after it."),
     ] = None
     offset: Annotated[
         int,
         Meta(
-            description="Begin the contents at this letter, to read on where a content was cut.",
+            description="Return contents from this character on, to continue where one was cut.",
             ge=0,
         ),
     ] = 0
 
 
-def query(memory: AgentMemory, asked: QueryVaultArgs) -> ToolAnswer:
-    """`list`, or `get` for ids."""
+def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
+    """`list`, or `get` for each id."""
     from vaultsync.facts.listing import public_page
     from vaultsync.mcp_server.answers import QueryVaultResult
 
-    if asked.ids:
-        page, missing = memory.some(asked.ids)
+    if args.ids:
+        page, missing = memory.some(args.ids)
     else:
-        page, missing = _matching(memory, asked), []
-    if asked.offset:
-        begun = tuple(f.evolve(content=f.content[asked.offset :]) for f in page.facts)
-        page = replace(page, facts=begun)
+        filters = structs.asdict(args)
+        del filters["ids"], filters["offset"]
+        page, missing = memory.list(**filters), []
+    if args.offset:
+        rests = tuple(f.evolve(content=f.content[args.offset :]) for f in page.facts)
+        page = replace(page, facts=rests)
     shown = public_page(page)
     return QueryVaultResult(shown.facts, shown.next, missing or UNSET)
-
-
-def _matching(memory: AgentMemory, asked: QueryVaultArgs) -> FactPage:
-    return memory.list(
-        type=asked.type,
-        scope=asked.scope,
-        status=asked.status,
-        tag=asked.tag,
-        since=asked.since,
-        until=asked.until,
-        links_to=asked.links_to,
-        links_from=asked.links_from,
-        newest=asked.newest,
-        limit=asked.limit,
-        after=asked.after,
-    )
 
 
 FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Remember something: it is stored, and a note of it appears in the person's"
-        " vault, where they can read and edit it. Store what will matter later:"
-        " decisions with their reasons, commitments, lessons, preferences, who and what"
-        " things are. One fact a call; look first whether it is known"
-        " (memory_recall), and use memory_update_fact or memory_supersede if it is.",
+        "Remember something: it is stored, and a note of it appears in the user's vault,"
+        " where they can read and edit it. Store what will matter later: decisions with"
+        " their reasons, commitments, lessons, preferences, who people are and what things"
+        " are. One fact per call. First check with memory_recall whether it is known; if it"
+        " is, use memory_update_fact or memory_supersede.",
         StoreFactArgs,
         "NewFact",
         store,
@@ -242,10 +214,10 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_update_fact",
         "Update a fact",
-        "Change a fact and its note: its content, fields or tags. What is not named"
-        " stays. If a person edited the same thing at the same time their value stands,"
-        " and yours is kept as a conflict, whose id is in the answer. For something that"
-        " no longer holds, use memory_supersede, which keeps the old fact.",
+        "Change the content, fields or tags of a fact and its note. What you leave out stays"
+        " as it is. If the user edited the same field at the same time, their value is kept"
+        " and yours becomes a conflict, whose id is in the answer. If a fact is no longer"
+        " true, use memory_supersede, which keeps the old one.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
@@ -254,9 +226,9 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_supersede",
-        "Replace a fact by a newer one",
-        "Store a new fact that replaces an older one which no longer holds. Both stay,"
-        " linked to each other; recall finds the newer one only.",
+        "Replace a fact with a newer one",
+        "Store a new fact that replaces one that is no longer true. Both are kept and linked"
+        " to each other; recall returns only the newer one.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -264,9 +236,9 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_forget",
         "Forget a fact",
-        "Delete a fact and its note. Use it for what should never have been stored, and"
-        " when the person asks for it; what no longer holds is superseded instead."
-        " A person can bring it back with `vaultsync restore`.",
+        "Delete a fact and its note. Use it for what should never have been stored, and when"
+        " the user asks for it; supersede what is no longer true instead. The user can"
+        " restore it with `vaultsync restore`.",
         ForgetArgs,
         "ForgetResult",
         forget,
@@ -276,9 +248,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "query_vault",
         "Look up facts by filters, links or ids",
-        "List facts without a question: by type, scope, tag, status, dates, by the notes"
-        " that link to a note or that it links to; or read facts whole by their ids."
-        " To find facts by what they say, use memory_recall.",
+        "List facts by type, scope, tag, status, date, or by links to or from a note; or read"
+        " facts in full by their ids. To find facts by what they say, use memory_recall.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,

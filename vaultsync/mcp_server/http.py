@@ -18,16 +18,16 @@ from vaultsync.service.bridge_service import serve_on_loopback
 from vaultsync.settings import Settings
 
 MCP_PORT = 27126
-"""Where it listens when nobody names a port: beside the bridge."""
+"""The default port, next to that of the bridge."""
 MCP_PATH = "/mcp"
 _SESSIONS = 50
 
 
 class McpHttpServer:
-    """The server of one agent's memory, from when it is made until it is stopped."""
+    """The server of one agent's memory. It listens from its creation until it is stopped."""
 
     def __init__(self, worker: AgentWorker, settings: Settings, *, port: int) -> None:
-        """Listen; port 0 takes any that is free.
+        """Listen; port 0 uses any free port.
 
         Raises:
             ConfigError: another program has the port, or the token cannot be used.
@@ -45,10 +45,10 @@ class McpHttpServer:
         except OSError as error:
             raise ConfigError(
                 f"the MCP server cannot listen at port {port}: {error.strerror}",
-                hint="name another port with --port; 0 takes any that is free",
+                hint="choose another port with --port; 0 uses any free port",
             ) from None
         self.address = f"{self._server.address}{MCP_PATH}"
-        """Where clients find it."""
+        """The URL for clients."""
 
     @property
     def is_alive(self) -> bool:
@@ -56,14 +56,14 @@ class McpHttpServer:
         return self._server.is_alive
 
     def stop(self) -> None:
-        """Let go of all clients, end, and finish the bookkeeping."""
+        """Disconnect all clients, stop, and finish the bookkeeping."""
         self._server.stop()
         self._worker.close()
 
 
 def make_mcp_app(worker: AgentWorker) -> ASGIApp:
     """The application, without its guard."""
-    # It tells of clients that left as of errors.
+    # It logs a client that disconnects as an error.
     logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
     sessions = StreamableHTTPSessionManager(
         make_server(worker), json_response=True, max_sessions=_SESSIONS
@@ -78,7 +78,7 @@ def make_mcp_app(worker: AgentWorker) -> ASGIApp:
 
 
 class _Endpoint:
-    """One address for all methods of the protocol."""
+    """One path for all methods of the protocol."""
 
     def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
         self._sessions = sessions
@@ -89,13 +89,13 @@ class _Endpoint:
 
 @contextmanager
 def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterator[McpHttpServer]:
-    """The server, while it is needed.
+    """A server that stops when the block ends.
 
     Raises:
         ConfigError: another program has the port, or the token cannot be used.
     """
-    listening = McpHttpServer(worker, settings, port=port)
+    server = McpHttpServer(worker, settings, port=port)
     try:
-        yield listening
+        yield server
     finally:
-        listening.stop()
+        server.stop()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, field, structs
+from msgspec import Meta, structs
 
-from vaultsync.mcp_server.tool import (
-    Query,
-    Scopes,
-    Since,
-    Tags,
-    Tool,
-    ToolAnswer,
-    ToolArgs,
-    TypeNames,
+from vaultsync.mcp_server.tool import Tool, ToolAnswer
+from vaultsync.recall.request import (
+    DEFAULT_BUDGET,
+    QUERY_HELP,
+    ContextQuestion,
+    ContextRequest,
+    RecallQuestion,
+    RecallRequest,
 )
 
 if TYPE_CHECKING:
@@ -22,77 +21,61 @@ if TYPE_CHECKING:
 
 MAX_HITS = 50
 MAX_TOKENS = 32_000
-"""The largest budget of a context."""
+"""The largest budget of a context pack."""
+Query = Annotated[str, Meta(description=QUERY_HELP, min_length=1)]
 
 
-class RecallArgs(ToolArgs, frozen=True):
+class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     """The arguments of `memory_recall`."""
 
     query: Query
-    limit: Annotated[int, Meta(description="At most so many hits.", ge=1, le=MAX_HITS)] = 10
-    types: TypeNames = field(default_factory=list)
-    scopes: Scopes = field(default_factory=list)
-    tags: Tags = field(default_factory=list)
-    max_priority: Annotated[
-        int,
-        Meta(
-            description="Down to this priority: 2 leaves out what is background, 4 is all.",
-            ge=0,
-            le=4,
-        ),
-    ] = 2
-    since: Since = None
-    until: Annotated[str | None, Meta(description="Only facts up to this day or month.")] = None
+    limit: Annotated[int, Meta(description="Maximum number of hits.", ge=1, le=MAX_HITS)] = 10
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],
-        Meta(description="By words, by meaning, by both, or (auto) as it needs."),
+        Meta(
+            description="index: keyword search; vector: semantic search; fused: both; auto:"
+            " keyword search, and both when that is not confident."
+        ),
     ] = "auto"
 
 
-def recall(memory: AgentMemory, asked: RecallArgs) -> ToolAnswer:
+def recall(memory: AgentMemory, args: RecallArgs) -> ToolAnswer:
     """`recall`."""
-    from vaultsync.recall.request import RecallRequest
-    from vaultsync.recall.result import said_of
-
-    return said_of(memory.answer(RecallRequest(**structs.asdict(asked))))
+    return memory.answer(RecallRequest(**structs.asdict(args)))
 
 
-class ContextArgs(ToolArgs, frozen=True):
+class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     """The arguments of `memory_get_context`."""
 
     query: Query
-    budget: Annotated[int, Meta(description="Tokens of the text at most.", ge=0, le=MAX_TOKENS)] = (
-        4_000
-    )
+    budget: Annotated[
+        int, Meta(description="Maximum number of tokens of the text.", ge=0, le=MAX_TOKENS)
+    ] = DEFAULT_BUDGET
     format: Annotated[
-        Literal["markdown", "xml", "json"], Meta(description="How it is written.")
+        Literal["markdown", "xml", "json"], Meta(description="The format of the text.")
     ] = "markdown"
     intent: Annotated[
         Literal["decisions", "recent", "balanced"] | None,
-        Meta(description="What you are after; else it is told from your words."),
+        Meta(
+            description="What you need most, which decides how the budget is shared out. When"
+            " left out, the words of the question decide."
+        ),
     ] = None
-    types: TypeNames = field(default_factory=list)
-    scopes: Scopes = field(default_factory=list)
-    tags: Tags = field(default_factory=list)
-    since: Since = None
 
 
-def context(memory: AgentMemory, asked: ContextArgs) -> ToolAnswer:
+def context(memory: AgentMemory, args: ContextArgs) -> ToolAnswer:
     """`context`."""
-    from vaultsync.recall.request import ContextRequest
-
-    return memory.pack(ContextRequest(**structs.asdict(asked)))
+    return memory.pack(ContextRequest(**structs.asdict(args)))
 
 
 RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
-        "Find the facts that answer a question, the best first, each with the passage"
-        " that fits and why it was found. It knows what people last saved in their"
-        " notes. Use it before you answer from memory, and before you store. For the"
-        " whole facts, use query_vault with their ids; for a text to work from, use"
-        " memory_get_context.",
+        "Find the facts that answer a question, best first, each with the matching passage"
+        " and why it was found. Includes the user's latest edits. Use it before you answer"
+        " from memory and before you store. For facts in full, use query_vault with their"
+        " ids; for a text to work from, use memory_get_context.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -102,9 +85,9 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_get_context",
         "Get a context for a task",
-        "What is known about a question or a task, written out in one text that fits a"
-        " budget of tokens: critical facts first, each with its source. Use it at the"
-        " beginning of a piece of work.",
+        "Get what is known about a question or a task as one text within a budget of tokens:"
+        " critical facts first, each with its source. Use it at the start of a piece of"
+        " work.",
         ContextArgs,
         "ContextPack",
         context,

@@ -1,4 +1,4 @@
-"""Resources: notes by the ids of their facts, and the tables of `.index/`."""
+"""Resources: notes by the ids of their facts, and the tables in `.index/`."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ TEMPLATES = [
         name="note",
         title="The note of a fact",
         uriTemplate=FACT_URI + "{id}",
-        description="The note as it lies in the vault, by the id of its fact.",
+        description="The note of a fact as it is in the vault, by the id of the fact.",
         mimeType=MARKDOWN_MIME,
     ),
     types.ResourceTemplate(
         name="index",
         title="A table of contents",
         uriTemplate=INDEX_URI + "{name}",
-        description="A table of `.index/`, such as vault-index.md or by-type.md: what"
-        " there is, with a summary and the cost in tokens of each note.",
+        description="A table in `.index/`, such as vault-index.md or by-type.md: the notes,"
+        " each with a summary and its length in tokens.",
         mimeType=MARKDOWN_MIME,
     ),
 ]
 
 
 def list_resources(memory: AgentMemory) -> list[types.Resource]:
-    """The tables of `.index/`; notes are too many to be listed."""
+    """The tables in `.index/`; there are too many notes to list them."""
     return [
         types.Resource.model_validate(
             {
                 "name": name,
                 "title": _title(text) or name,
                 "uri": INDEX_URI + quote(name),
-                "description": "A table of contents of the facts that you may see.",
+                "description": "A table of contents of the facts you may see.",
                 "mimeType": MARKDOWN_MIME,
                 "size": len(text.encode()),
             }
@@ -60,7 +60,7 @@ def read_resource(memory: AgentMemory, uri: str) -> str:
     """The text of a resource.
 
     Raises:
-        NotFoundError, InvalidIdError: there is none of that address.
+        NotFoundError, InvalidIdError: there is none with that URI.
     """
     if uri.startswith(FACT_URI):
         return memory.note(unquote(uri.removeprefix(FACT_URI)))[1]

@@ -1,4 +1,4 @@
-"""MCP over stdin and stdout, which belong to the protocol alone."""
+"""MCP over stdin and stdout, which nothing but the protocol may use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from vaultsync.mcp_server.worker import AgentWorker
 
 READ_BYTES = 1 << 16
 DRAIN_SECONDS = 0.1
-"""Seconds in which messages that were read come to where they are answered."""
+"""Seconds until a message that was read has reached its handler."""
 
 
 def serve(worker: AgentWorker) -> None:
-    """Serve until the client closes stdin or is gone, or a signal ends it."""
+    """Serve until the client closes stdin or disconnects, or a signal arrives."""
     protocol = _take_stdout()
     try:
         asyncio.run(_serve(make_server(worker), worker, protocol))
@@ -31,7 +31,11 @@ def serve(worker: AgentWorker) -> None:
 
 
 def _take_stdout() -> int:
-    """A descriptor of stdout for the protocol; what others print goes to stderr."""
+    """Reserve stdout for the protocol, and send all other output to stderr.
+
+    Returns:
+        The descriptor to write the protocol to.
+    """
     sys.stdout.flush()
     protocol = os.dup(1)
     os.dup2(2, 1)
@@ -49,7 +53,7 @@ async def _serve(server: Server[dict[str, Any], Any], worker: AgentWorker, proto
         ended = True
         served.cancel()
 
-    # They do of a file what the transport does with it.
+    # They have the few methods of a file that the transport calls.
     stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol, end))
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, end)
@@ -57,28 +61,28 @@ async def _serve(server: Server[dict[str, Any], Any], worker: AgentWorker, proto
         async with stdio_server(stdin, stdout) as (read, write):
             await server.run(read, write, server.create_initialization_options())
     except (asyncio.CancelledError, ExceptionGroup):
-        # A line that comes just when it ends finds no one to hand it to.
+        # A line that arrives during the shutdown has no receiver left.
         if not ended:
             raise
 
 
 class _Lines:
-    """The lines of stdin, read in a thread that nobody waits for at the end.
+    """The lines of stdin, read in a daemon thread.
 
-    The protocol's own reader waits in a call that no signal ends.
+    The SDK's own reader blocks in a call that no signal interrupts.
     """
 
     def __init__(self, worker: AgentWorker) -> None:
         self._worker = worker
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Each line; after the last, time to answer what was asked."""
+        """Each line; after the last, wait until all requests are answered."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def read() -> None:
             held = b""
-            # Not by sys.stdin: its lock would be held when the process ends.
+            # Not sys.stdin: its lock would still be held when the process exits.
             while chunk := os.read(0, READ_BYTES):
                 *whole, held = (held + chunk).split(b"\n")
                 for line in whole:
@@ -91,28 +95,28 @@ class _Lines:
         while (line := await lines.get()) is not None:
             if line.strip():
                 yield line.decode("utf-8", errors="replace")
-        # A script may pipe its questions in and close: it still wants the answers.
+        # A script may pipe its requests in and close stdin: it still expects answers.
         await asyncio.sleep(DRAIN_SECONDS)
         await self._worker.idle()
         await asyncio.sleep(DRAIN_SECONDS)
 
 
 class _Writer:
-    """Writes to the protocol's descriptor; a client that reads slowly blocks nobody."""
+    """Writes to the protocol's descriptor in a thread, so that a slow client blocks nothing."""
 
     def __init__(self, protocol: int, gone: Callable[[], None]) -> None:
         self._file = os.fdopen(protocol, "wb")
         self._gone = gone
 
     async def write(self, text: str) -> None:
-        """A message; `gone` is called when nobody is there to read it."""
+        """Write a message; calls `gone` if the client has closed its end."""
         try:
             await asyncio.to_thread(self._write, text.encode())
         except BrokenPipeError:
             self._gone()
 
     async def flush(self) -> None:
-        """It was."""
+        """Nothing to do: each write is flushed."""
 
     def _write(self, data: bytes) -> None:
         self._file.write(data)

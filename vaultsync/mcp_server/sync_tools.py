@@ -1,4 +1,4 @@
-"""Tools about the memory as a whole: conflicts, the graph, how it stands."""
+"""Tools for the memory as a whole: conflicts, the graph, its status."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Meta, structs
 
 from vaultsync import __version__
 from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
-from vaultsync.notes import conflict_note as core
+from vaultsync.notes.conflict_note import shown_conflict
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
-    from vaultsync.mcp_server.answers import SomeConflicts
+    from vaultsync.mcp_server.answers import OpenConflicts
 
 MAX_GRAPH_CHARS = 40_000
-"""Of an exported graph at most: it is drawn with fewer nodes until it fits."""
+"""Maximum length of an exported graph: nodes are left out until it fits."""
 
 
 class ConflictsArgs(ToolArgs, frozen=True):
@@ -25,16 +25,14 @@ class ConflictsArgs(ToolArgs, frozen=True):
     fact_id: Annotated[str | None, Meta(description="Only the conflicts of one fact.")] = None
 
 
-def conflicts(memory: AgentMemory, asked: ConflictsArgs) -> SomeConflicts:
+def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
     """`conflicts`."""
-    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, SomeConflicts, more_than_some
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, OpenConflicts, number_left_out
 
     found = [
-        core.shown_conflict(each)
-        for each in memory.conflicts()
-        if asked.fact_id in (None, each.fact_id)
+        shown_conflict(each) for each in memory.conflicts() if args.fact_id in (None, each.fact_id)
     ]
-    return SomeConflicts(found[:MAX_LISTED_CONFLICTS], more_than_some(found))
+    return OpenConflicts(found[:MAX_LISTED_CONFLICTS], number_left_out(found))
 
 
 class ResolveArgs(ToolArgs, frozen=True):
@@ -44,22 +42,22 @@ class ResolveArgs(ToolArgs, frozen=True):
     take: Annotated[
         Literal["vault", "store"],
         Meta(
-            description="vault: the person's value, which stands in the note, stays."
-            " store: the agent's value replaces it."
+            description="vault: keep the user's value, which is in the note. store: replace"
+            " it by the agent's value."
         ),
     ]
-    field: Annotated[str | None, Meta(description="Only this field of it; else all of them.")] = (
-        None
-    )
+    field: Annotated[
+        str | None, Meta(description="Resolve only this field; all fields when left out.")
+    ] = None
 
 
-def resolve(memory: AgentMemory, asked: ResolveArgs) -> ToolAnswer:
+def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
     """`resolve`."""
-    from vaultsync.mcp_server.answers import OneSettled
+    from vaultsync.mcp_server.answers import ResolvedConflict
 
-    done = memory.resolve(asked.conflict, take=asked.take, field=asked.field)
+    resolved = memory.resolve(args.conflict, take=args.take, field=args.field)
     left = conflicts(memory, ConflictsArgs())
-    return OneSettled(left.conflicts, left.more, resolved=core.shown_conflict(done))
+    return ResolvedConflict(left.conflicts, left.more, resolved=shown_conflict(resolved))
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):
@@ -67,42 +65,40 @@ class ExportGraphArgs(ToolArgs, frozen=True):
 
     format: Annotated[
         Literal["json", "graphml", "canvas"],
-        Meta(description="json: in `graph`; the others are a file's text in `text`."),
+        Meta(description="json is returned in `graph`, the others as a file's text in `text`."),
     ] = "json"
-    scope: Annotated[str | None, Meta(description="Only facts of one scope.")] = None
+    scope: Annotated[str | None, Meta(description="Only facts of this scope.")] = None
     around: Annotated[
         str | None,
-        Meta(description="Only what is near this: a title, an alias, an id or the path of a note."),
+        Meta(
+            description="Only the neighbourhood of this: a title, an alias, an id or a note's path."
+        ),
     ] = None
-    depth: Annotated[int, Meta(description="Up to so many steps from `around`.", ge=1, le=5)] = 1
+    depth: Annotated[
+        int, Meta(description="Maximum number of links away from `around`.", ge=1, le=5)
+    ] = 1
     limit: Annotated[
         int,
         Meta(
-            description="At most so many nodes; those that are joined to most are kept.",
+            description="Maximum number of nodes; those with the most links are kept.",
             ge=1,
             le=1_000,
         ),
     ] = 100
 
 
-def export_graph(memory: AgentMemory, asked: ExportGraphArgs) -> ToolAnswer:
+def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
     """`graph export`."""
     from vaultsync.mcp_server.answers import ExportGraphResult
 
-    limit = asked.limit
+    limit = args.limit
     while True:
-        made = memory.graph_export(
-            format=asked.format,
-            scope=asked.scope,
-            around=asked.around,
-            depth=asked.depth,
-            limit=limit,
-        )
-        if len(made.text) <= MAX_GRAPH_CHARS or made.nodes <= 1:
+        export = memory.graph_export(**{**structs.asdict(args), "limit": limit})
+        if len(export.text) <= MAX_GRAPH_CHARS or export.nodes <= 1:
             break
-        limit = made.nodes // 2
-    drawn = {"graph": json.loads(made.text)} if asked.format == "json" else {"text": made.text}
-    return ExportGraphResult(made.format, made.nodes, made.links, made.left_out, **drawn)
+        limit = export.nodes // 2
+    graph = {"graph": json.loads(export.text)} if args.format == "json" else {"text": export.text}
+    return ExportGraphResult(export.format, export.nodes, export.links, export.left_out, **graph)
 
 
 class StatusArgs(ToolArgs, frozen=True):
@@ -111,19 +107,16 @@ class StatusArgs(ToolArgs, frozen=True):
 
 def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
     """`status`."""
-    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, AgentStatus, more_than_some
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, AgentStatus, number_left_out
 
     found = memory.status()
-    known = {
-        **structs.asdict(found),
-        "attention": found.attention[:MAX_LISTED_CONFLICTS],
-    }
+    notices = found.attention
     return AgentStatus(
         agent=memory.name,
         scope=memory.scope,
         version=__version__,
-        more=more_than_some(found.attention),
-        **known,
+        more=number_left_out(notices),
+        **{**structs.asdict(found), "attention": notices[:MAX_LISTED_CONFLICTS]},
     )
 
 
@@ -131,11 +124,11 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "The open conflicts: fields that a person and an agent changed differently, each"
-        " with what both last agreed on (base), the person's value (vault) and the"
-        " agent's (store). The person's value stands until it is resolved.",
+        "List the open conflicts: fields that the user and an agent both changed, each with"
+        " the last common value (base), the user's value (vault) and the agent's value"
+        " (store). The user's value is kept until the conflict is resolved.",
         ConflictsArgs,
-        "SomeConflicts",
+        "OpenConflicts",
         conflicts,
         reads=True,
         fresh=True,
@@ -143,10 +136,10 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_resolve_conflict",
         "Resolve a conflict",
-        "Settle a conflict, or one field of it, for one side. Taking the store's side"
-        " replaces what a person wrote: ask them first.",
+        "Resolve a conflict, or one field of it, by taking one side. The store's side"
+        " overwrites what the user wrote: ask them first.",
         ResolveArgs,
-        "OneSettled",
+        "ResolvedConflict",
         resolve,
         destructive=True,
         idempotent=True,
@@ -154,8 +147,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_export_graph",
         "Export the graph",
-        "The graph of facts and entities and of what joins them: links, relations,"
-        " related and superseding facts; around one of them, or all of it.",
+        "Export the graph of facts and entities with what connects them: links, relations,"
+        " related and superseding facts. All of it, or the neighbourhood of one node.",
         ExportGraphArgs,
         "ExportGraphResult",
         export_graph,
@@ -165,9 +158,9 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "memory_status",
-        "See how the memory stands",
-        "Who you are to this memory, how many facts and notes there are, what waits to"
-        " be taken up, and what waits for a person.",
+        "Get the status of the memory",
+        "Get your name and scope in this memory, the number of facts and notes, the changes"
+        " that are not synced yet, and the notices for the user.",
         StatusArgs,
         "AgentStatus",
         status,

@@ -1,4 +1,4 @@
-"""Answers that fit: long texts and long lists are cut, and the answer says so."""
+"""Truncates long answers: texts and lists are cut, and the answer says where."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ import msgspec
 from vaultsync.model.schema import Value
 
 MAX_TEXT_CHARS, MIN_TEXT_CHARS = 16_000, 100
-"""Letters of one text: what it may have at first, and what is left to it at last."""
+"""Length of one text in characters: the limit at first, and the lowest it is reduced to."""
 MAX_LIST_ITEMS = 100
-"""Elements of one list."""
+"""Maximum number of elements of one list."""
 
 
 class Truncation(msgspec.Struct, frozen=True):
-    """What was cut, where."""
+    """A text or a list that was cut."""
 
     where: str
+    """Its path in the answer, such as `hits[0].snippet`."""
     shown: int
+    """Characters or elements that are left."""
     of: int
 
 
 def truncate(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, Value]:
-    """The answer in `longest` letters of JSON, or as near to it as its shape allows.
+    """Cut an answer until its JSON has at most `longest` characters, as far as that is possible.
 
     Args:
-        answer: what would be said.
-        longest: letters.
-        rest: how to get what was cut, told when something was.
+        answer: the whole answer.
+        longest: maximum number of characters.
+        rest: how to get what was cut; added to the answer when something was.
     """
     text = MAX_TEXT_CHARS
     while True:
         cuts: list[Truncation] = []
         found = _truncate_value(answer, "", text, cuts)
-        assert isinstance(found, dict)  # noqa: S101 - as the answer was
+        assert isinstance(found, dict)  # noqa: S101 - a mapping stays one
         if text <= MIN_TEXT_CHARS or len(to_json_line(found)) <= longest:
             break
         text //= 2

@@ -1,4 +1,4 @@
-"""The worker of an agent's memory, for handlers that wait without blocking."""
+"""The thread of an agent's memory, which handlers await without blocking."""
 
 from __future__ import annotations
 
@@ -17,37 +17,34 @@ T = TypeVar("T")
 
 
 class AgentWorker(MemoryWorker["AgentMemory"]):
-    """Runs what is asked of the memory, one after the other, in a thread of its own."""
+    """Runs calls of the memory, one after the other, in a thread of its own."""
 
     def __init__(self, make: Callable[[], AgentMemory]) -> None:
         super().__init__(make, name="memory")
 
     async def call(self, work: Callable[[AgentMemory], T]) -> T:
-        """What `work` returns, or raises, in the thread of the memory."""
-        doing = self.submit(work)
-        # What a new note's base says is written down when nobody waits for an answer.
-        self._pool.submit(self._settle)
-        return await asyncio.wrap_future(doing)
+        """Run `work` in the thread of the memory; returns or raises what it does."""
+        done = self.submit(work)
+        # Bookkeeping is done after the answer, when no client waits.
+        self._pool.submit(self._finish_pending)
+        return await asyncio.wrap_future(done)
 
     async def idle(self) -> None:
-        """Wait until all that was asked for is done."""
+        """Wait until all submitted calls are done."""
         await asyncio.wrap_future(self._pool.submit(int))
 
     def begin(self) -> None:
-        """Open the memory and take up what was saved while nobody looked.
-
-        Returns at once: it is done while the agent still thinks.
-        """
+        """Open the memory and sync notes that were edited before; returns at once."""
         self.soon(lambda memory: memory.sync_saved_notes())
 
     def close(self) -> None:
-        """Finish what was begun, and the bookkeeping; waits for it."""
-        # The client has gone: what cannot be written down now, the next pass does.
+        """Finish the running calls and the bookkeeping; waits for both."""
+        # No client is left to report it to, and the next run does what is left undone.
         with suppress(VaultsyncError, OSError):
             super().close()
 
-    def _settle(self) -> None:
+    def _finish_pending(self) -> None:
         if self._memory is not None:
-            # Else the next pass does it, or says why.
+            # If it fails, the next run does it or reports why it cannot.
             with suppress(VaultsyncError, OSError):
                 self._memory.finish_pending()

@@ -1,104 +1,143 @@
-"""What is asked for, in a question and beside it: one request for all surfaces, checked here."""
+"""Questions: what may be asked for, on every surface, and how it is checked.
+
+A `RecallQuestion` is what anybody may ask: it is the input of the MCP tool. A
+`RecallRequest` adds what the program around it decides, such as for which agent; it is the
+body of the bridge's route. The limits of length and size are checked where a request is
+read from JSON; values that make no sense are refused by `parse_request()`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
-from typing import NamedTuple
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import TIERS
+from vaultsync.model.schema import TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import time_span
 from vaultsync.recall.query import ParsedQuery, parse_query
 
 DEFAULT_BUDGET = 4_000
-"""Tokens of a pack when nobody says how many."""
+"""Tokens of a pack unless the request says how many."""
+
+QUERY_HELP = (
+    'What you want to know, in plain words; a "quoted phrase" must occur, and type:decision,'
+    " tag:ops, tier:critical, since:2026-03 filter."
+)
+Word: TypeAlias = Annotated[str, Meta(max_length=1_000)]
+Words: TypeAlias = Annotated[tuple[Word, ...], Meta(max_length=1_000)]
+Priority: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
+PageSize: TypeAlias = Annotated[int, Meta(ge=1, le=1_000)]
+TypeName: TypeAlias = Annotated[
+    Word, Meta(description="A type of fact.", extra_json_schema={"enum": list(TYPES)})
+]
+Since: TypeAlias = Annotated[
+    Word | None, Meta(description="Only facts from this day or month on, such as 2026-02-14.")
+]
+Until: TypeAlias = Annotated[Word | None, Meta(description="Only facts up to this day or month.")]
 
 
-class RecallRequest(NamedTuple):
-    """A question, and what is asked for beside it."""
+class Question(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What may be asked of recall and of a context pack alike."""
 
-    query: str
-    limit: int = 10
-    """The largest number of hits."""
-    mode: str = "auto"
-    """`auto`, `index`, `vector` or `fused`."""
-    types: Iterable[str] = ()
-    """Only facts of these types; empty for all."""
-    scopes: Iterable[str] = ()
-    """Only facts of these scopes; empty for all that the agent may see."""
-    tags: Iterable[str] = ()
-    """Only facts that have all of these tags."""
-    max_priority: int = 2
-    """Down to this priority; 4 is all."""
-    status: str | None = "active"
+    query: Annotated[str, Meta(description=QUERY_HELP, max_length=10_000)]
+    types: Annotated[
+        tuple[TypeName, ...],
+        Meta(description="Only facts of these types; empty for all.", max_length=1_000),
+    ] = ()
+    scopes: Annotated[
+        Words,
+        Meta(
+            description="Only facts of these scopes: your own (private-NAME), team-NAME,"
+            " project-NAME or public; empty for all that you may see."
+        ),
+    ] = ()
+    tags: Annotated[
+        Words, Meta(description="Only facts that have all of these tags, without #.")
+    ] = ()
+    since: Since = None
+
+
+class RecallQuestion(Question, frozen=True):
+    """What anybody may ask of recall."""
+
+    limit: Annotated[PageSize, Meta(description="Maximum number of hits.")] = 10
+    max_priority: Annotated[
+        Priority,
+        Meta(description="Lowest priority to include: 2 leaves out background facts, 4 is all."),
+    ] = 2
+    until: Until = None
+    mode: Word = "auto"
+    """`auto`, `index` (keyword search), `vector` (semantic search) or `fused` (both)."""
+
+
+class RecallRequest(RecallQuestion, frozen=True):
+    """A question, with what the program that asks it decides."""
+
+    status: Word | None = "active"
     """Only facts of this status; None for any."""
     heads_only: bool = True
     """Whether to leave out facts that were superseded."""
-    since: str | None = None
-    """Only facts from this day, month or moment on."""
-    until: str | None = None
-    """Only facts up to this day or month, or before this moment."""
-    user: str | None = None
-    """Only what is about that user."""
+    user: Word | None = None
+    """Only facts about this user."""
     explain: bool = False
-    """Whether each stage says what it found."""
-    agent: str | None = None
-    """For whom; None is a person, who sees all."""
+    """Whether the result says what each stage found."""
+    agent: Word | None = None
+    """The agent that asks; None is the user, who sees all."""
 
 
-class ContextRequest(NamedTuple):
-    """A question and a budget. The filters are those of a `RecallRequest`.
+class ContextQuestion(Question, frozen=True):
+    """What anybody may ask of a context pack."""
 
-    Background facts are asked for too, for a pack has a share for them.
-    """
-
-    query: str
-    budget: int = DEFAULT_BUDGET
-    """The largest number of tokens."""
-    format: str = "markdown"
+    budget: Annotated[
+        int, Meta(description="Maximum number of tokens of the text.", ge=0, le=1_000_000)
+    ] = DEFAULT_BUDGET
+    format: Word = "markdown"
     """`markdown`, `xml` or `json`."""
-    intent: str | None = None
+    intent: Word | None = None
     """`decisions`, `recent` or `balanced`; None to tell by the words of the question."""
-    mode: str = "auto"
-    types: Iterable[str] = ()
-    scopes: Iterable[str] = ()
-    tags: Iterable[str] = ()
-    max_priority: int = 4
-    since: str | None = None
-    user: str | None = None
-    agent: str | None = None
 
 
-def parse_request(asked: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
-    """What a question asks for, and which facts may answer it.
+class ContextRequest(ContextQuestion, frozen=True):
+    """A question for a context pack, with what the program that asks it decides."""
+
+    mode: Word = "auto"
+    max_priority: Priority = 4
+    """Lower than that of a `RecallRequest`: a pack has a share for background facts."""
+    user: Word | None = None
+    agent: Word | None = None
+
+
+def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
+    """Parse the question of a request and merge its filters with those of the request.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
     """
-    if asked.limit < 1:
-        raise InvalidFieldError("limit", asked.limit, "1 or more")
-    question = parse_query(asked.query, today=today)
-    span = question.span.within(time_span(asked.since, asked.until))
+    if request.limit < 1:
+        raise InvalidFieldError("limit", request.limit, "1 or more")
+    question = parse_query(request.query, today=today)
+    span = question.span.within(time_span(request.since, request.until))
     return question, FactFilters(
-        scopes=frozenset(map(check_scope, asked.scopes)) or None,
-        types=frozenset(map(check_type, asked.types)) | question.types,
-        tags=frozenset(asked.tags) | question.tags,
-        status=asked.status,
-        max_priority=_lowest(question, asked.max_priority),
+        scopes=frozenset(map(check_scope, request.scopes)) or None,
+        types=frozenset(map(check_type, request.types)) | question.types,
+        tags=frozenset(request.tags) | question.tags,
+        status=request.status,
+        max_priority=_lowest(question, request.max_priority),
         since=span.since,
         until=span.until,
-        heads_only=asked.heads_only,
+        heads_only=request.heads_only,
         tiers=question.tiers,
-        user=asked.user,
+        user=request.user,
     )
 
 
-def _lowest(asked: ParsedQuery, given: int) -> int:
-    """The lowest priority that may be found: that of a tier that is asked for may."""
-    if asked.tiers:
-        return max(each for tier in asked.tiers for each in TIERS[tier])
-    return max([given, *(p for tier in asked.hinted_tiers for p in TIERS[tier])])
+def _lowest(question: ParsedQuery, max_priority: int) -> int:
+    """The lowest priority that may be found: a tier that the question names includes its own."""
+    if question.tiers:
+        return max(each for tier in question.tiers for each in TIERS[tier])
+    return max([max_priority, *(p for tier in question.hinted_tiers for p in TIERS[tier])])

@@ -1,49 +1,40 @@
-"""What recall is given, and what it answers: hits, what each stage did, what was missing.
-
-The values are dataclasses, which msgspec reads too: it is not loaded for an answer.
-"""
+"""What recall is given and what it returns: hits, what each stage did, what was missing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vaultsync.model.fact import Fact
+from msgspec import Struct
+
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 from vaultsync.recall.ranking import RankingWeights
 
-if TYPE_CHECKING:  # an answer that is only shown needs none of them
+if TYPE_CHECKING:  # a result that is only shown needs none of them
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.recall.ports import Reranker
     from vaultsync.sync.context import ReadContext
-
-
-def _nothing() -> None:
-    """What is not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallSources:
     """What a question is answered from.
 
-    Models and vectors are asked for when they are needed, for they take long to load;
-    None is not there, and the answer says so.
+    Models and vectors are slow to load, so they are called for when they are needed. Each
+    may be None; the result then says what was missing.
     """
 
     ctx: ReadContext
     index: NoteIndex
-    vectors: Callable[[], VectorIndex | None] = _nothing
-    embedder: Callable[[], Embedder | None] = _nothing
-    reranker: Callable[[], Reranker | None] = _nothing
+    vectors: Callable[[], VectorIndex | None] = lambda: None
+    embedder: Callable[[], Embedder | None] = lambda: None
+    reranker: Callable[[], Reranker | None] = lambda: None
     weights: RankingWeights = field(default_factory=RankingWeights)
 
 
-@dataclass(frozen=True)
-class Hit:
-    """A fact that was found, and why."""
+class Hit(Struct, frozen=True):
+    """A fact that was found, and why. Its numbers are rounded to 4 digits."""
 
     id: str
     title: str
@@ -51,45 +42,35 @@ class Hit:
     path: VaultPath | None
     """Where its note is; None while it has none."""
     score: float
-    """The weighted sum of the three below, by which hits are ordered: 0 to 1 where the
-    weights add up to 1, as the usual ones do."""
+    """The sum of `similarity`, `recency` and `utility`, each times its weight (0.5, 0.3 and
+    0.2 unless the settings say otherwise): 0 to 1 where the weights add up to 1. Hits are
+    sorted by it, highest first. It compares hits of one result, not of two questions."""
     similarity: float
-    """How well it fits the question, 0 to 1: by its words, its meaning, or both."""
+    """How well it matches the question, 0 to 1: by its words (BM25), by its meaning (the
+    cosine of the vectors) or by both. It is relative to the other candidates: 1 is the best
+    of them, 0 the first that was left out."""
     recency: float
-    """How new it is, 0 to 1: halved with each half-life of its type."""
+    """How new it is, 0 to 1: 0.5 ^ (age / half-life of its type). 0 when its age is unknown."""
     utility: float
-    """Its importance and how often it was recalled, 0 to 1."""
+    """How useful it has been, 0 to 1: importance · (1 + log10(1 + times recalled)) / 2, at
+    most 1. A fact without an importance counts as 0.5."""
     stage: str
-    """What found it: `index`, `vector`, or `fused` for both."""
+    """What found it: `index` (keyword search), `vector` (semantic search), `fused` (both) or
+    `index-files` (the tables in `.index/`)."""
     why: str
     """Why it was found, in a sentence."""
     snippet: str
-    """The passage that fits best, in one line."""
-
-    @cached_property
-    def fact(self) -> Fact:
-        """The fact as the store has it, with the path of its note; no part of the JSON.
-
-        Of an answer that a bridge gave it is what a hit shows.
-        """
-        return Fact(self.id, type=self.type, title=self.title, path=self.path)
-
-    def about(self, fact: Fact) -> Hit:
-        """The same hit, which knows its fact."""
-        self.__dict__["fact"] = fact
-        return self
+    """The passage that matches best, in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageCandidate:
+class StageCandidate(Struct, frozen=True):
     """A candidate of a stage, and its score there."""
 
     id: str
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class RecallStage:
+class RecallStage(Struct, frozen=True):
     """What one stage did."""
 
     stage: str
@@ -99,39 +80,31 @@ class RecallStage:
     """Best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecallResult:
-    """An answer."""
+class RecallResult(Struct, frozen=True, omit_defaults=True):
+    """The answer to a question. A sequence of its hits."""
 
     query: str
+    """The question, without the secrets in it."""
     source: str
-    """`index`, `vector` or `fused`; `index-files` when only the tables were asked."""
+    """`index`, `vector` or `fused`; `index-files` when only the tables were searched."""
     confidence: float
-    """How sure it is that the first five hits hold what was asked for, 0 to 1."""
+    """How likely the first five hits hold what was asked for, 0 to 1."""
     degraded: tuple[str, ...]
     """What was missing, a sentence each; empty when nothing was."""
     seconds: float
     hits: tuple[Hit, ...]
-    """The best first."""
+    """Best first."""
     stages: tuple[RecallStage, ...] = ()
-    """Only when it was asked to explain itself; else they are no part of the JSON."""
+    """Only when the request asks to `explain`; otherwise it is not in the JSON."""
 
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""
         return iter(self.hits)
 
     def __len__(self) -> int:
-        """How many hits there are."""
+        """The number of hits."""
         return len(self.hits)
 
     def __getitem__(self, rank: int) -> Hit:
-        """The hit of a rank, from 0."""
+        """The hit at a rank, from 0."""
         return self.hits[rank]
-
-
-def said_of(found: RecallResult) -> dict[str, Value]:
-    """An answer as its JSON has it."""
-    said: dict[str, Value] = asdict(found)
-    if not found.stages:
-        del said["stages"]
-    return said

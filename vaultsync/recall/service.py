@@ -112,6 +112,8 @@ class RecallSearch:
         self.degraded: list[str] = []
         """What was missing, a sentence each."""
         self.stages: list[RecallStage] = []
+        self.facts: list[Fact] = []
+        """Those of the hits, in their order, each with the path of its note."""
 
     # --------------------------------------------------------------------- stages
 
@@ -350,6 +352,7 @@ class RecallSearch:
         hits = []
         for negative_score, fact_id, signals in best:
             fact = self._facts[fact_id].evolve(path=paths.get(fact_id))
+            self.facts.append(fact)
             hits.append(self._hit(fact, -negative_score, signals))
         self._record_stage("tell", began, {})
         return tuple(hits)
@@ -369,7 +372,7 @@ class RecallSearch:
         if cosine is not None:
             stage = "fused" if fact.id in self._keyword_scores else "vector"
         text = fact.content if words else self._nearest_passage(fact)
-        hit = Hit(
+        return Hit(
             id=fact.id,
             title=fact.title,
             type=fact.type,
@@ -382,7 +385,6 @@ class RecallSearch:
             why=explain_hit(reasons),
             snippet=snippet(text, self._terms),
         )
-        return hit.about(fact)
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""
@@ -405,29 +407,26 @@ class RecallSearch:
             self.stages.append(RecallStage(name, self._clock.monotonic() - began, candidates))
 
 
-__all__ = [
-    "RECALL_MODES",
-    "Hit",
-    "RecallRequest",
-    "RecallResult",
-    "RecallSources",
-    "RecallStage",
-    "StageCandidate",
-    "recall",
-]
-
-
-def recall(
-    sources: RecallSources, asked: RecallRequest, *, min_similarity: float = 0.0
-) -> RecallResult:
+def recall(sources: RecallSources, asked: RecallRequest) -> RecallResult:
     """Return the facts that answer a question, best first. Writes nothing but the indexes.
 
     The question may contain filters: `type:…`, `tag:…`, `tier:…`, `since:…`, `until:…`;
-    a "phrase" in quotes must occur. Facts with less than `min_similarity`, 0 to 1, are left
-    out.
+    a "phrase" in quotes must occur.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
+    """
+    return recall_with_facts(sources, asked)[0]
+
+
+def recall_with_facts(
+    sources: RecallSources, asked: RecallRequest, *, min_similarity: float = 0.0
+) -> tuple[RecallResult, Sequence[Fact]]:
+    """Do the same, and return the facts of the hits too, each with the path of its note.
+
+    Facts with less than `min_similarity`, 0 to 1, are left out.
+
+    Raises: as `recall()`.
     """
     if asked.mode not in RECALL_MODES:
         raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
@@ -444,7 +443,7 @@ def recall(
     )
     source = search.search(asked.mode)
     hits = search.hits()
-    return RecallResult(
+    found = RecallResult(
         query=sources.ctx.view.redact_text(asked.query),
         source=source,
         confidence=round(search.confidence, 3),
@@ -453,3 +452,4 @@ def recall(
         hits=hits,
         stages=tuple(search.stages),
     )
+    return found, search.facts

@@ -1,4 +1,4 @@
-"""What a pass and the other commands answer; each struct is its JSON by the contract."""
+"""The results of runs and other commands. Each struct is its JSON, which is a public contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultsync.privacy.error_json import Trouble, error_values
 from vaultsync.storage.archive import HistoryEntry, Notice
 
 Progress = Callable[[str, int, int], None]
-"""Told of long work: the stage, how many are done, of how many."""
+"""Called during long work with the stage, the number of items done and their total."""
 
 REPORT_COUNTS = (
     "created_in_vault",
@@ -30,12 +30,12 @@ REPORT_COUNTS = (
 
 
 def counted(some: Mapping[str, int]) -> dict[str, int]:
-    """All of `COUNTS`, by name and in that order; what is missing is 0."""
+    """The counts of a report: each name in `REPORT_COUNTS`, in that order, 0 where missing."""
     return {name: some.get(name, 0) for name in REPORT_COUNTS}
 
 
 class ActionTaken(Struct, frozen=True):
-    """One line of a report."""
+    """One action of a run."""
 
     action: str
     fact_id: str
@@ -45,31 +45,31 @@ class ActionTaken(Struct, frozen=True):
 
 
 class ReportedNotice(Struct, frozen=True):
-    """What waits for a person."""
+    """A notice: something that the user has to look at."""
 
     kind: str
     path: str
-    """Vault-relative; empty when it is about no single note."""
+    """Vault-relative; empty when it concerns no single note."""
     line: int | None
-    """In the file, from 1."""
+    """Line in the file, from 1."""
     message: str
     hint: str
 
 
 def notices_of(found: Iterable[Notice]) -> list[ReportedNotice]:
-    """What is shown of what the archive keeps."""
+    """The notices of the archive, as they are reported."""
     return [ReportedNotice(n.kind, n.path, n.line, n.message, n.hint) for n in found]
 
 
 class Report(Struct, frozen=True):
-    """What a pass did, or (`dry_run`) would do."""
+    """What a run did, or with `dry_run` would do."""
 
     run: str
     dry_run: bool
     seconds: float
     """To the millisecond."""
     counts: Mapping[str, int]
-    """By each of `COUNTS`."""
+    """By each name in `REPORT_COUNTS`."""
     actions: Sequence[ActionTaken] = ()
     attention: Sequence[ReportedNotice] = ()
 
@@ -80,7 +80,7 @@ class Report(Struct, frozen=True):
 
 
 class LastRun(Struct, frozen=True):
-    """A run of the past."""
+    """An earlier run."""
 
     run: str
     at: str
@@ -89,28 +89,28 @@ class LastRun(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """What waits and what is wrong."""
+    """What is pending and what is wrong."""
 
     facts: int
     notes: int
     pending: int
-    """Changes that the next pass would take up."""
+    """Changes that the next run would sync."""
     conflicts: int
     attention: Sequence[ReportedNotice]
     outbox: int
-    """Changes that wait for the store."""
+    """Changes that are queued for the store."""
     last_run: LastRun | None
-    """The last run that did something."""
+    """The last run that changed something."""
     engine: str
-    """`idle`, or who has the vault now."""
+    """`idle`, or the process that holds the engine lock."""
     foreign: int = 0
-    """Notes that vaultsync leaves alone until they are adopted."""
+    """Notes that are not synced until they are adopted."""
     daemon: DaemonState | None = None
-    """What the daemon reports of itself, while one runs."""
+    """The state of the daemon, while one runs."""
 
 
 class Difference(Struct, frozen=True):
-    """One thing that is not equal."""
+    """One value that is not equal in vault, store and base."""
 
     fact_id: str
     path: str | None
@@ -122,15 +122,15 @@ class Difference(Struct, frozen=True):
 
 
 class Verification(Struct, frozen=True):
-    """The proof that vault = store = base, or where it fails."""
+    """The result of `verify`: whether vault, store and base are equal, or where they differ."""
 
     equal: bool
     """Whether there are no differences."""
     checked: int
-    """Facts."""
+    """The number of facts."""
     differences: tuple[Difference, ...] = ()
     held: tuple[Difference, ...] = ()
-    """What notes say that their fields do not take: the facts keep their values."""
+    """Values in notes that are invalid for their fields: the facts keep their own."""
 
 
 def proof_of(
@@ -138,7 +138,7 @@ def proof_of(
     differences: Sequence[Difference] = (),
     held: Sequence[Difference] = (),
 ) -> Verification:
-    """The proof of what was found."""
+    """The result for the differences that were found."""
     return Verification(not differences, checked, tuple(differences), tuple(held))
 
 
@@ -157,7 +157,7 @@ class FieldChange(Struct, frozen=True):
     run: str
     at: str
     side: str
-    """The side that the change came from: `vault` or `store`."""
+    """The side that made the change: `vault` or `store`."""
     actor: str
     field: str
     before: Value
@@ -171,7 +171,7 @@ class History(Struct, frozen=True):
 
 
 def history_of(entries: Iterable[HistoryEntry]) -> History:
-    """What is shown of the history of one fact."""
+    """The history of one fact, as it is reported."""
     return History(
         [FieldChange(n.run, n.at, n.side, n.actor, n.field, n.before, n.after) for n in entries]
     )
@@ -184,29 +184,29 @@ class Conflicts(Struct, frozen=True):
 
 
 class ResolveResult(Conflicts, frozen=True):
-    """The conflicts that are left, and the one that was settled."""
+    """The conflict that was resolved, and those that are still open."""
 
     resolved: OpenConflict
 
 
 def shown_conflicts(found: Iterable[Conflict]) -> Conflicts:
-    """What surfaces show of the open conflicts."""
+    """Open conflicts, as they are reported."""
     return Conflicts([shown_conflict(each) for each in found])
 
 
-def resolved_conflict(settled: Conflict, left: Iterable[Conflict]) -> ResolveResult:
-    """What surfaces show after one of them was settled."""
-    return ResolveResult([shown_conflict(each) for each in left], shown_conflict(settled))
+def resolved_conflict(resolved: Conflict, left: Iterable[Conflict]) -> ResolveResult:
+    """A resolved conflict and those that are still open, as they are reported."""
+    return ResolveResult([shown_conflict(each) for each in left], shown_conflict(resolved))
 
 
 def error_summary(error: Exception) -> Trouble:
-    """An error as it is told: its kind, what happened, and what helps."""
+    """Kind, message and hint of an error."""
     hint = error.hint if isinstance(error, VaultsyncError) else ""
     return error_values(type(error).__name__, str(error), hint)
 
 
 class LastError(Struct, frozen=True):
-    """What failed last, and when."""
+    """The last error."""
 
     at: str
     kind: str = ""
@@ -215,37 +215,37 @@ class LastError(Struct, frozen=True):
 
 
 class DaemonState(Struct):
-    """What the daemon reports of itself."""
+    """The state of the daemon, as it reports it."""
 
     since: str
     watcher: str = ""
-    """Which watcher listens; empty when none does."""
+    """The name of the active watcher; empty when there is none."""
     watcher_trouble: str = ""
-    """Why the last watcher failed."""
+    """Why the last watcher failed; empty when it did not."""
     store_away: str = ""
     """Why the store does not answer; empty when it does."""
     lag_seconds: float = 0.0
-    """Since the oldest change that has not been taken up; to the millisecond."""
+    """Seconds since the oldest change that is not synced yet; to the millisecond."""
     passes: int = 0
     waiting: int = 0
-    """Facts that the next pass looks at again."""
+    """Facts that the next run checks again."""
     conflicts: int = 0
     attention: int = 0
-    """What waits for a person, but for conflicts."""
+    """The number of notices, without conflicts."""
     failing: bool = False
-    """Whether the last pass failed."""
+    """Whether the last run failed."""
     last_error: LastError | None = None
     pid: int | UnsetType = UNSET
-    """Of its process, where another one reads it."""
+    """The id of its process, when another process reports it."""
 
     def fail(self, error: Exception, at: str) -> dict[str, Value]:
-        """Remember what a pass failed with; returns it as it is told."""
+        """Record the error that a run failed with. Returns it as JSON."""
         self.failing = True
         return self.note(error, at)
 
     def note(self, error: Exception, at: str) -> dict[str, Value]:
-        """Remember an error; returns it as it is told."""
-        words = error_summary(error)
-        self.last_error = LastError(at, words["kind"], words["message"], words["hint"])
-        said: dict[str, Value] = to_builtins(self.last_error)
-        return said
+        """Record an error. Returns it as JSON."""
+        summary = error_summary(error)
+        self.last_error = LastError(at, summary["kind"], summary["message"], summary["hint"])
+        found: dict[str, Value] = to_builtins(self.last_error)
+        return found

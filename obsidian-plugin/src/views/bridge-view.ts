@@ -1,4 +1,4 @@
-/** A view of what the daemon knows: drawn anew when something changed, quiet when the daemon is off. */
+/** A view of what the daemon knows. It is redrawn when something changes, and inert while the daemon is off. */
 
 import { ItemView, type WorkspaceLeaf } from "obsidian";
 import type { Host, Told } from "../host";
@@ -11,7 +11,7 @@ const START = "vaultsync watch";
 
 export abstract class BridgeView extends ItemView {
 	override navigation = false;
-	/** What the view shows; emptied and drawn by the kinds of views. */
+	/** The content of the view; each view draws its own. */
 	protected bodyEl!: HTMLElement;
 	private bannerEl!: HTMLElement;
 	private round = 0;
@@ -34,20 +34,20 @@ export abstract class BridgeView extends ItemView {
 		await Promise.resolve();
 	}
 
-	/** Make what stays: inputs, say. */
+	/** Build the parts that are never redrawn, such as inputs. */
 	protected build(): void {
 		// Most views have nothing that stays.
 	}
 
-	/** Ask for what is shown, and draw it unless `stale()`: something newer is on its way. */
+	/** Fetch what is shown, and draw it unless `stale()`: a newer fetch is running. */
 	protected abstract update(stale: () => boolean): Promise<void>;
 
-	/** Which news make this view ask again. */
+	/** Whether this event makes the view fetch again. */
 	protected concerns(what: Told): boolean {
 		return what !== "state";
 	}
 
-	/** Ask and draw now. */
+	/** Fetch and draw now. */
 	protected async refresh(): Promise<void> {
 		const round = ++this.round;
 		try {

@@ -15,7 +15,7 @@ const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The a
 export class ConflictsView extends BridgeView {
 	override navigation = true;
 	private shownNow = "";
-	/** Texts being merged by hand, by conflict and field: they outlive a redraw. */
+	/** Texts being merged by hand, by conflict and field: they survive a redraw. */
 	private readonly drafts = new Map<string, string>();
 	private readonly bases = new Set<string>();
 	private conflicts: Conflict[] = [];
@@ -49,11 +49,11 @@ export class ConflictsView extends BridgeView {
 		keepingFocus(this.bodyEl, () => {
 			this.bodyEl.empty();
 			if (this.conflicts.length === 0) {
-				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same thing differently, both versions are shown here.");
+				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same field differently, both versions are shown here.");
 				return;
 			}
 			const words = many(this.conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
-			this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. Your version stands in the note until you choose.` });
+			this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. The note keeps your version until you choose.` });
 			for (const conflict of this.conflicts) this.drawConflict(conflict);
 		});
 	}
@@ -90,7 +90,7 @@ export class ConflictsView extends BridgeView {
 			return;
 		}
 		const based = this.bases.has(key);
-		const toggle = iconButton(head, "history", based ? "Hide what both started from" : "Show what both started from", () => {
+		const toggle = iconButton(head, "history", based ? "Hide the common base" : "Show the common base", () => {
 			if (!this.bases.delete(key)) this.bases.add(key);
 			this.redraw();
 		});
@@ -118,7 +118,7 @@ export class ConflictsView extends BridgeView {
 		const el = parent.createDiv({ cls: "vaultsync-base" });
 		const head = el.createDiv({ cls: "vaultsync-side-name" });
 		icon(head, "history");
-		head.appendText("What both started from");
+		head.appendText("The common base");
 		el.createEl("pre", { text: shown(field.base) || "nothing" });
 	}
 
@@ -162,11 +162,11 @@ export class ConflictsView extends BridgeView {
 	}
 }
 
-/** What came of a choice, in a sentence. */
+/** The outcome of a choice, in a sentence. */
 function told(conflict: Conflict, how: Resolution): string {
 	const what = how.field === undefined ? "All fields" : fieldName(how.field);
-	if (!("take" in how)) return `${what}: the merged text stands.`;
+	if (!("take" in how)) return `${what}: the merged text was saved.`;
 	const deletion = conflict.fields.map(deletionOf).find((each) => each !== null);
-	if (deletion) return how.take === deletion.keep ? "The note stays." : "The note was deleted.";
-	return `${what}: ${how.take === "vault" ? "yours stands" : "the agent’s was taken"}.`;
+	if (deletion) return how.take === deletion.keep ? "The note was kept." : "The note was deleted.";
+	return `${what}: ${how.take === "vault" ? "yours was kept" : "the agent’s was taken"}.`;
 }

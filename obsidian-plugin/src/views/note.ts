@@ -1,4 +1,4 @@
-/** What the memory knows of the open note: its history, what leads to it, and signals that no file holds. */
+/** What the memory knows about the open note: its history, its links, and signals that are not in the file. */
 
 import { Notice, TFile } from "obsidian";
 import type { Change, Fact, Neighbour, Related } from "../answers";
@@ -63,7 +63,7 @@ export class NoteView extends BridgeView {
 	protected override async update(stale: () => boolean): Promise<void> {
 		const { file } = this;
 		if (!file) {
-			this.say("file-text", "No note is open", "Open one to see what the memory knows of it.");
+			this.say("file-text", "No note is open", "Open one to see what the memory knows about it.");
 			return;
 		}
 		const id = factIdOf(this.app, file);
@@ -89,7 +89,7 @@ export class NoteView extends BridgeView {
 
 	private foreign(file: TFile): void {
 		this.bodyEl.empty();
-		const el = empty(this.bodyEl, "file-question", "Not part of the memory", "Agents do not know this note. Adopting it adds one line to its properties, an id.");
+		const el = empty(this.bodyEl, "file-question", "Not part of the memory", "Agents do not know this note. Adopting it adds one line to its properties: an id.");
 		if (file.extension === "md") {
 			button(el, "Adopt this note", () => this.host.attempt(() => this.adopt(file)), "mod-cta");
 		}
@@ -151,7 +151,7 @@ export class NoteView extends BridgeView {
 	private drawHistory(history: Change[]): void {
 		const runs = byRun(history);
 		const el = section(this.bodyEl, "History", runs.length);
-		if (runs.length === 0) el.createDiv({ cls: "vaultsync-muted", text: "Nothing has changed since the note and the fact met." });
+		if (runs.length === 0) el.createDiv({ cls: "vaultsync-muted", text: "Nothing has changed since this note became a fact." });
 		const list = el.createEl("ol", { cls: "vaultsync-history" });
 		for (const run of runs) {
 			const item = list.createEl("li", { attr: { "data-key": run.run } });
@@ -187,7 +187,7 @@ export class NoteView extends BridgeView {
 	}
 
 	private async undo(run: Run): Promise<void> {
-		const words = "All changes of this run are taken back, on both sides and in other notes too. What changed since then is merged, not lost.";
+		const words = "This undoes all changes of the run, on both sides and in other notes too. Later changes are merged, not lost.";
 		if (!(await confirm(this.app, "Undo this run?", words, "Undo"))) return;
 		await this.host.attempt(async () => {
 			const { counts } = await this.host.bridge.undo(run.run);

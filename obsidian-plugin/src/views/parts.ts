@@ -3,7 +3,7 @@
 import { setIcon, type App } from "obsidian";
 import { nameOf, tierOf, TIERS } from "../words";
 
-/** An icon that only eyes need. */
+/** A decorative icon. */
 export function icon(parent: HTMLElement, name: string, cls = "vaultsync-icon"): HTMLElement {
 	const el = parent.createSpan({ cls, attr: { "aria-hidden": "true" } });
 	setIcon(el, name);
@@ -28,7 +28,7 @@ export function iconButton(parent: HTMLElement, name: string, words: string, pre
 	return el;
 }
 
-/** Words that lead somewhere. */
+/** A link. */
 export function link(parent: HTMLElement, words: string, pressed: () => unknown, cls = ""): HTMLButtonElement {
 	const el = parent.createEl("button", { text: words, cls: `vaultsync-link ${cls}`.trim(), attr: { type: "button" } });
 	el.addEventListener("click", () => void pressed());
@@ -62,7 +62,7 @@ export function section(parent: HTMLElement, heading: string, count?: number): H
 	return el;
 }
 
-/** What a view says when it has nothing to show. */
+/** The placeholder of an empty view. */
 export function empty(parent: HTMLElement, name: string, words: string, more = ""): HTMLElement {
 	const el = parent.createDiv({ cls: "vaultsync-empty" });
 	icon(el, name, "vaultsync-empty-icon");
@@ -86,7 +86,7 @@ export function choice(
 	return el;
 }
 
-/** Draw anew, and give the keyboard back to what had it. */
+/** Redraw, and keep the keyboard focus. */
 export function keepingFocus(within: HTMLElement, draw: () => void): void {
 	const { activeElement } = within.doc;
 	const key = activeElement && within.contains(activeElement) ? pathOf(activeElement, within) : null;
@@ -110,7 +110,7 @@ function find(within: HTMLElement, key: string): HTMLElement | null {
 	return all.find((el) => pathOf(el, within) === key) ?? null;
 }
 
-/** Calls `work` once, when it was not called for again for a while. */
+/** Calls `work` once, when no further call came for a while. */
 export function settled(milliseconds: number, work: () => void): { soon: () => void; stop: () => void } {
 	let timer = 0;
 	const stop = (): void => window.clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** Recall: answers from the index while a person types, by meaning on Enter. */
+/** Recall: searches the index while the user types, and by meaning on Enter. */
 
 import { MarkdownView, Notice, TFile } from "obsidian";
 import type { Hit, Recall } from "../answers";
@@ -51,7 +51,7 @@ export class RecallView extends BridgeView {
 			again();
 		});
 		const tiers = Object.entries(TIERS).map(([tier, { label }]) => [tier, tier === "critical" ? "Critical only" : `Up to ${label.toLowerCase()}`] as const);
-		choice(filters, "Tier", [["", "Usual tiers"], ...tiers], "", (value) => {
+		choice(filters, "Tier", [["", "Default tiers"], ...tiers], "", (value) => {
 			this.tier = value;
 			again();
 		});
@@ -78,7 +78,7 @@ export class RecallView extends BridgeView {
 			}
 		});
 		this.hitsEl.addEventListener("keydown", (event) => this.walk(event));
-		this.say("Answers come from the index while you type. Enter asks by meaning.");
+		this.say("Results from the index appear while you type. Press Enter to search by meaning.");
 	}
 
 	protected override async update(): Promise<void> {
@@ -91,11 +91,11 @@ export class RecallView extends BridgeView {
 		const query = this.inputEl.value.trim();
 		if (query === "") {
 			this.hitsEl.empty();
-			this.say("Answers come from the index while you type. Enter asks by meaning.");
+			this.say("Results from the index appear while you type. Press Enter to search by meaning.");
 			return;
 		}
 		const asking = (this.asking = new AbortController());
-		if (mode === "auto") this.say("Asking by meaning…");
+		if (mode === "auto") this.say("Searching by meaning…");
 		const tier = Object.entries(TIERS).find(([name]) => name === this.tier)?.[1];
 		const asked = {
 			query,
@@ -120,10 +120,10 @@ export class RecallView extends BridgeView {
 		const from = answer.source === "index" ? "from the index" : "by meaning";
 		const took = answer.seconds < 0.0095 ? "under 10 ms" : `${Math.round(answer.seconds * 1000)} ms`;
 		const lacks = answer.degraded.length === 0 ? "" : ` Without: ${answer.degraded.map(reason).join("; ")}.`;
-		const hint = this.mode === "index" ? " Enter asks by meaning." : "";
+		const hint = this.mode === "index" ? " Press Enter to search by meaning." : "";
 		this.say(`${many(answer.hits.length, "hit", "hits")} ${from}, ${took}.${lacks}${hint}`);
 		if (answer.hits.length === 0) {
-			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter to ask by meaning." : "Try other words, or fewer filters.");
+			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter to search by meaning." : "Try other words, or fewer filters.");
 		}
 		for (const hit of answer.hits) this.drawHit(hit);
 	}
@@ -166,7 +166,7 @@ export class RecallView extends BridgeView {
 		const view = this.app.workspace.getMostRecentLeaf()?.view;
 		const file = hit.path === null ? null : this.app.vault.getAbstractFileByPath(hit.path);
 		if (!(view instanceof MarkdownView) || !(file instanceof TFile)) {
-			new Notice("Open the note that shall have the link.");
+			new Notice("Open the note to insert the link into.");
 			return;
 		}
 		const alias = hit.title === file.basename ? "" : hit.title;
@@ -192,7 +192,7 @@ export class RecallView extends BridgeView {
 	}
 }
 
-/** A stage that was left out, and why. */
+/** Why a stage was left out. */
 function reason(value: unknown): string {
 	if (typeof value === "object" && value !== null) {
 		const { stage, reason: why } = value as { stage?: unknown; reason?: unknown };

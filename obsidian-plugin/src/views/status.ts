@@ -1,4 +1,4 @@
-/** How things stand: what waits, what is wrong, how the daemon fares, and the last pass. */
+/** The status: pending changes, notices, the state of the daemon, the last run. */
 
 import { Notice } from "obsidian";
 import type { Notice as Attention, Report, Status } from "../answers";
@@ -69,7 +69,7 @@ export class StatusView extends BridgeView {
 	}
 
 	private drawPlan(plan: Report): void {
-		const el = section(this.bodyEl, "What a pass would do", plan.actions.length);
+		const el = section(this.bodyEl, "What a run would do", plan.actions.length);
 		el.createDiv({ cls: "vaultsync-muted", text: passWords(plan.counts) });
 		const list = el.createEl("ul", { cls: "vaultsync-list" });
 		for (const action of plan.actions.slice(0, 50)) {
@@ -106,7 +106,7 @@ export class StatusView extends BridgeView {
 			const error = daemon.last_error;
 			if (error !== null) {
 				this.row(rows, daemon.failing ? "Fails" : "Failed", `${ago(error.at, Date.now())}: ${error.message}`);
-				if (error.hint !== "") this.row(rows, "What helps", error.hint);
+				if (error.hint !== "") this.row(rows, "Hint", error.hint);
 			}
 		}
 		if (status.foreign > 0) this.row(rows, "Left alone", many(status.foreign, "note outside the memory", "notes outside the memory"));
@@ -117,7 +117,7 @@ export class StatusView extends BridgeView {
 	private drawLast(status: Status): void {
 		const last = status.last_run;
 		if (!last) return;
-		const el = section(this.bodyEl, "Last pass that did something");
+		const el = section(this.bodyEl, "Last run that changed something");
 		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
 		this.row(rows, "When", ago(last.at, Date.now()));
 		this.row(rows, "Did", passWords(last.counts));
@@ -151,7 +151,7 @@ export class StatusView extends BridgeView {
 	}
 
 	private async undo(run: string): Promise<void> {
-		if (!(await confirm(this.app, "Undo this pass?", "Its changes are taken back on both sides. What changed since then is merged, not lost.", "Undo"))) return;
+		if (!(await confirm(this.app, "Undo this run?", "This undoes its changes on both sides. Later changes are merged, not lost.", "Undo"))) return;
 		await this.host.attempt(async () => {
 			const { counts } = await this.host.bridge.undo(run);
 			new Notice(`Undone: ${passWords(counts)}.`);

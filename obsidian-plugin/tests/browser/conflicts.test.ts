@@ -31,9 +31,9 @@ inBrowser("conflicts", () => {
 		const table = page.getByRole("table", { name: "Content: both versions" });
 		expect(await table.locator("mark").allInnerTexts()).toEqual(expect.arrayContaining(["Bente", "Friday", "Monday"]));
 		const field = page.locator(".vaultsync-field").first();
-		await field.getByRole("button", { name: "Show what both started from" }).click();
+		await field.getByRole("button", { name: "Show the common base" }).click();
 		expect(await field.locator("pre").innerText()).toContain("nobody yet.");
-		await field.getByRole("button", { name: "Hide what both started from" }).click();
+		await field.getByRole("button", { name: "Hide the common base" }).click();
 		expect(await field.locator("pre").count()).toBe(0);
 	});
 
@@ -89,10 +89,10 @@ inBrowser("conflicts", () => {
 		await memory.edit(lamp.path, "alone", "with Bente's brother");
 		await memory.cli("forget", lamp.id, "--agent", "indy");
 		await memory.serve();
-		await page.getByText("An edit beats a deletion, so your note stands.").waitFor();
+		await page.getByText("An edit beats a deletion, so your note was kept.").waitFor();
 		expect(await page.getByRole("button", { name: "Merge by hand" }).count()).toBe(0);
 		await page.getByRole("button", { name: "Keep the note" }).click();
-		await page.getByText("The note stays.").waitFor();
+		await page.getByText("The note was kept.").waitFor();
 		await page.getByText("No conflicts").waitFor();
 		expect((await memory.fact(lamp.id)).content).toContain("with Bente's brother");
 	});

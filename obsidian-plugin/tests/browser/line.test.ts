@@ -32,7 +32,7 @@ inBrowser("the line to the daemon", () => {
 		await page.getByRole("button", { name: "Keep all mine" }).waitFor();
 		await memory.stop();
 		await stage.says("daemon off");
-		await page.getByText("The daemon does not run; notes are as you left them.").first().waitFor();
+		await page.getByText("The daemon is not running. Your notes are unchanged.").first().waitFor();
 		expect(await page.locator(".vaultsync-body").first().getAttribute("inert")).not.toBeNull();
 		expect(await page.locator(".notice").count()).toBe(0);
 		await memory.serve();

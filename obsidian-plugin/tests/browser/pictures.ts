@@ -34,14 +34,14 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.getByText("1 conflict", { exact: true }).first().waitFor();
 		await stage.note(lamp.path);
 		await stage.run("show-status");
-		await page.getByText("Last pass").waitFor();
+		await page.getByText("Last run").waitFor();
 		await shoot("status");
 
 		await stage.run("show-recall");
 		await page.getByRole("searchbox", { name: "Recall" }).fill("berth lamp");
 		await page.locator(".vaultsync-hit").first().waitFor();
 		await page.keyboard.press("Enter");
-		await page.getByText("Asking by meaning").waitFor({ state: "detached" });
+		await page.getByText("Searching by meaning").waitFor({ state: "detached" });
 		await page.waitForTimeout(500);
 		await page.locator(".vaultsync-pick").nth(1).click();
 		await shoot("recall");
@@ -70,7 +70,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.getByRole("button", { name: "Keep all mine" }).waitFor();
 		await shoot("conflict");
 		await page.getByRole("button", { name: "Merge by hand" }).first().click();
-		await page.getByRole("button", { name: "Show what both started from" }).first().click();
+		await page.getByRole("button", { name: "Show the common base" }).first().click();
 		await shoot("conflict-merge");
 
 		await page.evaluate(() => window.running.app.setting.open());
@@ -79,7 +79,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.keyboard.press("Escape");
 		await page.evaluate(() => window.running.app.setting.close());
 		await page.getByRole("button", { name: "Cancel" }).click();
-		await page.getByRole("button", { name: "Hide what both started from" }).click();
+		await page.getByRole("button", { name: "Hide the common base" }).click();
 
 		await page.evaluate(() => {
 			document.body.createEl("style", { text: ".mod-root { display: none !important } .mod-left-split, .workspace-ribbon { display: none !important } .mod-right-split { width: 100% !important }" });

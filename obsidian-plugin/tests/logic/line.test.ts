@@ -169,7 +169,7 @@ describe("the line", () => {
 		server.answers.set("GET /v1/status", [401, ""]);
 		connection.start();
 		await until(() => last()?.kind === "refused");
-		expect(last()).toMatchObject({ hint: "Copy the token anew: vaultsync bridge token" });
+		expect(last()).toMatchObject({ hint: "Copy the token again: vaultsync bridge token" });
 	});
 
 	test("is not taken from the daemon of another vault", async () => {

@@ -14,7 +14,7 @@ const status = (given: Partial<Status> = {}): Status => ({
 });
 const daemon = (given: Partial<Daemon>): Daemon => ({
 	watcher: "watchfiles", watcher_trouble: "", store_away: "", lag_seconds: 0, failing: false,
-	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this pass", hint: "look at it" }, since: null, passes: 1, ...given,
+	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this run", hint: "look at it" }, since: null, passes: 1, ...given,
 });
 const notice = { kind: "x", path: "a.md", line: 1, message: "m", hint: "" };
 
@@ -42,7 +42,7 @@ describe("the status bar", () => {
 	});
 
 	test("what is said is a sentence", () => {
-		expect(summary({ kind: "on", status: status({ daemon: daemon({ failing: true }) }) }).label).toBe("The last pass failed: the guard stopped this pass.");
+		expect(summary({ kind: "on", status: status({ daemon: daemon({ failing: true }) }) }).label).toBe("The last run failed: the guard stopped this run.");
 		expect(summary({ kind: "on", status: status({ daemon: daemon({ store_away: "it is locked" }) }) }).label).toBe("The store does not answer: it is locked.");
 		expect(summary({ kind: "on", status: status({ conflicts: 1, pending: 2 }) }).label).toBe("1 conflict to resolve. 2 waiting.");
 		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are equal: 1,234 facts.");
@@ -54,7 +54,7 @@ describe("a conflict about a deletion", () => {
 
 	test("is told as what it is, and says which side keeps the note", () => {
 		expect(deletionOf(field)).toEqual({
-			said: "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note stands.",
+			said: "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note was kept.",
 			keep: "vault",
 			drop: "store",
 		});
