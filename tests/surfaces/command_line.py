@@ -205,7 +205,7 @@ def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, On
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)
-    with mock.patch.multiple("vaultsync.cli.vault", answers=opened, packs=opened):
+    with mock.patch.multiple("vaultsync.cli.vault", open_answers=opened, open_packs=opened):
         result = CliRunner().invoke(
             command,
             words,

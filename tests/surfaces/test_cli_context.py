@@ -32,7 +32,7 @@ PACK = ContextPack(
     intent="balanced",
     format="markdown",
     counter="estimate",
-    degraded=("Nothing was found by meaning: there is no model.",),
+    degraded=("Semantic search is unavailable: there is no model.",),
 )
 
 
@@ -69,7 +69,7 @@ def test_the_text_alone_is_on_stdout() -> None:
 def test_reasons_citations_and_what_was_left_out_are_told() -> None:
     result, _ = run("why?")
 
-    assert "712 of 800 tokens by estimate" in result.stderr
+    assert "712 of 800 tokens, estimated" in result.stderr
     assert "(balanced: critical 700, notable 0, background 0, entities 0)" in result.stderr
     assert "700  critical    Use SQLite\n" in result.stderr
     assert "critical decision; has “sqlite”" in result.stderr
@@ -86,7 +86,7 @@ def test_an_empty_pack_prints_nothing_on_stdout() -> None:
 
     assert result.stdout == ""
     assert "by o200k_base" in result.stderr
-    assert "nothing is packed" in result.stderr
+    assert "nothing to pack" in result.stderr
 
 
 def test_quietly_only_the_text_is_printed() -> None:

@@ -71,7 +71,7 @@ def test_what_waits_for_a_store_that_is_away_is_told(words: list[str]) -> None:
 
     assert one_object(run(*words, "--json", memory=memory))["waits"] is True
     assert told.exit_code == 0
-    assert "it waits in the outbox" in told.stderr
+    assert "the change is in the outbox" in told.stderr
     assert "changed, in" not in told.stderr
 
 
@@ -162,7 +162,7 @@ def test_a_title_is_enough_to_remember() -> None:
     ("answers", "words"),
     [
         ({"update": FACT.evolve(revision="4-0123abcd")}, "changed"),
-        ({}, "it says so already"),
+        ({}, "unchanged"),
         ({"get": errors.StoreUnavailableError("it is away")}, "changed"),
     ],
 )
@@ -324,7 +324,7 @@ def test_a_list_in_a_pipe_is_one_whole_fact_a_line() -> None:
 
 
 def test_a_list_says_how_to_go_on() -> None:
-    assert run("list").stderr == f"there are more: --after {ID}\n"
+    assert run("list").stderr == f"more facts follow: --after {ID}\n"
     assert run("list", memory=FakeMemory(list=FactPage((), None))).stderr == "no facts\n"
 
 
@@ -345,7 +345,7 @@ def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
 
     assert result.exit_code == 3
     assert result.stdout == f"{ID}\tactive\n"
-    assert "a person changed its note" in result.stderr
+    assert "the user changed its note" in result.stderr
     assert str(CONFLICT.conflict_path) in result.stderr
     assert "brings it back" not in result.stderr
 

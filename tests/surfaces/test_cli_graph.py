@@ -192,8 +192,8 @@ def test_stats_as_json_say_all() -> None:
 def test_stats_for_a_person_are_short() -> None:
     result = run("graph", "stats", "--hubs", "2")
 
-    assert "nodes    4" in result.stdout
-    assert "parts    1, of 3 nodes\n" in result.stdout
+    assert "nodes       4" in result.stdout
+    assert "components  1, of 3 nodes\n" in result.stdout
     assert "1 relation" in result.stdout
     assert "\tLone" not in result.stdout.splitlines()[0]
     assert "Lone\tnote\t" in result.stdout
@@ -213,8 +213,8 @@ def test_an_empty_graph_has_stats() -> None:
 
     result = run("graph", "stats", memory=fake(graph_stats=empty))
 
-    assert "types    none" in result.stdout
-    assert "parts    0\n" in result.stdout
+    assert "node types  none" in result.stdout
+    assert "components  0\n" in result.stdout
 
 
 # ---------------------------------------------------------------------- neighbors
@@ -247,7 +247,7 @@ def test_a_node_without_neighbours_says_so() -> None:
     alone = neighborhood(GRAPH, "Lone")
 
     assert (
-        "nothing is joined"
+        "no neighbors"
         in run("graph", "neighbors", "Lone", memory=fake(graph_neighbors=alone)).stderr
     )
 
@@ -294,7 +294,7 @@ def test_links_that_all_lead_somewhere_are_done() -> None:
     result = run("links", "check")
 
     assert result.exit_code == 0
-    assert result.stdout == "every link leads somewhere (3 links in 2 notes)\n"
+    assert result.stdout == "every link resolves (3 links in 2 notes)\n"
 
 
 def test_links_that_lead_nowhere_wait_for_a_person() -> None:

@@ -55,8 +55,8 @@ def test_a_sync_is_told_in_words() -> None:
     held = FakeMemory(sync_memory_file=DONE)
     result = run("memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held)
     assert result.exit_code == 0
-    assert f"{NAME}: 1 changed, 1 let go, 3 unchanged" in result.stdout
-    assert "let go\tPeople\t\tgone from the file" in result.stdout
+    assert f"{NAME}: 1 changed, 1 detached, 3 unchanged" in result.stdout
+    assert "detach\tPeople\t\tgone from the file" in result.stdout
     assert "update\tTests (line 7)\tcontent\tchanged in the file" in result.stdout
     for words in ("1 waiting text", "2 sections too short", "1 fact not embedded"):
         assert words in result.stderr
@@ -97,7 +97,7 @@ def test_a_dry_run_says_that_it_is_one() -> None:
     assert result.stdout.startswith("dry run: ")
     assert held.call("sync_memory_file")[1]["again"] is True
     empty = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME)]))
-    assert "nothing in it" in run("memory-file", "sync", "m", memory=empty).stdout
+    assert "nothing to remember" in run("memory-file", "sync", "m", memory=empty).stdout
 
 
 def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
@@ -105,7 +105,7 @@ def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
     held = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))]))
     result = run("memory-file", "sync", "m", memory=held)
-    assert result.stdout.startswith(f"{NAME}: left out\n")
+    assert result.stdout.startswith(f"{NAME}: skipped\n")
     assert f"! {NAME}: was left out: it is binary\n" in result.stdout
 
 
@@ -120,10 +120,10 @@ def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
 @pytest.mark.parametrize(
     ("added", "code", "words"),
     [
-        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written into ~/work"),
-        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "there already"),
+        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written to ~/work"),
+        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "already in"),
         (AddResult(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
-        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "waits for ~/work"),
+        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "queued for ~/work"),
     ],
 )
 def test_an_agents_text_is_written_or_waits(added: AddResult, code: int, words: str) -> None:

@@ -177,7 +177,7 @@ def test_a_report_in_words_begins_with_what_was_done() -> None:
         f"create note\t{NOTE}\t\tnew in the store",
         f"update store\t{ID}\ttitle, tags\tedited by a person",
     ]
-    assert f"`vaultsync undo {RUN}` takes it back" in result.stderr
+    assert f"`vaultsync undo {RUN}` undoes this run" in result.stderr
 
 
 def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
@@ -186,7 +186,7 @@ def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
     assert run("sync").stdout == "nothing to do, 7 facts unchanged\n"
     assert run("sync").stderr == ""
     result = run("sync", "--dry-run", memory=FakeMemory(sync=dry))
-    assert result.stdout.startswith("dry run, nothing was done; it would be: 3 notes")
+    assert result.stdout.startswith("dry run, nothing was changed; planned: 3 notes")
     assert result.stderr == ""
 
 
@@ -265,8 +265,8 @@ def test_status_in_words_names_the_command_that_helps() -> None:
     result = run("status", memory=FakeMemory(status=answer))
 
     assert result.exit_code == 0
-    assert "pending    2 (`vaultsync sync`)" in result.stdout
-    assert f"last run   now, sync, run {RUN}" in result.stdout
+    assert "pending      2 (`vaultsync sync`)" in result.stdout
+    assert f"last run     now, sync, run {RUN}" in result.stdout
     assert "vaultsync adopt" in result.stdout
 
 
@@ -318,7 +318,7 @@ def test_a_verdict_on_one_of_two_conflicts_ends_with_3() -> None:
     result = run("resolve", CONFLICT.id, "--take", "vault", memory=memory)
 
     assert result.exit_code == 3
-    assert result.stderr == "Use SQLite3: settled in part, 1 conflict left\n"
+    assert result.stderr == "Use SQLite3: partly resolved, 1 conflict left\n"
     assert run("resolve", CONFLICT.id).exit_code == 2
     assert run("resolve", CONFLICT.id, "--take", "mine").exit_code == 2
 
@@ -361,7 +361,7 @@ def test_a_proof_tells_what_no_field_takes() -> None:
     result = run("verify", memory=memory)
 
     assert result.exit_code == 0
-    assert "equal: 7 facts, field by field\n\n1 value in notes" in result.stdout
+    assert "equal: 7 facts, field by field\n\n1 invalid value in notes" in result.stdout
     assert "priority cannot be 7" in result.stdout
 
 
@@ -406,15 +406,15 @@ def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> 
 def test_an_undo_says_that_it_took_something_back() -> None:
     result = run("undo", RUN, memory=FakeMemory(undo=BUSY_PASS))
 
-    assert result.stdout.startswith("taken back: 3 notes created, 1 fact updated\n")
-    assert f"`vaultsync undo {RUN}` takes it back" in result.stderr
+    assert result.stdout.startswith("undone: 3 notes created, 1 fact updated\n")
+    assert f"`vaultsync undo {RUN}` undoes this run" in result.stderr
 
 
 def test_an_undo_that_took_nothing_back_says_why() -> None:
     result = run("undo", RUN, memory=FakeMemory(undo=QUIET))
 
-    assert result.stdout.startswith("nothing to take back: ")
-    assert "takes it back" not in result.stderr
+    assert result.stdout.startswith("nothing to undo: ")
+    assert "undoes this run" not in result.stderr
 
 
 def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:

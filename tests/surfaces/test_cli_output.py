@@ -239,7 +239,7 @@ def test_a_bar_appears_only_when_the_work_takes_long(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal then
-    soon, late = DelayedBar(patience=3600), DelayedBar(patience=0)
+    soon, late = DelayedBar(delay=3600), DelayedBar(delay=0)
 
     soon("scan", 1, 2)
     soon.close()

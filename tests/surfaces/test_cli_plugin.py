@@ -106,10 +106,10 @@ def test_the_command_says_what_is_left_to_do(
     words = ["plugin", "install", "--vault", str(vault)]
     first = CliRunner().invoke(cli, words)
     assert first.exit_code == 0
-    assert first.stdout == f"vaultsync 0.1.0 is in {FOLDER}\n"
+    assert first.stdout == f"vaultsync 0.1.0 installed in {FOLDER}\n"
     assert "turn on Vaultsync" in first.stderr
     again = CliRunner().invoke(cli, words)
-    assert again.stdout == f"vaultsync 0.1.0 was already in {FOLDER}\n"
+    assert again.stdout == f"vaultsync 0.1.0 was already installed in {FOLDER}\n"
     assert json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout) == {
         "path": FOLDER,
         "version": "0.1.0",

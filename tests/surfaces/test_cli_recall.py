@@ -88,7 +88,7 @@ def test_in_a_pipe_a_hit_is_a_row() -> None:
         "Has “sqlite” and “fast”.",
         "It is embedded.",
     ]
-    assert result.stderr == "1 hit by words in 4 ms, confidence 0.83\n"
+    assert result.stderr == "1 hit by keyword search in 4 ms, confidence 0.83\n"
 
 
 def test_on_a_terminal_a_hit_says_why_and_where() -> None:
@@ -110,7 +110,7 @@ def test_a_hit_without_a_note_says_so_and_repeats_no_title() -> None:
     assert result.stdout.count("Use SQLite") == 2
     assert result.stderr.splitlines() == [
         "There is no model.",
-        "2 hits by words and by meaning in 20 ms, confidence 0.50",
+        "2 hits by hybrid search in 20 ms, confidence 0.50",
     ]
 
 
@@ -118,7 +118,7 @@ def test_nothing_found_says_what_may_help() -> None:
     answer = RecallResult("q", "index", 0.0, (), 0.001, ())
     result, _ = run("q", answer=answer)
     assert result.stdout == ""
-    assert "nothing found: other words" in result.stderr
+    assert "nothing found: try other words" in result.stderr
 
 
 def test_where_nothing_is_remembered_a_question_says_how_to_begin(
@@ -131,9 +131,9 @@ def test_where_nothing_is_remembered_a_question_says_how_to_begin(
         return result.stderr
 
     told("init")
-    assert "no fact is remembered yet; `vaultsync adopt`" in told("recall", "ferries")
+    assert "the memory is empty; `vaultsync adopt`" in told("recall", "ferries")
     told("remember", "We meet on Tuesdays.")
-    assert "nothing found: other words" in told("recall", "ferries")
+    assert "nothing found: try other words" in told("recall", "ferries")
 
 
 def test_stages_are_told_when_asked() -> None:

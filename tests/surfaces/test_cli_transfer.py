@@ -97,7 +97,7 @@ def test_an_export_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> No
 
     assert result.exit_code == 1
     message = one_object(result)["error"]["message"]
-    assert message == f"{tmp_path / 'no'}: there is no such folder"
+    assert message == f"{tmp_path / 'no'}: no such folder"
 
 
 @pytest.mark.parametrize("piped", [True, False])
@@ -161,8 +161,8 @@ def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
         (".obsidian/graph.json", "hidden folder"),
         (".index/by-type.md", "hidden folder"),
         (".meta/config.toml", "hidden folder"),
-        ("public/notes/Tea.md", "would be a note"),
-        ("Tea.MD", "would be a note"),
+        ("public/notes/Tea.md", "would become a note"),
+        ("Tea.MD", "would become a note"),
     ],
 )
 def test_nothing_is_exported_over_what_a_vault_holds(tmp_path: Path, name: str, why: str) -> None:

@@ -21,7 +21,7 @@ def test_what_tables_cannot_answer_is_refused(words: tuple[str, ...]) -> None:
     error = json.loads(done.stdout)["error"]
     assert error["kind"] == "UsageError"
     assert words[0] in error["message"]
-    assert "where the store is" in error["hint"]
+    assert "or --vault-only" in error["hint"]
 
 
 def test_a_clone_without_a_store_answers_from_its_tables(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
     message = " ".join(error.format_message().split()).removesuffix(".")
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "vaultsync"
-    hint = f"see `{path} --help`"
+    hint = f"`{path} --help` shows the usage"
     if isinstance(error, click.NoSuchOption) and context and not context.parent:
         hint = f"options follow the command: `vaultsync status {error.option_name}`"
         message = message.partition(" Did you mean")[0].removesuffix(".")

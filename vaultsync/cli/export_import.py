@@ -17,7 +17,6 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, common
 from vaultsync.errors import ImportLineError, UsageError
-from vaultsync.settings import MARKER
 
 LineWriter = Callable[[str], object]
 
@@ -67,6 +66,8 @@ def _refuse_vault_files(target: Path) -> None:
     Raises:
         UsageError: the file is one of these, or would become one.
     """
+    from vaultsync.settings import MARKER  # settings load what `--help` does not need
+
     roots = (each for each in target.parents if (each / MARKER).is_file())
     root = next(roots, None)
     if root is None:

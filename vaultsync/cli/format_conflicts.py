@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -71,7 +70,14 @@ def changed_lines(before: str, after: str, *, width: int) -> list[str]:
         if tag == "equal":
             continue
         for removed, added in itertools.zip_longest(old[a:b], new[c:d], fillvalue=""):
-            at = len(os.path.commonprefix((removed, added)))
+            at = next(
+                (
+                    k
+                    for k, pair in enumerate(zip(removed, added, strict=False))
+                    if len(set(pair)) > 1
+                ),
+                min(len(removed), len(added)),
+            )
             for mark, line in (("-", removed), ("+", added)):
                 if line.strip():
                     shown.append(f"{mark} {_excerpt(line, at, width - 2)}")

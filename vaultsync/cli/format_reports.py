@@ -64,7 +64,7 @@ def run_summary(done: Report) -> str:
         idle = "nothing changed on either side" if done.actions else "nothing to do"
         return ", ".join([idle, *parts, f"{same} unchanged"])
     line = ", ".join(parts)
-    return f"dry run, nothing was changed; would be: {line}" if done.dry_run else line
+    return f"dry run, nothing was changed; planned: {line}" if done.dry_run else line
 
 
 NOTHING_TO_UNDO = (

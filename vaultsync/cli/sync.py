@@ -1,4 +1,4 @@
-"""Commands about both sides as a whole: sync, status, conflicts, history, undo, migrate …"""
+"""Commands about both sides as a whole: `sync`, `status`, `conflicts`, `undo` and others."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def status(options: Options) -> int:
 @click.command()
 @common
 def conflicts(options: Options) -> int:
-    """List open conflicts: fields that both sides changed differently."""
+    """List what both sides changed differently."""
     from vaultsync.cli import vault as session
     from vaultsync.cli.format_conflicts import print_conflicts
 
@@ -195,7 +195,7 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
 @click.argument("fact_id", metavar="ID")
 @common
 def history(options: Options, *, fact_id: str) -> int:
-    """Show the changes of a fact: when, who, which field, from which side."""
+    """Show who changed what in a fact, when and from which side."""
     from vaultsync.cli import vault as session
     from vaultsync.cli.format_conflicts import print_history
 
@@ -275,7 +275,7 @@ def maintain(
     confirm: str | None,
     verbose: bool,
 ) -> int:
-    """Delete expired and decayed facts, and trim long chains of versions."""
+    """Delete expired and faded facts, and shorten version chains."""
     return _run_and_report(
         options,
         lambda memory, bar: memory.maintain(
