@@ -58,7 +58,7 @@ def test_a_sync_is_told_in_words() -> None:
     assert f"{NAME}: 1 changed, 1 detached, 3 unchanged" in result.stdout
     assert "detach\tPeople\t\tgone from the file" in result.stdout
     assert "update\tTests (line 7)\tcontent\tchanged in the file" in result.stdout
-    for words in ("1 waiting text", "2 sections too short", "1 fact not embedded"):
+    for words in ("1 queued text", "2 sections too short", "1 fact not embedded"):
         assert words in result.stderr
     args, named = held.call("sync_memory_file")
     assert args == ("MEMORY.md", "x")
