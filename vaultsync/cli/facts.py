@@ -245,7 +245,7 @@ def update(
         )
         conflict = show.conflict_of(memory.conflicts(), fact.id)
         queued = memory.waits(fact.id)
-    what = "unchanged" if fact.revision == before else "changed"
+    what = "unchanged" if fact.revision == before and not queued else "changed"
     show.print_changed(options, fact, what, conflict=conflict, queued=queued)
     return EXIT_NEEDS_REVIEW if conflict else EXIT_DONE
 
