@@ -266,8 +266,7 @@ def test_prose_has_one_sentence_a_line_and_no_empty_words(page: Path) -> None:
     prose = re.sub(r"<!-- generated.*?<!-- /generated -->", "", _text(page), flags=re.DOTALL)
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", prose))
     words = re.findall(r"(?i)\b(?:simply|just|easily)\b", prose)
-    if page.name != "style.md":  # it names them
-        assert not words
+    assert not words
     for line in prose.splitlines():
         if not re.match(r"\s*(?:\||[-*] |\d+\. |#|<|$)", line):
             assert not re.search(r"[a-z)][.!?] [A-Z]", line), line
