@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -63,7 +63,7 @@ def rows() -> tuple[Row, ...]:
     found = []
     for section, table in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
         for key, value in table.items():
-            row = {"say": value} if isinstance(value, str) else value
+            row: dict[str, Any] = {"say": value} if isinstance(value, str) else value
             assert set(row) <= {"say", "enforced", "except"}, key
             words = tuple(word.strip() for word in key.split(","))
             exceptions = tuple(row.get("except", ()))
@@ -97,14 +97,17 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
                 yield node.name, node.lineno
             case ast.MatchAs() | ast.MatchStar() if node.name:
                 yield node.name, node.lineno
+            case _:
+                pass
 
 
 def python_prose(text: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Docstrings, strings that hold a sentence, and comments, each with its first line."""
     for node in ast.walk(tree):
-        string = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(string, str) and len(string.split()) > 1:
-            yield string, node.lineno
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        if len(node.value.split()) > 1:
+            yield node.value, node.lineno
     block, start, last = "", 0, 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type != tokenize.COMMENT:

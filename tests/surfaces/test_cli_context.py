@@ -66,7 +66,7 @@ def test_the_text_alone_is_on_stdout() -> None:
     assert result.stdout == f"{PACK.text.replace(chr(27) + '[31m', '')}\n"
 
 
-def test_reasons_citations_and_what_was_left_out_are_told() -> None:
+def test_reasons_citations_and_left_out_facts_go_to_stderr() -> None:
     result, _ = run("why?")
 
     assert "712 of 800 tokens, estimated" in result.stderr
@@ -89,7 +89,7 @@ def test_an_empty_pack_prints_nothing_on_stdout() -> None:
     assert "nothing to pack" in result.stderr
 
 
-def test_quietly_only_the_text_is_printed() -> None:
+def test_quiet_prints_only_the_text() -> None:
     result, _ = run("why?", "--quiet")
 
     assert result.stderr == ""
@@ -111,6 +111,6 @@ def test_all_options_reach_the_question() -> None:
     }
 
 
-def test_the_choices_are_those_there_are() -> None:
+def test_the_choices_match_the_formats_and_intents() -> None:
     assert set(command.PACK_FORMATS) == set(PACK_FORMS)
     assert set(command.INTENT_NAMES) == set(INTENTS)

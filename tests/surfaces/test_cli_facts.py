@@ -64,7 +64,7 @@ def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) ->
         ["forget", ID],
     ],
 )
-def test_what_waits_for_a_store_that_is_away_is_told(words: list[str]) -> None:
+def test_a_change_for_an_unavailable_store_is_reported_as_queued(words: list[str]) -> None:
     memory = FakeMemory(waits=True)
 
     told = run(*words, memory=memory)
@@ -84,7 +84,7 @@ def test_a_fact_without_a_note_is_not_mirrored() -> None:
     assert said["mirrored"] is False
 
 
-def test_all_that_is_said_of_a_new_fact_reaches_the_memory() -> None:
+def test_the_options_of_remember_reach_the_memory() -> None:
     memory = FakeMemory()
 
     result = run(
@@ -266,7 +266,7 @@ def test_the_filters_of_a_list_reach_the_memory() -> None:
     }
 
 
-def test_options_stand_after_the_command_and_the_environment_stands_in() -> None:
+def test_options_follow_the_command_and_default_to_the_environment() -> None:
     memory = FakeMemory()
 
     run("get", ID, "--vault", "v", "--state-dir", "s", memory=memory)
@@ -291,7 +291,7 @@ def test_the_vault_is_closed_before_anything_is_printed() -> None:
     assert [name for name, _, _ in memory.calls] == ["get", "close"]
 
 
-def test_stdout_of_a_new_fact_is_its_id_and_stderr_says_where() -> None:
+def test_a_new_fact_prints_its_id_to_stdout_and_its_path_to_stderr() -> None:
     result = run("remember", "x")
 
     assert result.stdout == f"{ID}\n"
@@ -323,12 +323,12 @@ def test_a_list_in_a_pipe_is_one_whole_fact_a_line() -> None:
     assert result.stdout == f"{ID}\t{long} y\tnote\t2\tpublic\t{NOTE}\n"
 
 
-def test_a_list_says_how_to_go_on() -> None:
+def test_a_list_prints_the_option_for_the_next_page() -> None:
     assert run("list").stderr == f"more facts follow: --after {ID}\n"
     assert run("list", memory=FakeMemory(list=FactPage((), None))).stderr == "no facts\n"
 
 
-def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
+def test_json_keeps_the_content_of_a_fact() -> None:
     odd = type(FACT)(ID, content="\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600")
 
     result = run("get", ID, "--json", memory=FakeMemory(get=odd))
@@ -338,7 +338,7 @@ def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
     assert "ü \U0001f600" in result.stdout
 
 
-def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
+def test_a_fact_that_an_edit_kept_is_not_reported_as_forgotten() -> None:
     memory = FakeMemory(forget=ForgetResult(ID, "active"), conflicts=(CONFLICT,))
 
     result = run("forget", ID, memory=memory)
@@ -347,10 +347,10 @@ def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
     assert result.stdout == f"{ID}\tactive\n"
     assert "the user changed its note" in result.stderr
     assert str(CONFLICT.conflict_path) in result.stderr
-    assert "brings it back" not in result.stderr
+    assert "vaultsync restore" not in result.stderr
 
 
-def test_a_fact_that_an_edit_kept_may_have_no_conflict_any_more() -> None:
+def test_a_fact_that_an_edit_kept_may_have_no_open_conflict() -> None:
     memory = FakeMemory(forget=ForgetResult(ID, "active"))
 
     result = run("forget", ID, memory=memory)

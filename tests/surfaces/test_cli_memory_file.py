@@ -51,7 +51,7 @@ NOTICE = memory_file_notice("EditedElsewhere", NAME, "it was edited", "write it 
 WAITS = replace(QUIET, notices=[NOTICE])
 
 
-def test_a_sync_is_told_in_words() -> None:
+def test_a_report_is_printed_as_text() -> None:
     held = FakeMemory(sync_memory_file=DONE)
     result = run("memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held)
     assert result.exit_code == 0
@@ -100,7 +100,7 @@ def test_a_dry_run_says_that_it_is_one() -> None:
     assert "nothing to remember" in run("memory-file", "sync", "m", memory=empty).stdout
 
 
-def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
+def test_a_skipped_file_is_not_called_empty() -> None:
     wrong = UnreadableMemoryFileError(NAME, "it is binary")
     told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
     held = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))]))
@@ -109,7 +109,7 @@ def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     assert f"! {NAME}: was left out: it is binary\n" in result.stdout
 
 
-def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
+def test_a_missing_file_fails_with_a_hint() -> None:
     held = FakeMemory(sync_memory_file=MemoryFileMissingError(NAME))
     result = run("memory-file", "sync", "m", "--json", memory=held)
     assert result.exit_code == 1
@@ -126,7 +126,7 @@ def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
         (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "queued for ~/work"),
     ],
 )
-def test_an_agents_text_is_written_or_waits(added: AddResult, code: int, words: str) -> None:
+def test_an_agents_text_is_written_or_queued(added: AddResult, code: int, words: str) -> None:
     held = FakeMemory(add_to_memory_file=added)
     ask = ("memory-file", "add", "m", "--section", "Lessons")
     result = run(*ask, TEXT, memory=held)
@@ -192,7 +192,7 @@ def app_facts(held: Memory) -> list[Fact]:
     return list(held._ctx.store.iter_facts())
 
 
-def test_a_text_that_waits_is_not_synced(
+def test_a_queued_text_is_not_synced(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
@@ -209,7 +209,7 @@ def test_a_text_that_waits_is_not_synced(
     assert held.status().attention == ()
 
 
-def test_texts_that_wait_are_told_file_by_file(
+def test_queued_texts_are_reported_for_each_file(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)

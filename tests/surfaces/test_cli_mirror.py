@@ -89,7 +89,7 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
     assert list(one_object(result)["counts"]) == list(REPORT_COUNTS)
 
 
-def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
+def test_actions_that_only_move_the_base_need_verbose() -> None:
     same = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
     moved = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
     memory = FakeMemory(sync=replace(BUSY_PASS, actions=[same, moved]))
@@ -114,7 +114,7 @@ def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> Non
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"], ["--quiet"]])
-def test_a_pass_after_which_something_waits_for_a_person_ends_with_3(
+def test_a_run_that_needs_attention_ends_with_3(
     *,
     method: str,
     words: list[str],
@@ -128,7 +128,7 @@ def test_a_pass_after_which_something_waits_for_a_person_ends_with_3(
     assert run(*words, *form, memory=memory).exit_code == code
 
 
-def test_the_options_of_a_pass_reach_the_memory() -> None:
+def test_the_options_of_sync_reach_the_memory() -> None:
     memory = FakeMemory()
 
     run(
@@ -146,7 +146,7 @@ def test_the_options_of_a_pass_reach_the_memory() -> None:
     }
 
 
-def test_what_is_adopted_reaches_the_memory() -> None:
+def test_the_options_of_adopt_reach_the_memory() -> None:
     memory = FakeMemory()
 
     run(
@@ -160,7 +160,7 @@ def test_what_is_adopted_reaches_the_memory() -> None:
     )
 
 
-def test_the_side_that_is_right_reaches_the_memory() -> None:
+def test_the_options_of_rebuild_reach_the_memory() -> None:
     memory = FakeMemory()
 
     assert run("rebuild", "--from", "store", memory=memory).exit_code == 0
@@ -169,7 +169,7 @@ def test_the_side_that_is_right_reaches_the_memory() -> None:
     assert run("rebuild", "--from", "git").exit_code == 2
 
 
-def test_a_report_in_words_begins_with_what_was_done() -> None:
+def test_a_report_begins_with_a_summary() -> None:
     result = run("sync", memory=FakeMemory(sync=BUSY_PASS))
 
     assert result.stdout.splitlines() == [
@@ -180,7 +180,7 @@ def test_a_report_in_words_begins_with_what_was_done() -> None:
     assert f"`vaultsync undo {RUN}` undoes this run" in result.stderr
 
 
-def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
+def test_the_summary_names_a_sync_without_changes_and_a_dry_run() -> None:
     dry = replace(BUSY_PASS, dry_run=True)
 
     assert run("sync").stdout == "nothing to do, 7 facts unchanged\n"
@@ -190,7 +190,7 @@ def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
     assert result.stderr == ""
 
 
-def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> None:
+def test_a_notice_has_its_line_and_hint_even_with_quiet() -> None:
     memory = FakeMemory(sync=replace(BUSY_PASS, attention=[NOTICE]))
 
     result = run("sync", "--quiet", memory=memory)
@@ -199,7 +199,7 @@ def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> Non
     assert result.stderr == ""
 
 
-def test_a_path_that_the_message_names_is_not_named_twice() -> None:
+def test_a_notice_does_not_repeat_the_path_of_its_message() -> None:
     notice = NOTICE._replace(message="public/bad.md:3: bad YAML", hint="")
     memory = FakeMemory(sync=replace(QUIET, attention=[notice]))
 
@@ -208,7 +208,7 @@ def test_a_path_that_the_message_names_is_not_named_twice() -> None:
     assert result.stdout == "\n! public/bad.md:3: bad YAML\n"
 
 
-def test_what_is_said_of_a_few_notes_stands_together_above_its_hint() -> None:
+def test_the_same_notice_of_a_few_notes_has_one_hint() -> None:
     notices = [NOTICE, NOTICE._replace(path=VaultPath("public/worse.md"))]
     memory = FakeMemory(sync=replace(QUIET, attention=notices))
 
@@ -258,7 +258,7 @@ def test_status_ends_with_3_when_something_waits(change: dict[str, Any], form: l
     assert run("status", *form, memory=memory).exit_code == 3
 
 
-def test_status_in_words_names_the_command_that_helps() -> None:
+def test_the_status_names_the_next_command() -> None:
     last = {"at": "now", "kind": "sync", "run": RUN}
     answer = replace(CALM, pending=2, foreign=3, last_run=last)
 
@@ -288,7 +288,7 @@ def test_conflicts_in_a_pipe_are_one_field_a_line() -> None:
     assert "vaultsync resolve" in result.stderr
 
 
-def test_a_deletion_is_shown_without_the_revision_that_it_is_based_on() -> None:
+def test_a_deletion_is_shown_without_its_base_revision() -> None:
     both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
     made = replace(CONFLICT, fields=(both,))
     result = run("conflicts", memory=FakeMemory(conflicts=(made,)))
@@ -296,7 +296,7 @@ def test_a_deletion_is_shown_without_the_revision_that_it_is_based_on() -> None:
     assert result.stdout.endswith("\tnote\t–\tchanged\tdeleted\n")
 
 
-def test_a_verdict_reaches_the_memory() -> None:
+def test_the_options_of_resolve_reach_the_memory() -> None:
     memory = FakeMemory()
 
     result = run(
@@ -312,7 +312,7 @@ def test_a_verdict_reaches_the_memory() -> None:
     )
 
 
-def test_a_verdict_on_one_of_two_conflicts_ends_with_3() -> None:
+def test_resolving_one_of_two_conflicts_ends_with_3() -> None:
     memory = FakeMemory(conflicts=(CONFLICT,))
 
     result = run("resolve", CONFLICT.id, "--take", "vault", memory=memory)
@@ -341,7 +341,7 @@ def test_history_is_as_the_contract_says() -> None:
     assert run("history", ID, memory=FakeMemory(history=[])).exit_code == 0
 
 
-def test_a_proof_is_as_the_contract_says() -> None:
+def test_a_verification_is_as_the_contract_says() -> None:
     result = run("verify", "--json")
 
     assert result.exit_code == 0
@@ -354,7 +354,7 @@ def test_a_proof_is_as_the_contract_says() -> None:
     assert run("verify").stdout == "equal: 7 facts, field by field\n"
 
 
-def test_a_proof_tells_what_no_field_takes() -> None:
+def test_a_verification_lists_invalid_values() -> None:
     held = replace(DIFFERENCE, why="priority cannot be 7", held=True)
     memory = FakeMemory(verify=Verification(7, held=(held,)))
 
@@ -366,7 +366,7 @@ def test_a_proof_tells_what_no_field_takes() -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_difference_is_a_failure_that_is_shown(form: list[str]) -> None:
+def test_a_difference_is_printed_and_is_a_failure(form: list[str]) -> None:
     memory = FakeMemory(verify=Verification(7, [DIFFERENCE]))
 
     result = run("verify", *form, memory=memory)
@@ -395,7 +395,7 @@ def test_a_check_that_fails_is_a_failure_with_a_hint() -> None:
 @pytest.mark.parametrize(
     "error", [VaultMissingError("v", "no marker"), StoreUnavailableError("locked")]
 )
-def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> None:
+def test_doctor_checks_a_vault_that_cannot_be_opened(error: Exception) -> None:
     result = run("doctor", "--json", memory=FakeMemory(open=error))
 
     assert result.exit_code == 1
@@ -403,21 +403,21 @@ def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> 
     assert check["ok"] is False
 
 
-def test_an_undo_says_that_it_took_something_back() -> None:
+def test_an_undo_begins_with_its_summary() -> None:
     result = run("undo", RUN, memory=FakeMemory(undo=BUSY_PASS))
 
     assert result.stdout.startswith("undone: 3 notes created, 1 fact updated\n")
     assert f"`vaultsync undo {RUN}` undoes this run" in result.stderr
 
 
-def test_an_undo_that_took_nothing_back_says_why() -> None:
+def test_an_undo_without_changes_says_why() -> None:
     result = run("undo", RUN, memory=FakeMemory(undo=QUIET))
 
     assert result.stdout.startswith("nothing to undo: ")
     assert "undoes this run" not in result.stderr
 
 
-def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:
+def test_the_summary_counts_waiting_notes() -> None:
     wait = ActionTaken("wait", ID, NOTE, (), "the note is gone")
     busy = replace(BUSY_PASS, actions=[*BUSY_PASS.actions, wait])
     idle = replace(QUIET, actions=[wait, wait])

@@ -114,14 +114,14 @@ def test_a_hit_without_a_note_says_so_and_repeats_no_title() -> None:
     ]
 
 
-def test_nothing_found_says_what_may_help() -> None:
+def test_no_hits_print_a_hint() -> None:
     answer = RecallResult("q", "index", 0.0, (), 0.001, ())
     result, _ = run("q", answer=answer)
     assert result.stdout == ""
     assert "nothing found: try other words" in result.stderr
 
 
-def test_where_nothing_is_remembered_a_question_says_how_to_begin(
+def test_recall_on_an_empty_memory_prints_how_to_begin(
     tmp_path: Path,
 ) -> None:
     def told(*words: str) -> str:
@@ -136,7 +136,7 @@ def test_where_nothing_is_remembered_a_question_says_how_to_begin(
     assert "nothing found: try other words" in told("recall", "ferries")
 
 
-def test_stages_are_told_when_asked() -> None:
+def test_explain_prints_the_stages() -> None:
     answer = RecallResult("q", "index", 0.8, (), 0.001, (HIT,), STAGES)
     result, _ = run("q", "--explain", answer=answer)
     told = result.stdout.splitlines()[1:]

@@ -144,7 +144,7 @@ def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("import", str(tmp_path / "none")).exit_code == 2
 
 
-def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
+def test_an_import_names_the_command_that_writes_notes(tmp_path: Path) -> None:
     file = tmp_path / "facts.jsonl"
     file.write_text("".join(LINES), encoding="utf-8")
     empty = tmp_path / "none.jsonl"
@@ -165,7 +165,7 @@ def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
         ("Tea.MD", "would become a note"),
     ],
 )
-def test_nothing_is_exported_over_what_a_vault_holds(tmp_path: Path, name: str, why: str) -> None:
+def test_an_export_never_overwrites_files_of_a_vault(tmp_path: Path, name: str, why: str) -> None:
     for each in (".meta/config.toml", name):
         file = tmp_path / each
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -55,24 +55,24 @@ def count_noun(number: int, word: str, *, many: str = "") -> str:
     return f"{number:,} {word if number == 1 else many or word + 's'}"
 
 
-def print_initialised(options: Options, made: Initialised) -> None:
+def print_initialised(options: Options, vault: Initialised) -> None:
     """Print where a new vault keeps its things, and what to do next."""
     if options.json:
         print_json(
             {
-                "vault": made.vault,
-                "vault_id": made.vault_id,
-                "state_dir": made.state_dir,
-                "store": made.store,
+                "vault": vault.vault,
+                "vault_id": vault.vault_id,
+                "state_dir": vault.state_dir,
+                "store": vault.store,
             }
         )
         return
     print_pairs(
         [
-            ("vault", made.vault),
-            ("vault id", made.vault_id),
-            ("state", made.state_dir),
-            ("store", made.store),
+            ("vault", vault.vault),
+            ("vault id", vault.vault_id),
+            ("state", vault.state_dir),
+            ("store", vault.store),
         ]
     )
     print_message(
