@@ -312,6 +312,6 @@ def migrate(options: Options, *, to: str) -> int:
         options,
         f"{clean(done.store)} has {count_noun(done.facts, 'fact')} and"
         f" {count_noun(done.tombstones, 'tombstone')}: {done.copied:,} copied now, with the"
-        f" vectors of {done.vectors:,}; the vault now uses this store",
+        f" vectors of {count_noun(done.vectors, 'fact')}; the vault now uses this store",
     )
     return EXIT_DONE
