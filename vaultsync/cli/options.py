@@ -92,7 +92,8 @@ def common(command: Callable[..., int]) -> Callable[..., int]:
         "--vault",
         metavar="PATH",
         envvar="VAULTSYNC_VAULT",
-        help="The vault; default: $VAULTSYNC_VAULT, else the nearest parent folder that is one.",
+        help="The vault; default: $VAULTSYNC_VAULT, else the nearest parent folder that is a"
+        " vault.",
     )
     @click.option(
         "--state-dir",
