@@ -36,16 +36,16 @@ PACK = ContextPack(
 )
 
 
-def run(*words: str, made: ContextPack = PACK) -> tuple[Result, OneAnswer]:
-    return ask(command.context, *words, answer=made)
+def run(*words: str, pack: ContextPack = PACK) -> tuple[Result, OneAnswer]:
+    return ask(command.context, *words, answer=pack)
 
 
 def test_json_is_the_pack_with_the_keys_of_the_contract() -> None:
     result, _ = run("why?", "--json")
 
-    told = json.loads(result.stdout)
+    values = json.loads(result.stdout)
 
-    assert set(told) >= {
+    assert set(values) >= {
         "text",
         "tokens",
         "budget",
@@ -54,9 +54,9 @@ def test_json_is_the_pack_with_the_keys_of_the_contract() -> None:
         "left_out",
         "truncated",
     }
-    assert set(told["items"][0]) >= {"id", "tokens", "tier", "reason", "citation"}
-    assert set(told["left_out"][0]) >= {"id", "tokens", "reason"}
-    assert told["counter"] == "estimate"
+    assert set(values["items"][0]) >= {"id", "tokens", "tier", "reason", "citation"}
+    assert set(values["left_out"][0]) >= {"id", "tokens", "reason"}
+    assert values["counter"] == "estimate"
     assert result.stderr == ""
 
 
@@ -82,7 +82,7 @@ def test_reasons_citations_and_left_out_facts_go_to_stderr() -> None:
 
 def test_an_empty_pack_prints_nothing_on_stdout() -> None:
     empty = replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
-    result, _ = run("why?", made=empty)
+    result, _ = run("why?", pack=empty)
 
     assert result.stdout == ""
     assert "by o200k_base" in result.stderr
@@ -96,8 +96,10 @@ def test_quiet_prints_only_the_text() -> None:
 
 
 def test_all_options_reach_the_question() -> None:
-    said = "q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u-1"
-    _, memory = run(*said.split())
+    words = (
+        "q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u-1"
+    )
+    _, memory = run(*words.split())
 
     assert memory.asked == {
         "query": "q",

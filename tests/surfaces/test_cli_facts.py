@@ -36,7 +36,7 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["remember", "text"], {**PUBLIC, "mirrored": True}),
         (["get", ID], PUBLIC),
@@ -47,11 +47,11 @@ PUBLIC = {
         (["restore", ID], {"id": ID, "status": "active"}),
     ],
 )
-def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) -> None:
+def test_json_is_as_the_contract_says(words: list[str], expected: dict[str, Any]) -> None:
     result = run(*words, "--json")
 
     assert result.exit_code == 0
-    assert one_object(result) == said
+    assert one_object(result) == expected
     assert result.stderr == ""
 
 
@@ -67,21 +67,21 @@ def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) ->
 def test_a_change_for_an_unavailable_store_is_reported_as_queued(words: list[str]) -> None:
     memory = FakeMemory(waits=True)
 
-    told = run(*words, memory=memory)
+    result = run(*words, memory=memory)
 
     assert one_object(run(*words, "--json", memory=memory))["waits"] is True
-    assert told.exit_code == 0
-    assert "the change is in the outbox" in told.stderr
-    assert "changed, in" not in told.stderr
+    assert result.exit_code == 0
+    assert "the change is in the outbox" in result.stderr
+    assert "changed, in" not in result.stderr
 
 
 def test_a_fact_without_a_note_is_not_mirrored() -> None:
     memory = FakeMemory(remember=type(FACT)(ID, revision="1-0"))
 
-    said = one_object(run("remember", "x", "--json", memory=memory))
+    values = one_object(run("remember", "x", "--json", memory=memory))
 
-    assert said["path"] is None
-    assert said["mirrored"] is False
+    assert values["path"] is None
+    assert values["mirrored"] is False
 
 
 def test_the_options_of_remember_reach_the_memory() -> None:
@@ -329,11 +329,11 @@ def test_a_list_prints_the_option_for_the_next_page() -> None:
 
 
 def test_json_keeps_the_content_of_a_fact() -> None:
-    odd = type(FACT)(ID, content="\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600")
+    fact = type(FACT)(ID, content="\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600")
 
-    result = run("get", ID, "--json", memory=FakeMemory(get=odd))
+    result = run("get", ID, "--json", memory=FakeMemory(get=fact))
 
-    assert json.loads(result.stdout)["content"] == odd.content
+    assert json.loads(result.stdout)["content"] == fact.content
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout)
     assert "ü \U0001f600" in result.stdout
 

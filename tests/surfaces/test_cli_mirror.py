@@ -128,45 +128,33 @@ def test_a_run_that_needs_attention_ends_with_3(
     assert run(*words, *form, memory=memory).exit_code == code
 
 
-def test_the_options_of_sync_reach_the_memory() -> None:
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (
+            f"sync --dry-run --allow-scope-moves --max-delete 0 --confirm {RUN}",
+            ((), {"dry_run": True, "allow_scope_moves": True, "max_delete": 0, "confirm": RUN}),
+        ),
+        (
+            "adopt a.md b --scope team-x --type note --dry-run",
+            ((("a.md", "b"),), {"scope": "team-x", "type": "note", "dry_run": True}),
+        ),
+        (f"undo {RUN}", ((RUN,), {})),
+        ("rebuild --from store", ((), {"source": "store"})),
+    ],
+)
+def test_the_options_reach_the_memory(words: str, call: tuple[Any, dict[str, Any]]) -> None:
     memory = FakeMemory()
 
-    run(
-        *("sync", "--dry-run", "--allow-scope-moves", "--max-delete", "0"),
-        *("--confirm", RUN),
-        memory=memory,
-    )
+    assert run(*words.split(), memory=memory).exit_code == 0
 
-    assert memory.call("sync")[1] == {
-        "dry_run": True,
-        "allow_scope_moves": True,
-        "max_delete": 0,
-        "confirm": RUN,
-        "progress": None,
-    }
+    args, named = call
+    assert memory.call(words.split(maxsplit=1)[0]) == (args, {**named, "progress": None})
 
 
-def test_the_options_of_adopt_reach_the_memory() -> None:
-    memory = FakeMemory()
-
-    run(
-        *("adopt", "a.md", "b", "--scope", "team-x", "--type", "note", "--dry-run"),
-        memory=memory,
-    )
-
-    assert memory.call("adopt") == (
-        (("a.md", "b"),),
-        {"scope": "team-x", "type": "note", "dry_run": True, "progress": None},
-    )
-
-
-def test_the_options_of_rebuild_reach_the_memory() -> None:
-    memory = FakeMemory()
-
-    assert run("rebuild", "--from", "store", memory=memory).exit_code == 0
-    assert memory.call("rebuild")[1]["source"] == "store"
-    assert run("rebuild").exit_code == 2
-    assert run("rebuild", "--from", "git").exit_code == 2
+@pytest.mark.parametrize("words", ["rebuild", "rebuild --from git"])
+def test_a_rebuild_needs_a_side(words: str) -> None:
+    assert run(*words.split()).exit_code == 2
 
 
 def test_a_report_begins_with_a_summary() -> None:
@@ -290,8 +278,8 @@ def test_conflicts_in_a_pipe_are_one_field_a_line() -> None:
 
 def test_a_deletion_is_shown_without_its_base_revision() -> None:
     both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
-    made = replace(CONFLICT, fields=(both,))
-    result = run("conflicts", memory=FakeMemory(conflicts=(made,)))
+    conflict = replace(CONFLICT, fields=(both,))
+    result = run("conflicts", memory=FakeMemory(conflicts=(conflict,)))
 
     assert result.stdout.endswith("\tnote\t–\tchanged\tdeleted\n")
 
@@ -422,10 +410,10 @@ def test_the_summary_counts_waiting_notes() -> None:
     busy = replace(BUSY_PASS, actions=[*BUSY_PASS.actions, wait])
     idle = replace(QUIET, actions=[wait, wait])
 
-    said = run("sync", memory=FakeMemory(sync=busy)).stdout
-    assert said.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
-    said = run("sync", memory=FakeMemory(sync=idle)).stdout
-    assert said.startswith("nothing changed on either side, 2 notes waiting, 7 facts unchanged\n")
+    text = run("sync", memory=FakeMemory(sync=busy)).stdout
+    assert text.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
+    text = run("sync", memory=FakeMemory(sync=idle)).stdout
+    assert text.startswith("nothing changed on either side, 2 notes waiting, 7 facts unchanged\n")
 
 
 @pytest.mark.parametrize(
