@@ -32,20 +32,20 @@ PACK = ContextPack(
     intent="balanced",
     format="markdown",
     counter="estimate",
-    degraded=("Semantic search was not possible: there is no embedding model.",),
+    degraded=("Semantic search is unavailable: there is no model.",),
 )
 
 
-def run(*words: str, made: ContextPack = PACK) -> tuple[Result, OneAnswer]:
-    return ask(command.context, *words, answer=made)
+def run(*words: str, pack: ContextPack = PACK) -> tuple[Result, OneAnswer]:
+    return ask(command.context, *words, answer=pack)
 
 
 def test_json_is_the_pack_with_the_keys_of_the_contract() -> None:
     result, _ = run("why?", "--json")
 
-    told = json.loads(result.stdout)
+    values = json.loads(result.stdout)
 
-    assert set(told) >= {
+    assert set(values) >= {
         "text",
         "tokens",
         "budget",
@@ -54,9 +54,9 @@ def test_json_is_the_pack_with_the_keys_of_the_contract() -> None:
         "left_out",
         "truncated",
     }
-    assert set(told["items"][0]) >= {"id", "tokens", "tier", "reason", "citation"}
-    assert set(told["left_out"][0]) >= {"id", "tokens", "reason"}
-    assert told["counter"] == "estimate"
+    assert set(values["items"][0]) >= {"id", "tokens", "tier", "reason", "citation"}
+    assert set(values["left_out"][0]) >= {"id", "tokens", "reason"}
+    assert values["counter"] == "estimate"
     assert result.stderr == ""
 
 
@@ -66,10 +66,10 @@ def test_the_text_alone_is_on_stdout() -> None:
     assert result.stdout == f"{PACK.text.replace(chr(27) + '[31m', '')}\n"
 
 
-def test_reasons_citations_and_what_was_left_out_are_told() -> None:
+def test_reasons_citations_and_left_out_facts_go_to_stderr() -> None:
     result, _ = run("why?")
 
-    assert "712 of 800 tokens by estimate" in result.stderr
+    assert "712 of 800 tokens, estimated" in result.stderr
     assert "(balanced: critical 700, notable 0, background 0, entities 0)" in result.stderr
     assert "700  critical    Use SQLite\n" in result.stderr
     assert "critical decision; has “sqlite”" in result.stderr
@@ -82,22 +82,24 @@ def test_reasons_citations_and_what_was_left_out_are_told() -> None:
 
 def test_an_empty_pack_prints_nothing_on_stdout() -> None:
     empty = structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
-    result, _ = run("why?", made=empty)
+    result, _ = run("why?", pack=empty)
 
     assert result.stdout == ""
     assert "by o200k_base" in result.stderr
-    assert "nothing is packed" in result.stderr
+    assert "nothing to pack" in result.stderr
 
 
-def test_quietly_only_the_text_is_printed() -> None:
+def test_quiet_prints_only_the_text() -> None:
     result, _ = run("why?", "--quiet")
 
     assert result.stderr == ""
 
 
 def test_all_options_reach_the_question() -> None:
-    said = "q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u-1"
-    _, memory = run(*said.split())
+    words = (
+        "q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u-1"
+    )
+    _, memory = run(*words.split())
 
     assert memory.asked == {
         "query": "q",
@@ -111,6 +113,6 @@ def test_all_options_reach_the_question() -> None:
     }
 
 
-def test_the_choices_are_those_there_are() -> None:
+def test_the_choices_match_the_formats_and_intents() -> None:
     assert set(command.PACK_FORMATS) == set(PACK_FORMS)
     assert set(command.INTENT_NAMES) == set(INTENTS)
