@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tests.doubles.recall_log import MemoryRecallLog
 from tests.world import AGENTS, LINES, PERSONS, World
-from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter

@@ -19,6 +19,7 @@ from vaultsync.backends.qdrant.operations import (
     PointFilter,
     PointOperation,
     ScoredPoint,
+    ScrollPage,
     ScrollReads,
     UpsertPoints,
     named_vector,
@@ -156,24 +157,16 @@ class EdgePointCollection(ScrollReads):
         records = self._ask("retrieve", list(ids), with_payload=payload, with_vector=False)
         return payloads_by_id(records)
 
-    def _scroll(
-        self,
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int = POINTS_PER_REQUEST,
-        offset: object = None,
-        vector: str = "",
-    ) -> tuple[Iterable[Any], object]:
+    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
         request = _edge().ScrollRequest(
-            offset=offset,
-            limit=limit,
-            filter=_filter(where),
-            with_payload=list(fields),
-            with_vector=[vector] if vector else False,
+            offset=page.offset,
+            limit=page.limit,
+            filter=_filter(page.where),
+            with_payload=list(page.fields),
+            with_vector=[page.vector] if page.vector else False,
         )
-        page: tuple[Iterable[Any], object] = self._ask("scroll", request)
-        return page
+        found: tuple[Iterable[Any], object] = self._ask("scroll", request)
+        return found
 
     def count(self, where: PointFilter) -> int:
         request = _edge().CountRequest(exact=True, filter=_filter(where))

@@ -175,20 +175,25 @@ def scored_points(records: Iterable[Any]) -> list[ScoredPoint]:
     return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in records]
 
 
+class ScrollPage(NamedTuple):
+    """A request for records by id."""
+
+    where: PointFilter
+    fields: Sequence[str]
+    """The keys of the payload that are read."""
+    offset: object = None
+    """The id of the first record; None for the first of all."""
+    limit: int = POINTS_PER_REQUEST
+    vector: str = ""
+    """The name of the vector that is read; none if empty."""
+
+
 class ScrollReads(ABC):
     """The reads of a `PointCollection` that are scrolls."""
 
     @abstractmethod
-    def _scroll(
-        self,
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int = POINTS_PER_REQUEST,
-        offset: object = None,
-        vector: str = "",
-    ) -> tuple[Iterable[Any], object]:
-        """Records with some keys and vectors, and where the next page begins, if any does."""
+    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
+        """Records of a page, and where the next page begins, if there is one."""
 
     def walk(
         self,
@@ -199,7 +204,8 @@ class ScrollReads(ABC):
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
         # A scroll begins with the point that it is given.
-        records, _ = self._scroll(where, fields, limit=limit + bool(after), offset=after or None)
+        page = ScrollPage(where, fields, after or None, limit + bool(after))
+        records, _ = self._scroll(page)
         found = payloads_by_id(records)
         return [(key, payload) for key, payload in found.items() if key > after][:limit]
 
@@ -207,7 +213,8 @@ class ScrollReads(ABC):
         name, offset = vector_name(dimension), None
         found: dict[str, Sequence[float]] = {}
         while True:
-            records, offset = self._scroll(where, [field], offset=offset, vector=name)
+            page = ScrollPage(where, [field], offset, vector=name)
+            records, offset = self._scroll(page)
             for each in records:
                 vector = (each.vector or {}).get(name)
                 if vector is not None:

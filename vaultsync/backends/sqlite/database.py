@@ -125,6 +125,18 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
     return db
 
 
+def open_migrated(
+    path: str | Path, migrations: Sequence[Migration], *, create: bool, log_pages: int
+) -> tuple[sqlite3.Connection, Literal["ready", "foreign", "newer"]]:
+    """`connect()` and `migrate_schema()`; what is not ready has to be closed."""
+    db = connect(path, log_pages=log_pages)
+    try:
+        return db, migrate_schema(db, migrations, create=create)
+    except BaseException:
+        db.close()
+        raise
+
+
 def migrate_schema(
     db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
 ) -> Literal["ready", "foreign", "newer"]:

@@ -216,16 +216,17 @@ class SqliteStore:
         return self._db
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite_file.connect(self._path, log_pages=_STORE_WAL_PAGES)
+        db, schema = sqlite_file.open_migrated(
+            self._path, MIGRATIONS, create=self._create, log_pages=_STORE_WAL_PAGES
+        )
         try:
-            self._recognise(db)
+            self._check(db, schema)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _recognise(self, db: sqlite3.Connection) -> None:
-        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=self._create)
+    def _check(self, db: sqlite3.Connection, schema: str) -> None:
         if schema == "newer":
             message = f"{self._path} is the store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")
