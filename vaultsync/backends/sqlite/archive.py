@@ -439,10 +439,7 @@ class SqliteArchive:
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         found: dict[str, HistoryEntry] = {}
         for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(
-                SELECT_NOTE_REMOVALS,
-                json.dumps(batch),
-            )
+            rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(batch))
             found |= {row[2]: history_from_row(row) for row in rows}
             if not rows and self._is_empty("history"):
                 break
