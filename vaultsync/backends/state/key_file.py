@@ -1,4 +1,4 @@
-"""A key of this machine: random bytes in a file that its owner alone can read."""
+"""A key of this machine: random bytes in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ KEY_BYTES = 32
 
 
 def read_or_make_key(path: Path) -> bytes:
-    """The key of a file, which is made when there is none.
+    """The key in a file, which is made when there is none.
 
-    Two processes that make it at once agree: it is written whole, and linked to its name
-    by one of them.
+    Two processes that make it at once agree: the file is written whole, and only one of
+    them can link it to its name.
 
     Raises:
         ConfigError: it cannot be read or made, or others can read it and that cannot be
