@@ -854,7 +854,7 @@ BROKEN = "Service runtime error: a segment is broken"
         (by_engine, Exception(BROKEN), (BROKEN,)),
         (by_engine, TypeError("a bug of ours"), None),
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", repr(value)),
 )
 def test_errors_are_translated(
     translate: Callable[[Exception], RequestFailure | None],
