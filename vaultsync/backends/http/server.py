@@ -19,7 +19,7 @@ _SHUTDOWN_SECONDS = 1
 
 
 class LoopbackServer:
-    """Listens from when it is made until it is stopped."""
+    """A server that listens until it is stopped."""
 
     def __init__(
         self,

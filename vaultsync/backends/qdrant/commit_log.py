@@ -166,7 +166,7 @@ class CommitRecord:
 
     @classmethod
     def parse(cls, payload: Mapping[str, Any]) -> CommitRecord:
-        """The head that a payload was made of."""
+        """The head in a payload."""
         return cls(
             store_id=payload["storeId"],
             revision=payload["revision"],

@@ -42,9 +42,9 @@ asks this shard. Without those of status and priority a search takes nine times 
 EdgeValue: TypeAlias = Any
 """Of the engine. Its type would have the engine loaded."""
 _FLUSH_WRITES = 1_000
-"""Writes after which the log may begin anew."""
+"""Writes after which the shard is flushed, so that its log starts again."""
 _SHARD_FILE = "edge_config.json"
-"""A file that a shard has once it was made."""
+"""A file that every shard has."""
 
 
 class EdgePointCollection(ScrollReads):

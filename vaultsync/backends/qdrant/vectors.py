@@ -216,7 +216,7 @@ def _as_index_errors() -> Iterator[None]:
     except StoreUnavailableError as error:
         raise DerivedError(
             f"the vectors do not answer: {error.why}",
-            hint="what is missing now is taken up by the next pass",
+            hint="what is missing now is added by the next run",
         ) from error
 
 
@@ -246,7 +246,7 @@ def filter_conditions(filters: FactFilters) -> list[Condition]:
 
 
 def _fields_hash(fact: Fact) -> str:
-    """What tells whether a row was made of the same filterable fields."""
+    """A hash that is equal while the filterable fields are."""
     plain, tags = list(filterable_fields(fact)[:-1]), sorted(tag_keys_with_parents(fact.tags))
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]

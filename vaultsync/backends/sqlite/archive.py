@@ -145,7 +145,7 @@ def base_to_row(base: Base) -> SqlRow:
 
 
 def base_from_row(row: SqlRow) -> Base:
-    """The base that `base_to_row()` made a row of."""
+    """The reverse of `base_to_row()`."""
     from vaultsync.storage.archive import Base
     from vaultsync.storage.vault import FileStamp
 
@@ -204,7 +204,7 @@ def history_to_row(entry: HistoryEntry) -> SqlRow:
 
 
 def history_from_row(row: SqlRow) -> HistoryEntry:
-    """The entry that `history_to_row()` made a row of."""
+    """The reverse of `history_to_row()`."""
     from vaultsync.storage.archive import HistoryEntry
 
     run, at, fact_id, side, actor, field, before, after = row

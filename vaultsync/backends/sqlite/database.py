@@ -35,7 +35,7 @@ Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 
 _BUSY_SECONDS = 5.0
 _PAGE = 16_384
-"""Bytes. A fact and its note fit without overflow; a first pass is an eighth faster."""
+"""Bytes. A fact and its note fit without overflow; a first run is an eighth faster."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",
     # On macOS fsync does not reach the platter; this asks for what does.
@@ -209,7 +209,7 @@ def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
     return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
 
 
-DAMAGE_HINT = "move it away; the next pass rebuilds it from both sides, deleting nothing"
+DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 
 
 @contextmanager

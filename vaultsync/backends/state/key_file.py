@@ -51,19 +51,19 @@ def _read(path: Path) -> bytes | None:
 
 
 def _make(path: Path) -> None:
-    made = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.write(handle, os.urandom(KEY_BYTES))
         os.fsync(handle)
     finally:
         os.close(handle)
     try:
-        os.link(made, path)
+        os.link(draft, path)
     except FileExistsError:
         pass  # another process was faster: its key is the key
     except OSError:  # a disk without links
         if not path.exists():
-            made.replace(path)
+            draft.replace(path)
     finally:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

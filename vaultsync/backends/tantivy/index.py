@@ -247,7 +247,7 @@ class TantivyIndex:
     def _stamps(self) -> tuple[int, ...]:
         """Stamps that change with every commit and version; empty when there is no index."""
         found: tuple[int, ...] = ()
-        with suppress(OSError):
+        with suppress(OSError):  # it may have no later version
             for name in ("meta.json", _VERSION_FILE):
                 stat = os.stat(self._folder / name)  # noqa: PTH116 - for each search
                 found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)

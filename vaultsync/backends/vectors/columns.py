@@ -64,7 +64,7 @@ def check_dimension(vector: Sequence[float], known: int) -> None:
 def not_finite_error() -> EmbedderError:
     """A vector holds NaN or infinity, which would hide all others."""
     return EmbedderError(
-        "the model made a vector that holds what is not a number",
+        "the model made a vector with a value that is not a number",
         hint="use another model, or make its export again",
     )
 
@@ -85,14 +85,14 @@ def cosine_of(score: float) -> float:
 
 def index_missing_error() -> DerivedError:
     """The index has to be built."""
-    return DerivedError("the vectors are gone or damaged", hint="the next pass makes them again")
+    return DerivedError("the vectors are gone or damaged", hint="the next run makes them again")
 
 
 def index_busy_error() -> IndexBusyError:
     """Another process is writing."""
     return IndexBusyError(
         "another process is writing the vectors",
-        hint="what is missing now is taken up by the next pass",
+        hint="what is missing now is added by the next run",
     )
 
 

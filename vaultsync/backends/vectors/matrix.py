@@ -327,7 +327,7 @@ class MatrixVectors:
         return len(seen.rows) - len(seen.dead) if seen else 0
 
     def uncopied(self) -> int:
-        """How many rows came or went since the copy was made."""
+        """How many rows were added or removed since the last copy."""
         seen = self._now()
         if seen is None:
             return 0
