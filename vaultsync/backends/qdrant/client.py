@@ -24,11 +24,11 @@ from vaultsync.backends.qdrant.operations import (
     NumberRange,
     Payload,
     Point,
+    PointCollection,
     PointFilter,
     PointOperation,
     ScoredPoint,
     ScrollPage,
-    ScrollReads,
     batches,
     named_vector,
     payloads_by_id,
@@ -138,7 +138,7 @@ _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
 
-class ClientPointCollection(ScrollReads):
+class ClientPointCollection(PointCollection):
     """A collection behind `qdrant_client`.
 
     The key of a server is read from the environment when it is opened, and is nowhere

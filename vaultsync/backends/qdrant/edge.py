@@ -16,11 +16,11 @@ from vaultsync.backends.qdrant.operations import (
     IsEmpty,
     NumberRange,
     Payload,
+    PointCollection,
     PointFilter,
     PointOperation,
     ScoredPoint,
     ScrollPage,
-    ScrollReads,
     UpsertPoints,
     named_vector,
     payloads_by_id,
@@ -47,7 +47,7 @@ _SHARD_FILE = "edge_config.json"
 """A file that every shard has."""
 
 
-class EdgePointCollection(ScrollReads):
+class EdgePointCollection(PointCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
