@@ -394,7 +394,7 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
 ) -> None:
     make = watcher_maker(settings, lambda: None)
     monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(OSError, match="watchers.watchdog"):
+    with pytest.raises(OSError, match=r"watchers\.watchdog"):
         make(True)
 
 
