@@ -154,8 +154,7 @@ def _texts(entry: IndexDocument) -> Iterator[str]:
         *fact.entities,
         *note_headings(fact.content),
     )
-    for value in (*fact.own.values(), *fact.properties.values()):
-        yield from _strings(value)
+    yield from _strings([*fact.own.values(), *fact.properties.values()])
 
 
 def _strings(value: Value) -> Iterator[str]:

@@ -91,21 +91,16 @@ def columns_of(entry: IndexDocument) -> dict[str, Any]:
 
 
 def _own_text(fact: Fact) -> list[str]:
-    return [
-        text
-        for values in (fact.own, fact.properties)
-        for value in values.values()
-        for text in _texts(value)
-    ]
+    return _texts([*fact.own.values(), *fact.properties.values()])
 
 
 def _texts(value: Value) -> list[str]:
     if isinstance(value, str):
         return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
     if isinstance(value, (list, tuple)):
         return [text for each in value for text in _texts(each)]
-    if isinstance(value, Mapping):
-        return [text for each in value.values() for text in _texts(each)]
     return []
 
 
