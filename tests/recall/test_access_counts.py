@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.recall_log import MemoryRecallLog
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.filters import FactFilters
 from vaultsync.operations.verify import verify_all

@@ -77,7 +77,7 @@ def test_reasons_citations_and_left_out_facts_go_to_stderr() -> None:
     assert "left out: 12, 12,066 tokens" in result.stderr
     assert " 1,000  Fact 0: no room left" in result.stderr
     assert "… and 2 more" in result.stderr
-    assert "there is no embedding model" in result.stderr
+    assert "there is no model" in result.stderr
 
 
 def test_an_empty_pack_prints_nothing_on_stdout() -> None:

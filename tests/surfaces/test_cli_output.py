@@ -3,12 +3,12 @@ from __future__ import annotations
 import io
 import json
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from msgspec.structs import replace
 
 from tests.surfaces.command_line import (
     BAD_CHECK,
@@ -108,7 +108,7 @@ def test_json_is_ascii_if_the_terminal_has_no_unicode(
 def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     """Commands that print text of anybody's, and memories that hold it."""
     path = VaultPath(text)
-    fact = replace(FACT, title=text, content=text, tags=(text,), path=path)
+    fact = FACT.evolve(title=text, content=text, tags=(text,), path=path)
     notice = structs.replace(NOTICE, path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
     conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
@@ -155,7 +155,7 @@ def test_no_command_prints_control_characters_on_a_terminal(
 
 @pytest.mark.usefixtures("terminal")
 def test_a_list_fits_the_terminal_and_keeps_complete_ids() -> None:
-    fact = replace(FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
+    fact = FACT.evolve(title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
 
     result = run("list", memory=FakeMemory(list=FactPage((fact, FACT), None)))
 
