@@ -27,8 +27,8 @@ def row(
     vector: tuple[float, ...] = X,
     **values: Value,
 ) -> VectorRow:
-    made = fact if isinstance(fact, Fact) else a_fact(fact, **values)
-    return VectorRow(made, chunk, vector)
+    row_fact = fact if isinstance(fact, Fact) else a_fact(fact, **values)
+    return VectorRow(row_fact, chunk, vector)
 
 
 def unit(*numbers: float) -> tuple[float, ...]:

@@ -64,11 +64,11 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
 
 
 def test_a_field_that_is_no_text_is_shown_as_one_reads_it() -> None:
-    short = fact(1, type="observation", observationCompressed=True)
-    told = fact(2, type="observation", observationCompressed=False)
+    compressed = fact(1, type="observation", observationCompressed=True)
+    uncompressed = fact(2, type="observation", observationCompressed=False)
 
-    assert fact_body(short).endswith("- compressed: yes")
-    assert "compressed" not in fact_body(told)
+    assert fact_body(compressed).endswith("- compressed: yes")
+    assert "compressed" not in fact_body(uncompressed)
     odd = fact(3).evolve(own={"lessonCategory": 7})
     assert fact_body(odd).endswith("- category: 7")
 
@@ -173,9 +173,9 @@ def test_headings_go_below_the_title_but_not_in_code() -> None:
 
 @given(contents(), st.integers(0, 6))
 def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
-    made = demote_headings(text, level)
+    demoted = demote_headings(text, level)
 
-    assert re.sub(r"(?m)^#+", "", made) == re.sub(r"(?m)^#+", "", text)
+    assert re.sub(r"(?m)^#+", "", demoted) == re.sub(r"(?m)^#+", "", text)
 
 
 # --- forms ---------------------------------------------------------------------------

@@ -34,13 +34,13 @@ PLENTY = 1_000_000
 FOUR = [candidate(number, priority=number) for number in range(4)]
 
 
-def packed(made: ContextPack) -> list[int]:
+def packed(pack: ContextPack) -> list[int]:
     """The numbers of the facts that were packed, in their order."""
-    return [int(each.id[-3:]) for each in made.items]
+    return [int(each.id[-3:]) for each in pack.items]
 
 
-def left(made: ContextPack) -> list[int]:
-    return [int(each.id[-3:]) for each in made.left_out]
+def left(pack: ContextPack) -> list[int]:
+    return [int(each.id[-3:]) for each in pack.left_out]
 
 
 def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
@@ -69,7 +69,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
     found = data.draw(candidates())
     named = data.draw(entities(found))
 
-    made = pack_context(
+    pack = pack_context(
         'what <is> "it"?',
         found,
         budget=budget,
@@ -79,13 +79,13 @@ def test_a_pack_is_never_a_token_over_its_budget(
         entities=named,
     )
 
-    assert made.tokens == count(made.text) <= budget
-    assert len(titles_in(made)) == len(made.items)
-    ids = [item.id for item in made.items] + [each.id for each in made.left_out]
+    assert pack.tokens == count(pack.text) <= budget
+    assert len(titles_in(pack)) == len(pack.items)
+    ids = [item.id for item in pack.items] + [each.id for each in pack.left_out]
     assert len(set(ids)) == len(ids)
     assert {each.fact.id for each in found} <= set(ids)
     assert set(ids) <= {each.fact.id for each in (*found, *named)}
-    assert bool(made.text) is bool(made.items)
+    assert bool(pack.text) is bool(pack.items)
 
 
 @given(st.data(), st.sampled_from(sorted(COUNTERS)), st.integers(0, 3_000))
@@ -112,26 +112,26 @@ def test_the_order_in_which_facts_were_found_changes_nothing(
 def test_with_room_for_all_only_what_repeats_is_left_out(
     found: list[PackCandidate], form: str
 ) -> None:
-    made = pack_context("q", found, budget=PLENTY, count=letters, form=form)
+    pack = pack_context("q", found, budget=PLENTY, count=letters, form=form)
 
-    assert not made.truncated
-    assert not any(each.cut for each in made.items)
-    assert all(each.reason.startswith("says the same as") for each in made.left_out)
+    assert not pack.truncated
+    assert not any(each.cut for each in pack.items)
+    assert all(each.reason.startswith("says the same as") for each in pack.left_out)
 
 
 @pytest.mark.parametrize("budget", [-5, 0, 1, 3])
 def test_a_budget_too_small_for_anything_gives_an_empty_text(budget: int) -> None:
-    made = pack_context("why?", FOUR, budget=budget, count=words)
+    pack = pack_context("why?", FOUR, budget=budget, count=words)
 
-    assert (made.text, made.tokens, made.items) == ("", 0, ())
-    assert left(made) == [0, 1, 2, 3]
-    assert made.truncated
+    assert (pack.text, pack.tokens, pack.items) == ("", 0, ())
+    assert left(pack) == [0, 1, 2, 3]
+    assert pack.truncated
 
 
 def test_nothing_found_is_an_empty_pack() -> None:
-    made = pack_context("why?", [], budget=PLENTY, count=words)
+    pack = pack_context("why?", [], budget=PLENTY, count=words)
 
-    assert (made.text, made.items, made.left_out, made.truncated) == ("", (), (), False)
+    assert (pack.text, pack.items, pack.left_out, pack.truncated) == ("", (), (), False)
 
 
 def test_each_part_is_counted_once() -> None:
@@ -141,9 +141,9 @@ def test_each_part_is_counted_once() -> None:
         asked.append(text)
         return len(text)
 
-    made = pack_context("q", [candidate(n) for n in range(50)], budget=2_000, count=count)
+    pack = pack_context("q", [candidate(n) for n in range(50)], budget=2_000, count=count)
 
-    assert made.items
+    assert pack.items
     assert len(asked) == 50 + len(PACK_TIERS) + 2
 
 
@@ -153,24 +153,24 @@ def test_a_whole_that_costs_more_than_its_parts_loses_the_least() -> None:
         each.tokens for each in pack_context("q", found, budget=PLENTY, count=swelling).items
     )
 
-    made = pack_context("q", found, budget=parts + 200, count=swelling)
+    pack = pack_context("q", found, budget=parts + 200, count=swelling)
 
-    assert 0 < len(made.items) < 9
-    assert packed(made) == list(range(len(made.items)))
-    assert made.tokens <= parts + 200
-    assert made.truncated
+    assert 0 < len(pack.items) < 9
+    assert packed(pack) == list(range(len(pack.items)))
+    assert pack.tokens <= parts + 200
+    assert pack.truncated
 
 
 def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
-    made = pack_context(
+    pack = pack_context(
         "q",
         [candidate(n) for n in range(40)],
         budget=5_000,
         count=lambda text: 10_000 if text.startswith("# C") and "###" in text else 9,
     )
 
-    assert made.text == ""
-    assert len(made.left_out) == 40
+    assert pack.text == ""
+    assert len(pack.left_out) == 40
 
 
 # --- shares --------------------------------------------------------------------------
@@ -211,9 +211,9 @@ def by_tier_of(intent: str, numbers: int = 120) -> dict[str, int]:
         )
         for n in range(numbers)
     ]
-    made = pack_context("q", found, budget=12_000, count=letters, intent=intent, entities=named)
-    assert made.truncated
-    return dict(made.by_tier)
+    pack = pack_context("q", found, budget=12_000, count=letters, intent=intent, entities=named)
+    assert pack.truncated
+    return dict(pack.by_tier)
 
 
 def test_the_budget_is_shared_by_tier() -> None:
@@ -239,29 +239,29 @@ def test_what_one_tier_leaves_the_next_may_use() -> None:
         *(candidate(n, priority=1) for n in range(1, 60)),
     ]
 
-    made = pack_context("q", found, budget=4_000, count=letters)
+    pack = pack_context("q", found, budget=4_000, count=letters)
 
-    assert made.by_tier["notable"] > 0.8 * 4_000
-    assert made.tokens > 0.9 * 4_000
+    assert pack.by_tier["notable"] > 0.8 * 4_000
+    assert pack.tokens > 0.9 * 4_000
 
 
 def test_what_nobody_else_needs_goes_to_the_first_tier() -> None:
-    made = pack_context(
+    pack = pack_context(
         "q", [candidate(n, priority=0) for n in range(60)], budget=4_000, count=letters
     )
 
-    assert made.tokens > 0.9 * 4_000
+    assert pack.tokens > 0.9 * 4_000
 
 
 @given(candidates(), st.integers(0, 2_000))
 def test_what_was_left_out_for_want_of_room_would_not_have_fitted(
     found: list[PackCandidate], budget: int
 ) -> None:
-    made = pack_context("q", found, budget=budget, count=letters)
-    tiers = {each.tier for each in made.items}
-    free = budget - made.tokens
-    for each in made.left_out:
-        if each.reason != REASON_NO_ROOM or not made.items:
+    pack = pack_context("q", found, budget=budget, count=letters)
+    tiers = {each.tier for each in pack.items}
+    free = budget - pack.tokens
+    for each in pack.left_out:
+        if each.reason != REASON_NO_ROOM or not pack.items:
             continue
         (one,) = [found for found in found if found.fact.id == each.id]
         tier = tier_of(one.fact.priority)
@@ -284,20 +284,20 @@ def test_the_order_is_priority_then_importance_then_recency() -> None:
         candidate(1, priority=0, createdAt=old),
     ]
 
-    made = pack_context("q", found, budget=PLENTY, count=words)
+    pack = pack_context("q", found, budget=PLENTY, count=words)
 
-    assert packed(made) == [1, 2, 3, 4, 5, 6, 7]
-    assert titles_in(made) == [f"Fact {n}" for n in range(1, 8)]
-    assert [each.tier for each in made.items][0::6] == ["critical", "background"]
+    assert packed(pack) == [1, 2, 3, 4, 5, 6, 7]
+    assert titles_in(pack) == [f"Fact {n}" for n in range(1, 8)]
+    assert [each.tier for each in pack.items][0::6] == ["critical", "background"]
 
 
 def test_a_smaller_fact_takes_the_place_that_a_larger_one_leaves() -> None:
     found = [candidate(1), long(2, 40), candidate(3, importance=0.0)]
 
-    made = pack_context("q", found, budget=60, count=words)
+    pack = pack_context("q", found, budget=60, count=words)
 
-    assert packed(made) == [1, 3]
-    assert left(made) == [2]
+    assert packed(pack) == [1, 3]
+    assert left(pack) == [2]
 
 
 # --- facts that repeat each other ----------------------------------------------------
@@ -311,36 +311,36 @@ def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
         candidate(3, text, title="Two", priority=0, scope="team-core"),
     ]
 
-    made = pack_context("q", found, budget=PLENTY, count=words)
+    pack = pack_context("q", found, budget=PLENTY, count=words)
 
-    assert packed(made) == [3]
-    assert left(made) == [2, 1]
-    assert {each.reason for each in made.left_out} == {f"says the same as {found[2].fact.id}"}
-    assert all(each.tokens > 20 for each in made.left_out)
-    assert not made.truncated
+    assert packed(pack) == [3]
+    assert left(pack) == [2, 1]
+    assert {each.reason for each in pack.left_out} == {f"says the same as {found[2].fact.id}"}
+    assert all(each.tokens > 20 for each in pack.left_out)
+    assert not pack.truncated
 
 
 # --- cuts ----------------------------------------------------------------------------
 
 
 def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> None:
-    made = pack_context("q", [long(1, 50)], budget=200, count=words)
+    pack = pack_context("q", [long(1, 50)], budget=200, count=words)
 
-    (item,) = made.items
+    (item,) = pack.items
     assert item.cut
     assert item.reason == "words: fact; cut to paragraphs 1 to 18 of 50"
-    assert "[cut to paragraphs 1 to 18 of 50]" in made.text
-    assert "p17 of 1" in made.text
-    assert "p18 of 1" not in made.text
-    assert made.tokens <= 200
-    assert made.truncated
-    assert made.left_out == ()
+    assert "[cut to paragraphs 1 to 18 of 50]" in pack.text
+    assert "p17 of 1" in pack.text
+    assert "p18 of 1" not in pack.text
+    assert pack.tokens <= 200
+    assert pack.truncated
+    assert pack.left_out == ()
 
 
 def test_a_fact_that_fits_in_what_others_leave_is_not_cut() -> None:
-    made = pack_context("q", [long(1, 10, priority=0)], budget=200, count=words)
+    pack = pack_context("q", [long(1, 10, priority=0)], budget=200, count=words)
 
-    assert [each.cut for each in made.items] == [False]
+    assert [each.cut for each in pack.items] == [False]
 
 
 def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
@@ -356,17 +356,17 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
 
 
 def test_a_fact_of_one_long_line_is_left_out_when_it_does_not_fit() -> None:
-    made = pack_context("q", [candidate(1, "word " * 300)], budget=200, count=words)
+    pack = pack_context("q", [candidate(1, "word " * 300)], budget=200, count=words)
 
-    assert made.items == ()
-    assert left(made) == [1]
-    assert made.left_out[0].tokens > 300
+    assert pack.items == ()
+    assert left(pack) == [1]
+    assert pack.left_out[0].tokens > 300
 
 
 def test_a_fact_without_content_cannot_be_cut() -> None:
-    made = pack_context("q", [candidate(1, "-", title="-")], budget=8, count=words)
+    pack = pack_context("q", [candidate(1, "-", title="-")], budget=8, count=words)
 
-    assert made.items == ()
+    assert pack.items == ()
 
 
 # --- what fits less ------------------------------------------------------------------
@@ -374,43 +374,43 @@ def test_a_fact_without_content_cannot_be_cut() -> None:
 
 def brief(number: int, fit: float, **values: Value) -> PackCandidate:
     """A long fact that fits much less than the best."""
-    said = long(number, 30, **values)
-    return replace(said, fit=fit, brief=True, passage=f"p20 of {number}")
+    long_fact = long(number, 30, **values)
+    return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
 
 
 def test_of_what_fits_less_the_sentences_around_the_passage_are_packed() -> None:
-    made = pack_context("q", [long(1, 30), brief(2, 0.4)], budget=PLENTY, count=words)
+    pack = pack_context("q", [long(1, 30), brief(2, 0.4)], budget=PLENTY, count=words)
 
-    assert [each.cut for each in made.items] == [False, True]
-    assert made.items[1].reason == "words: fact; in brief"
-    assert "p20 of 2" in made.text
-    assert "p0 of 2" not in made.text
-    assert made.items[1].tokens < 110
-    assert made.truncated
+    assert [each.cut for each in pack.items] == [False, True]
+    assert pack.items[1].reason == "words: fact; in brief"
+    assert "p20 of 2" in pack.text
+    assert "p0 of 2" not in pack.text
+    assert pack.items[1].tokens < 110
+    assert pack.truncated
 
 
 def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
-    made = pack_context("q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words)
+    pack = pack_context("q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words)
 
-    assert [each.cut for each in made.items] == [False]
-    assert not made.truncated
+    assert [each.cut for each in pack.items] == [False]
+    assert not pack.truncated
 
 
 def test_what_fits_less_has_the_room_that_is_left_best_first() -> None:
     lesser = [brief(n, n / 10, priority=0) for n in range(2, 6)]
 
-    made = pack_context("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
+    pack = pack_context("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
 
-    assert packed(made) == [4, 5, 1]
-    assert not made.items[-1].cut
-    assert left(made) == [2, 3]
+    assert packed(pack) == [4, 5, 1]
+    assert not pack.items[-1].cut
+    assert left(pack) == [2, 3]
 
 
 def test_an_excerpt_is_not_cut_again() -> None:
-    made = pack_context("q", [brief(1, 0.4)], budget=40, count=words)
+    pack = pack_context("q", [brief(1, 0.4)], budget=40, count=words)
 
-    assert made.items == ()
-    assert left(made) == [1]
+    assert pack.items == ()
+    assert left(pack) == [1]
 
 
 def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
@@ -424,9 +424,9 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
         for n in range(9)
     ]
 
-    made = pack_context("q", found, budget=700, count=words, entities=named)
+    pack = pack_context("q", found, budget=700, count=words, entities=named)
 
-    assert len([each for each in made.items if each.tier == "notable"]) > 4
+    assert len([each for each in pack.items if each.tier == "notable"]) > 4
 
 
 # --- where it is tight ---------------------------------------------------------------
@@ -435,40 +435,40 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
 def test_the_facts_that_fit_the_question_best_get_the_room() -> None:
     found = [replace(candidate(n, importance=n / 20), fit=1 / (n + 1)) for n in range(20)]
 
-    made = pack_context("q", found, budget=104, count=words)
+    pack = pack_context("q", found, budget=104, count=words)
 
-    assert packed(made) == [7, 6, 5, 4, 3, 2, 1]
-    assert left(made)[0] == 19
+    assert packed(pack) == [7, 6, 5, 4, 3, 2, 1]
+    assert left(pack)[0] == 19
 
 
 def test_facts_that_fit_equally_well_are_packed_by_their_order() -> None:
     found = [candidate(n, importance=n / 20) for n in range(20)]
 
-    made = pack_context("q", found, budget=104, count=words)
+    pack = pack_context("q", found, budget=104, count=words)
 
-    assert packed(made) == [19, 18, 17, 16, 15, 14, 13]
+    assert packed(pack) == [19, 18, 17, 16, 15, 14, 13]
 
 
 def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
     found = [replace(long(n, 30), passage="p20 of", fit=1 - n / 10) for n in range(5)]
 
-    made = pack_context("q", found, budget=800, count=words)
+    pack = pack_context("q", found, budget=800, count=words)
 
-    assert packed(made) == [0, 1, 2, 3, 4]
-    assert [each.cut for each in made.items] == [False, True, True, True, True]
-    assert "cut to paragraphs 21 to 30 of 30" in made.items[4].reason
-    assert all(f"p20 of {n}" in made.text for n in range(5))
-    assert made.truncated
+    assert packed(pack) == [0, 1, 2, 3, 4]
+    assert [each.cut for each in pack.items] == [False, True, True, True, True]
+    assert "cut to paragraphs 21 to 30 of 30" in pack.items[4].reason
+    assert all(f"p20 of {n}" in pack.text for n in range(5))
+    assert pack.truncated
 
 
 def test_what_is_left_makes_facts_whole_again_in_their_order() -> None:
     found = [long(n, 30, importance=n / 5) for n in range(5)]
 
-    made = pack_context("q", found, budget=1_500, count=words)
+    pack = pack_context("q", found, budget=1_500, count=words)
 
-    assert packed(made) == [4, 3, 2, 1, 0]
-    assert [each.cut for each in made.items] == [False, False, False, False, True]
-    assert made.tokens > 1_400
+    assert packed(pack) == [4, 3, 2, 1, 0]
+    assert [each.cut for each in pack.items] == [False, False, False, False, True]
+    assert pack.tokens > 1_400
 
 
 # --- entities ------------------------------------------------------------------------
@@ -486,31 +486,31 @@ def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
         PackCandidate(fact(52, type="project"), "named by none"),
     ]
 
-    made = pack_context("q", found, budget=PLENTY, count=words, entities=named)
+    pack = pack_context("q", found, budget=PLENTY, count=words, entities=named)
 
-    assert packed(made) == [1, 2, 50, 51]
-    assert made.items[2].tier == "entities"
-    assert made.left_out == ()
+    assert packed(pack) == [1, 2, 50, 51]
+    assert pack.items[2].tier == "entities"
+    assert pack.left_out == ()
 
 
 def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:
     found = [candidate(1, priority=0), candidate(2, "word " * 50, priority=3)]
     named = [PackCandidate(BENTE, "named", named_by=frozenset({found[1].fact.id}))]
 
-    made = pack_context("q", found, budget=60, count=words, entities=named)
+    pack = pack_context("q", found, budget=60, count=words, entities=named)
 
-    assert packed(made) == [1]
-    assert left(made) == [2]
+    assert packed(pack) == [1]
+    assert left(pack) == [2]
 
 
 def test_an_entity_that_was_found_itself_is_not_packed_twice() -> None:
     found = [candidate(1), PackCandidate(BENTE, "title")]
     named = [PackCandidate(BENTE, "named", named_by=frozenset({found[0].fact.id}))]
 
-    made = pack_context("q", found, budget=PLENTY, count=words, entities=named)
+    pack = pack_context("q", found, budget=PLENTY, count=words, entities=named)
 
-    assert packed(made) == [1, 51]
-    assert [each.tier for each in made.items] == ["notable", "notable"]
+    assert packed(pack) == [1, 51]
+    assert [each.tier for each in pack.items] == ["notable", "notable"]
 
 
 def test_entities_without_room_are_listed() -> None:
@@ -524,22 +524,22 @@ def test_entities_without_room_are_listed() -> None:
         for n in range(3)
     ]
 
-    made = pack_context("q", found, budget=70, count=words, entities=named)
+    pack = pack_context("q", found, budget=70, count=words, entities=named)
 
-    assert made.items[0].id == found[0].fact.id
-    assert len(made.items) + len(made.left_out) == 4
-    assert {each.reason for each in made.left_out} == {REASON_NO_ROOM}
-    assert made.truncated
+    assert pack.items[0].id == found[0].fact.id
+    assert len(pack.items) + len(pack.left_out) == 4
+    assert {each.reason for each in pack.left_out} == {REASON_NO_ROOM}
+    assert pack.truncated
 
 
 def test_a_pack_as_json_has_all_that_was_decided() -> None:
     found = [candidate(1), candidate(2, "word " * 99)]
 
-    made = pack_context("why?", found, budget=30, count=words).as_json()
+    pack = pack_context("why?", found, budget=30, count=words).as_json()
 
-    assert made == {
-        "text": made["text"],
-        "tokens": words(str(made["text"])),
+    assert pack == {
+        "text": pack["text"],
+        "tokens": words(str(pack["text"])),
         "budget": 30,
         "by_tier": {"critical": 0, "notable": 14, "background": 0, "entities": 0},
         "items": [
@@ -573,5 +573,5 @@ def test_a_counter_that_is_out_of_its_mind_is_obeyed() -> None:
     found = [candidate(n, "e" * n) for n in range(1, 30)]
     for seed in range(20):
         budget = Random(seed).randrange(2_000)
-        made = pack_context("q", found, budget=budget, count=lumpy)
-        assert lumpy(made.text) <= budget
+        pack = pack_context("q", found, budget=budget, count=lumpy)
+        assert lumpy(pack.text) <= budget

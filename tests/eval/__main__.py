@@ -112,12 +112,12 @@ def _packs_of_notes(one: Collection) -> list[Packed]:
 
 
 def _row(arm: str, name: str, answers: Iterable[Answer]) -> None:
-    told = summary(answers)
-    *shares, tokens = astuple(told.worth)
+    figures = summary(answers)
+    *shares, tokens = astuple(figures.worth)
     row = " ".join(f"{each:6.3f}" for each in shares)
     print(
-        f"{arm:7} {name:16} {told.questions:4} {row} {tokens:7.0f}"
-        f" {told.by_index:6.2f} {told.sure:6} {told.right:6.3f}",
+        f"{arm:7} {name:16} {figures.questions:4} {row} {tokens:7.0f}"
+        f" {figures.by_index:6.2f} {figures.sure:6} {figures.right:6.3f}",
         flush=True,
     )
 

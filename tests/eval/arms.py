@@ -56,8 +56,8 @@ def ask(
     tokens = EstimatingCounter()
     found = []
     for each in questions:
-        said = {**default, **each.filter}
-        answer = recall(sources, each.text, agent=each.agent, mode=arm, **said)
+        filters = {**default, **each.filter}
+        answer = recall(sources, each.text, agent=each.agent, mode=arm, **filters)
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
         hits = tuple(hit for hit in answer if hit.score >= least)

@@ -52,7 +52,7 @@ def pack_all(sources: RecallSources, questions: Sequence[Asked]) -> list[Packed]
     for budget in BUDGETS:
         costs, shares, answers = [], [], []
         for each in questions:
-            made = build_context(
+            pack = build_context(
                 sources,
                 counted,
                 each.text,
@@ -60,10 +60,10 @@ def pack_all(sources: RecallSources, questions: Sequence[Asked]) -> list[Packed]
                 budget=budget,
                 max_priority=_lowest(each),
             )
-            costs.append(made.tokens)
-            ids = [item.id for item in made.items]
+            costs.append(pack.tokens)
+            ids = [item.id for item in pack.items]
             shares.append(_share(each, ids))
-            answers.append(_share(each, ids, made.text))
+            answers.append(_share(each, ids, pack.text))
         found, answered = mean(shares), mean(answers)
         rows.append(
             Packed(

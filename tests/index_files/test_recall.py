@@ -60,12 +60,12 @@ class CloneWorld(World):
 
 @pytest.fixture
 def world() -> CloneWorld:
-    made = CloneWorld()
-    made.keeps("Slack water at Skarvik", "It lasts 22 minutes.", type="fact")
-    made.keeps("Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"])
-    made.keeps("The cabinet gets warm", "61 degrees.", priority=4, tags=["heat/sun"])
-    made.tables()
-    return made
+    world = CloneWorld()
+    world.keeps("Slack water at Skarvik", "It lasts 22 minutes.", type="fact")
+    world.keeps("Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"])
+    world.keeps("The cabinet gets warm", "61 degrees.", priority=4, tags=["heat/sun"])
+    world.tables()
+    return world
 
 
 def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> None:
@@ -139,17 +139,17 @@ def test_filters_hold(world: CloneWorld) -> None:
 @pytest.fixture(scope="module")
 def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     """Asks a vault of facts of all kinds, and its store."""
-    made = CloneWorld()
+    world = CloneWorld()
     # What agents write is live; what was replaced or put away has no entry.
     facts = [each for each in FACTS if not each.superseded_by_id][:24]
-    made.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
-    made.quiesce()
-    made.tables()
-    sources = RecallSources(made.ctx, MemoryIndex())
+    world.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
+    world.quiesce()
+    world.tables()
+    sources = RecallSources(world.ctx, MemoryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
-        told = recall(sources, question, agent=None, mode="index", **more)
-        return {hit.id for hit in made.ask(question, **more)}, {hit.id for hit in told}
+        answer = recall(sources, question, agent=None, mode="index", **more)
+        return {hit.id for hit in world.ask(question, **more)}, {hit.id for hit in answer}
 
     return ask
 

@@ -236,9 +236,9 @@ def test_the_tables_survive_a_power_cut_once_they_are_done(world: Shelf) -> None
 
 def test_what_is_remembered_of_the_tables_may_be_damaged(world: Shelf) -> None:
     world.keeps("Tea at four")
-    for said in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
+    for setting in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
         with world.archive.transaction():
-            world.archive.set_setting(TABLES_SETTING, said)
+            world.archive.set_setting(TABLES_SETTING, setting)
         assert world.tables() == 0
         assert world.hidden() == FOUR
 
@@ -393,15 +393,15 @@ def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
 def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
     world: Shelf,
 ) -> None:
-    made = TableInputs(world.entries, world.count)
-    assert tables_for(world.ctx, made, agent="indy") == {}
+    inputs = TableInputs(world.entries, world.count)
+    assert tables_for(world.ctx, inputs, agent="indy") == {}
     world.keeps("Open")
     name = MASTER.removeprefix(".index/")
     world.agent_remembers("-", agent="ada", title="Hidden", scope="private-ada")
     world.sync()
     world.tables()
     for agent, sees in (("indy", False), ("ada", True), (None, True)):
-        shown = tables_for(world.ctx, made, agent=agent)
+        shown = tables_for(world.ctx, inputs, agent=agent)
         assert "Open" in shown[name]
         assert ("Hidden" in shown[name]) == sees
     assert shown[name] == world.table()

@@ -9,21 +9,22 @@ from hypothesis import strategies as st
 
 from vaultsync.indexing.language import FUNCTION_WORDS, STEMMER_LANGUAGES, language_of
 
-TOLD = tomllib.loads((Path(__file__).parents[1] / "backends" / "languages.toml").read_text("utf-8"))
+_FILE = Path(__file__).parents[1] / "backends" / "languages.toml"
+SAMPLES = tomllib.loads(_FILE.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("language", TOLD)
+@pytest.mark.parametrize("language", SAMPLES)
 def test_a_language_is_told_by_a_few_sentences(language: str) -> None:
-    text = " ".join(TOLD[language]["notes"])
+    text = " ".join(SAMPLES[language]["notes"])
 
     assert language_of(text) == (language if language in STEMMER_LANGUAGES else None)
 
 
-@pytest.mark.parametrize("language", sorted(FUNCTION_WORDS.keys() & TOLD.keys()))
+@pytest.mark.parametrize("language", sorted(FUNCTION_WORDS.keys() & SAMPLES.keys()))
 def test_a_language_is_told_by_a_question(language: str) -> None:
-    told = [language_of(each, least=1) for each in TOLD[language]["questions"]]
+    detected = [language_of(each, least=1) for each in SAMPLES[language]["questions"]]
 
-    assert set(told) == {language}
+    assert set(detected) == {language}
 
 
 @pytest.mark.parametrize("text", ["", "LanceDB", "Café Österreich", "Die Hard", "潮の表示"])

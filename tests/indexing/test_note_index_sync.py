@@ -399,7 +399,7 @@ def test_following_ends_where_building_ends(
     steps: list[tuple[str, int, str | None]], batch: int, before: int, after: int
 ) -> None:
     world, index = World(), Watched()
-    made: list[str] = []
+    fact_ids: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(indexing, "FACTS_PER_COMMIT", batch)
         patch.setattr(neighbours, "TURNS_BEFORE", before)
@@ -408,9 +408,9 @@ def test_following_ends_where_building_ends(
             if what == "index":
                 catch_up_note_index(world.ctx, index)
             elif what == "new":
-                made.append(world.agent_remembers(f"{n}.", sessionId=name).id)
-            elif made:
-                _change(world, made[which % len(made)], what, name, n)
+                fact_ids.append(world.agent_remembers(f"{n}.", sessionId=name).id)
+            elif fact_ids:
+                _change(world, fact_ids[which % len(fact_ids)], what, name, n)
         catch_up_note_index(world.ctx, index)
         assert index.said() == rebuilt(world)
 

@@ -66,8 +66,8 @@ def test_whatever_is_part_of_a_text_is_found_in_it(left: str, right: str) -> Non
 
 @given(st.text(st.characters(codec=None)))
 def test_every_text_has_words(text: str) -> None:
-    for made in (index_words(text), phrase_words(text), query_words(text)):
-        made.encode()
+    for words in (index_words(text), phrase_words(text), query_words(text)):
+        words.encode()
 
 
 @pytest.mark.timeout(5)

@@ -29,7 +29,7 @@ from vaultsync.model.fact import Fact
 LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
 
 
-Said: TypeAlias = dict[tuple[str, str], tuple[object, ...]]
+Contents: TypeAlias = dict[tuple[str, str], tuple[object, ...]]
 
 
 class Model(HashEmbedder):
@@ -86,7 +86,7 @@ class Watched(MemoryVectors):
     def tidy(self) -> None:
         self.tidied += 1
 
-    def said(self) -> Said:
+    def said(self) -> Contents:
         """What it holds, but for the version: a fact that is as it was needs no new row."""
         no_version = {"access_count": 0, "revision": "", "updated_at": None}
         return {
@@ -112,7 +112,7 @@ class EmbeddingWorld(World):
         catch_up_note_index(self.ctx, self.index)
         return self.embed(index=self.index)
 
-    def rebuilt(self, index: MemoryIndex | None = None) -> Said:
+    def rebuilt(self, index: MemoryIndex | None = None) -> Contents:
         """What an index holds that is built from nothing."""
         vectors = Watched()
         embed_pending(self.ctx, vectors, Model(), index=index)
@@ -417,7 +417,7 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
 
-    world.embed(progress=lambda *told: seen.append(told))
+    world.embed(progress=lambda *args: seen.append(args))
 
     assert [len(put) for put in world.vectors.puts] == [6, 4, 6, 4, 3]
     assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
@@ -476,9 +476,9 @@ def test_a_store_that_is_away_is_told(world: EmbeddingWorld) -> None:
 
 
 def test_a_report_can_be_told_as_json() -> None:
-    told = EmbedReport(facts=1, waiting={"a": "why"}, degraded="x").as_json()
+    args = EmbedReport(facts=1, waiting={"a": "why"}, degraded="x").as_json()
 
-    assert json.loads(json.dumps(told)) == {
+    assert json.loads(json.dumps(args)) == {
         "facts": 1,
         "put": 0,
         "embedded": 0,

@@ -241,15 +241,15 @@ def test_of_equal_fits_the_more_useful_and_the_newer_comes_first(
     assert [hit.id for hit in world.ask("berths")] == [first.id, second.id]
 
 
-def test_what_the_question_hints_at_comes_first() -> None:
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_what_the_question_hints_at_comes_first(mode: str) -> None:
     world = RecallWorld()
     lesson = world.agent_remembers("Berths are full", type="lesson")
     decision = world.agent_remembers("Berths are full", type="decision", importance=0)
-    assert [h.id for h in world.ask("decisions about berths")] == [
-        decision.id,
-        lesson.id,
-    ]
-    assert "type or time asked for" in world.ask("decisions about berths")[0].why
+    world.embed()
+    hits = world.ask("decisions about berths", mode=mode)
+    assert [hit.id for hit in hits] == [decision.id, lesson.id]
+    assert "type or time asked for" in hits[0].why
 
 
 @given(
