@@ -28,6 +28,7 @@ from vaultsync.context_packs.pack import (
     detect_intent,
 )
 from vaultsync.context_packs.packer import BRIEF_TOKENS, REASON_NO_ROOM, pack_context
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value, tier_of
 
 PLENTY = 1_000_000
@@ -41,6 +42,11 @@ def packed(pack: ContextPack) -> list[int]:
 
 def left(pack: ContextPack) -> list[int]:
     return [int(each.id[-3:]) for each in pack.left_out]
+
+
+def named(entity: Fact, *facts: PackCandidate) -> PackCandidate:
+    """An entity that some of the facts name."""
+    return PackCandidate(entity, "named", named_by=frozenset(each.fact.id for each in facts))
 
 
 def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
@@ -67,7 +73,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
 ) -> None:
     count = COUNTERS[counter]
     found = data.draw(candidates())
-    named = data.draw(entities(found))
+    others = data.draw(entities(found))
 
     pack = pack_context(
         'what <is> "it"?',
@@ -76,7 +82,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
         count=count,
         form=form,
         intent=intent,
-        entities=named,
+        entities=others,
     )
 
     assert pack.tokens == count(pack.text) <= budget
@@ -84,7 +90,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
     ids = [item.id for item in pack.items] + [each.id for each in pack.left_out]
     assert len(set(ids)) == len(ids)
     assert {each.fact.id for each in found} <= set(ids)
-    assert set(ids) <= {each.fact.id for each in (*found, *named)}
+    assert set(ids) <= {each.fact.id for each in (*found, *others)}
     assert bool(pack.text) is bool(pack.items)
 
 
@@ -93,19 +99,13 @@ def test_the_order_in_which_facts_were_found_changes_nothing(
     data: st.DataObject, counter: str, budget: int
 ) -> None:
     found = data.draw(candidates())
-    named = data.draw(entities(found))
+    others = data.draw(entities(found))
     count = COUNTERS[counter]
 
-    first = pack_context("q", found, budget=budget, count=count, entities=named)
-    again = pack_context(
-        "q",
-        data.draw(st.permutations(found)),
-        budget=budget,
-        count=count,
-        entities=data.draw(st.permutations(named)),
-    )
+    pack = pack_context("q", found, budget=budget, count=count, entities=others)
 
-    assert first == again
+    found, others = data.draw(st.permutations(found)), data.draw(st.permutations(others))
+    assert pack == pack_context("q", found, budget=budget, count=count, entities=others)
 
 
 @given(candidates(), st.sampled_from(sorted(PACK_FORMS)))
@@ -203,53 +203,27 @@ def test_the_words_of_a_question_tell_what_it_is_after(question: str, intent: st
 def by_tier_of(intent: str, numbers: int = 120) -> dict[str, int]:
     """How many facts of each tier are packed where all tiers want more than there is."""
     found = [candidate(n, priority=n % 3 * 2) for n in range(3 * numbers)]
-    named = [
-        PackCandidate(
-            fact(1_000 + n, type="person", title=f"Person {n}"),
-            "named",
-            named_by=frozenset(each.fact.id for each in found),
-        )
-        for n in range(numbers)
+    people = [
+        named(fact(1_000 + n, type="person", title=f"Person {n}"), *found) for n in range(numbers)
     ]
-    pack = pack_context("q", found, budget=12_000, count=letters, intent=intent, entities=named)
+    pack = pack_context("q", found, budget=12_000, count=letters, intent=intent, entities=people)
     assert pack.truncated
     return dict(pack.by_tier)
 
 
-def test_the_budget_is_shared_by_tier() -> None:
-    spent = by_tier_of("balanced")
-
-    assert spent["critical"] == pytest.approx(4_800, abs=600)
-    assert spent["notable"] == pytest.approx(4_800, abs=600)
-    assert spent["background"] == pytest.approx(1_200, abs=600)
-    assert spent["entities"] == pytest.approx(1_200, abs=600)
+@pytest.mark.parametrize("intent", INTENTS)
+def test_the_intent_divides_the_budget_between_the_tiers(intent: str) -> None:
+    for tier, tokens in by_tier_of(intent).items():
+        assert tokens == pytest.approx(12_000 * INTENTS[intent].shares[tier], abs=600)
 
 
-def test_what_a_question_is_after_gets_the_larger_share() -> None:
-    decisions, recent = by_tier_of("decisions"), by_tier_of("recent")
-
-    assert decisions["critical"] == pytest.approx(9_600, abs=600)
-    assert decisions["background"] == decisions["entities"] == 0
-    assert recent["background"] == pytest.approx(7_200, abs=600)
-
-
-def test_what_one_tier_leaves_the_next_may_use() -> None:
-    found = [
-        candidate(0, priority=0),
-        *(candidate(n, priority=1) for n in range(1, 60)),
-    ]
+@pytest.mark.parametrize("first_tier", [1, 60])
+def test_what_one_tier_leaves_the_others_may_use(first_tier: int) -> None:
+    found = [candidate(n, priority=int(n >= first_tier)) for n in range(60)]
 
     pack = pack_context("q", found, budget=4_000, count=letters)
 
-    assert pack.by_tier["notable"] > 0.8 * 4_000
-    assert pack.tokens > 0.9 * 4_000
-
-
-def test_what_nobody_else_needs_goes_to_the_first_tier() -> None:
-    pack = pack_context(
-        "q", [candidate(n, priority=0) for n in range(60)], budget=4_000, count=letters
-    )
-
+    assert max(pack.by_tier.values()) > 0.8 * 4_000
     assert pack.tokens > 0.9 * 4_000
 
 
@@ -337,12 +311,6 @@ def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> Non
     assert pack.left_out == ()
 
 
-def test_a_fact_that_fits_in_what_others_leave_is_not_cut() -> None:
-    pack = pack_context("q", [long(1, 10, priority=0)], budget=200, count=words)
-
-    assert [each.cut for each in pack.items] == [False]
-
-
 def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
     small = [candidate(n) for n in range(3, 8)]
     found = [candidate(1, importance=0.9), long(2, 20, importance=0.8), *small]
@@ -355,18 +323,21 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
     assert [each.cut for each in wide.items] == [False, True, *[False] * 5]
 
 
-def test_a_fact_of_one_long_line_is_left_out_when_it_does_not_fit() -> None:
-    pack = pack_context("q", [candidate(1, "word " * 300)], budget=200, count=words)
+@pytest.mark.parametrize(
+    ("one", "budget", "cuts"),
+    [
+        (long(1, 10, priority=0), 200, [False]),  # fits in what the other tiers leave
+        (candidate(1, "word " * 300), 200, []),  # one long line
+        (candidate(1, "-", title="-"), 8, []),  # no content
+    ],
+)
+def test_a_fact_is_whole_where_it_fits_and_left_out_where_it_cannot_be_cut(
+    one: PackCandidate, budget: int, cuts: list[bool]
+) -> None:
+    pack = pack_context("q", [one], budget=budget, count=words)
 
-    assert pack.items == ()
-    assert left(pack) == [1]
-    assert pack.left_out[0].tokens > 300
-
-
-def test_a_fact_without_content_cannot_be_cut() -> None:
-    pack = pack_context("q", [candidate(1, "-", title="-")], budget=8, count=words)
-
-    assert pack.items == ()
+    assert [each.cut for each in pack.items] == cuts
+    assert left(pack) == ([] if cuts else [1])
 
 
 # --- what fits less ------------------------------------------------------------------
@@ -415,16 +386,12 @@ def test_an_excerpt_is_not_cut_again() -> None:
 
 def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
     found = [long(1, 10), *(brief(n, n / 10) for n in range(2, 9))]
-    named = [
-        PackCandidate(
-            fact(100 + n, "word " * 30, type="person", title=f"Person {n}"),
-            "named",
-            named_by=frozenset({found[0].fact.id}),
-        )
+    people = [
+        named(fact(100 + n, "word " * 30, type="person", title=f"Person {n}"), found[0])
         for n in range(9)
     ]
 
-    pack = pack_context("q", found, budget=700, count=words, entities=named)
+    pack = pack_context("q", found, budget=700, count=words, entities=people)
 
     assert len([each for each in pack.items if each.tier == "notable"]) > 4
 
@@ -432,21 +399,21 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
 # --- where it is tight ---------------------------------------------------------------
 
 
-def test_the_facts_that_fit_the_question_best_get_the_room() -> None:
-    found = [replace(candidate(n, importance=n / 20), fit=1 / (n + 1)) for n in range(20)]
+@pytest.mark.parametrize(
+    ("fits", "numbers"),
+    [
+        ([1 / (n + 1) for n in range(20)], [7, 6, 5, 4, 3, 2, 1]),
+        ([1.0] * 20, [19, 18, 17, 16, 15, 14, 13]),  # all the same: by their order
+    ],
+)
+def test_the_facts_that_fit_the_question_best_get_the_room(
+    fits: list[float], numbers: list[int]
+) -> None:
+    found = [replace(candidate(n, importance=n / 20), fit=fit) for n, fit in enumerate(fits)]
 
     pack = pack_context("q", found, budget=104, count=words)
 
-    assert packed(pack) == [7, 6, 5, 4, 3, 2, 1]
-    assert left(pack)[0] == 19
-
-
-def test_facts_that_fit_equally_well_are_packed_by_their_order() -> None:
-    found = [candidate(n, importance=n / 20) for n in range(20)]
-
-    pack = pack_context("q", found, budget=104, count=words)
-
-    assert packed(pack) == [19, 18, 17, 16, 15, 14, 13]
+    assert packed(pack) == numbers
 
 
 def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
@@ -479,14 +446,9 @@ BENTE = fact(51, "Knows the gates.", type="person", title="Bente")
 
 def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
     found = [candidate(1), candidate(2)]
-    ids = [each.fact.id for each in found]
-    named = [
-        PackCandidate(BENTE, "named by 1 fact", named_by=frozenset(ids[:1])),
-        PackCandidate(HARBOUR, "named by 2 facts", named_by=frozenset(ids)),
-        PackCandidate(fact(52, type="project"), "named by none"),
-    ]
+    others = [named(BENTE, found[0]), named(HARBOUR, *found), named(fact(52, type="project"))]
 
-    pack = pack_context("q", found, budget=PLENTY, count=words, entities=named)
+    pack = pack_context("q", found, budget=PLENTY, count=words, entities=others)
 
     assert packed(pack) == [1, 2, 50, 51]
     assert pack.items[2].tier == "entities"
@@ -495,9 +457,8 @@ def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
 
 def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:
     found = [candidate(1, priority=0), candidate(2, "word " * 50, priority=3)]
-    named = [PackCandidate(BENTE, "named", named_by=frozenset({found[1].fact.id}))]
 
-    pack = pack_context("q", found, budget=60, count=words, entities=named)
+    pack = pack_context("q", found, budget=60, count=words, entities=[named(BENTE, found[1])])
 
     assert packed(pack) == [1]
     assert left(pack) == [2]
@@ -505,9 +466,9 @@ def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:
 
 def test_an_entity_that_was_found_itself_is_not_packed_twice() -> None:
     found = [candidate(1), PackCandidate(BENTE, "title")]
-    named = [PackCandidate(BENTE, "named", named_by=frozenset({found[0].fact.id}))]
+    bente = named(BENTE, found[0])
 
-    pack = pack_context("q", found, budget=PLENTY, count=words, entities=named)
+    pack = pack_context("q", found, budget=PLENTY, count=words, entities=[bente])
 
     assert packed(pack) == [1, 51]
     assert [each.tier for each in pack.items] == ["notable", "notable"]
@@ -515,16 +476,9 @@ def test_an_entity_that_was_found_itself_is_not_packed_twice() -> None:
 
 def test_entities_without_room_are_listed() -> None:
     found = [candidate(1)]
-    named = [
-        PackCandidate(
-            fact(50 + n, "x " * 30, type="person"),
-            "named",
-            named_by=frozenset({found[0].fact.id}),
-        )
-        for n in range(3)
-    ]
+    people = [named(fact(50 + n, "x " * 30, type="person"), *found) for n in range(3)]
 
-    pack = pack_context("q", found, budget=70, count=words, entities=named)
+    pack = pack_context("q", found, budget=70, count=words, entities=people)
 
     assert pack.items[0].id == found[0].fact.id
     assert len(pack.items) + len(pack.left_out) == 4
