@@ -61,7 +61,7 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
     )
 
 
-def test_a_field_that_is_no_text_is_shown_as_one_reads_it() -> None:
+def test_a_field_that_is_no_text_is_shown_in_words() -> None:
     compressed = fact(1, type="observation", observationCompressed=True)
     uncompressed = fact(2, type="observation", observationCompressed=False)
 
@@ -186,7 +186,7 @@ def test_markdown_shows_title_and_source() -> None:
     )
 
 
-def test_what_the_path_tells_is_not_said_again() -> None:
+def test_the_type_and_day_in_the_path_are_not_repeated() -> None:
     one = fact(1, "Slow.", type="decision").evolve(
         path=VaultPath("team-core/decisions/2026-02-14-the-box.md")
     )

@@ -195,7 +195,7 @@ def test_the_shares_of_every_intent_are_the_whole_budget() -> None:
         ("", "balanced"),
     ],
 )
-def test_the_words_of_a_question_tell_what_it_is_after(question: str, intent: str) -> None:
+def test_the_intent_of_a_question_is_detected_in_its_words(question: str, intent: str) -> None:
     assert detect_intent(question) == intent
     assert pack_context(question, [], budget=10, count=words).intent == intent
 
@@ -349,7 +349,7 @@ def brief(number: int, fit: float, **values: Value) -> PackCandidate:
     return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
 
 
-def test_of_what_fits_less_the_sentences_around_the_passage_are_packed() -> None:
+def test_of_a_less_similar_fact_an_excerpt_is_packed() -> None:
     pack = pack_context("q", [long(1, 30), brief(2, 0.4)], budget=PLENTY, count=words)
 
     assert [each.cut for each in pack.items] == [False, True]
@@ -367,7 +367,7 @@ def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
     assert not pack.truncated
 
 
-def test_what_fits_less_has_the_room_that_is_left_best_first() -> None:
+def test_excerpts_get_the_room_that_is_left_best_first() -> None:
     lesser = [brief(n, n / 10, priority=0) for n in range(2, 6)]
 
     pack = pack_context("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
@@ -428,7 +428,7 @@ def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
     assert pack.truncated
 
 
-def test_what_is_left_makes_facts_whole_again_in_their_order() -> None:
+def test_the_room_that_is_left_makes_facts_whole_in_their_order() -> None:
     found = [long(n, 30, importance=n / 5) for n in range(5)]
 
     pack = pack_context("q", found, budget=1_500, count=words)
@@ -523,7 +523,7 @@ def test_a_pack_as_json_has_all_that_was_decided() -> None:
     }
 
 
-def test_a_counter_that_is_out_of_its_mind_is_obeyed() -> None:
+def test_any_counter_is_obeyed() -> None:
     found = [candidate(n, "e" * n) for n in range(1, 30)]
     for seed in range(20):
         budget = Random(seed).randrange(2_000)

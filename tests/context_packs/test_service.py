@@ -73,7 +73,7 @@ def test_background_facts_have_their_share(world: PackWorld) -> None:
     assert world.titles("cabinet", max_priority=2) == []
 
 
-def test_what_hardly_fits_is_not_packed(world: PackWorld) -> None:
+def test_a_dissimilar_fact_is_not_packed(world: PackWorld) -> None:
     world.mirrored("Berths, berths and berths.", title="Guest berths at the pier")
     filler = " ".join(f"word{n}" for n in range(300))
     world.mirrored(f"{filler} pier", title="Something else")
@@ -81,7 +81,7 @@ def test_what_hardly_fits_is_not_packed(world: PackWorld) -> None:
     assert world.titles("guest berths at the pier") == ["Guest berths at the pier"]
 
 
-def test_so_many_facts_are_asked_for(world: PackWorld) -> None:
+def test_a_limited_number_of_facts_is_recalled(world: PackWorld) -> None:
     for number in range(MAX_RECALLED + 10):
         world.agent_remembers(f"Berth number {number}.", title=f"Berth {number}")
     world.quiesce()
@@ -195,7 +195,7 @@ def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"budget": -1}, {"form": "html"}, {"intent": "world peace"}])
-def test_an_argument_that_makes_no_sense_is_told(world: PackWorld, wrong: dict[str, Any]) -> None:
+def test_an_invalid_argument_is_refused(world: PackWorld, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidFieldError):
         world.pack("gate", **wrong)
     with pytest.raises(UnknownTypeError):

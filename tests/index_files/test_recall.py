@@ -175,7 +175,7 @@ def test_phrases_must_occur(world: CloneWorld) -> None:
     assert world.titles('minutes "slack water"') == ["Slack water at Skarvik"]
 
 
-def test_a_note_that_is_gone_or_broken_is_not_told(world: CloneWorld) -> None:
+def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     world.vault.delete(world.where("Slack water at Skarvik"))
     world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
 

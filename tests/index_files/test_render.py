@@ -105,7 +105,7 @@ def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
     )
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_unknown_values_are_left_out() -> None:
     (entry,) = entries(Fact(fact(1).id, title="Tea"))
 
     assert entry_line(entry, VaultPath("Tea.md")) == ("- [no date] **Note** P2 [[Tea]] · 2 tokens")

@@ -122,6 +122,6 @@ def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
     assert speaker_names(Fact("a", content="At 10:30 we met", session_id="s")) == ()
 
 
-def test_a_day_is_told_in_words() -> None:
+def test_a_day_in_words() -> None:
     assert day_words("2023-05-08T13:56:00Z") == "8 May 2023 2023-05-08"
     assert day_words("") == ""

@@ -191,7 +191,7 @@ def test_to_move_a_paragraph_embeds_nothing_but_the_lead(world: EmbeddingWorld) 
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_field_that_filters_ask_is_renewed_without_embedding(world: EmbeddingWorld) -> None:
+def test_a_filterable_field_is_updated_without_embedding(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("one", priority=1)
     world.embed()
     world.agent_updates(fact.id, priority=3)
@@ -202,7 +202,7 @@ def test_a_field_that_filters_ask_is_renewed_without_embedding(world: EmbeddingW
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_count_of_reads_puts_nothing(world: EmbeddingWorld) -> None:
+def test_an_access_count_writes_no_vector(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("one")
     world.embed()
     world.agent_updates(fact.id, accessCount=7)
@@ -214,7 +214,7 @@ def test_a_count_of_reads_puts_nothing(world: EmbeddingWorld) -> None:
     assert world.vectors.tidied == 1
 
 
-def test_a_fact_that_goes_takes_its_vectors_along(world: EmbeddingWorld) -> None:
+def test_the_vectors_of_a_deleted_fact_are_removed(world: EmbeddingWorld) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
     world.embed()
     world.agent_forgets(one.id)
@@ -300,7 +300,7 @@ def test_a_store_that_went_back_is_followed(world: EmbeddingWorld) -> None:
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_another_model_makes_all_vectors_anew(world: EmbeddingWorld) -> None:
+def test_another_model_replaces_all_vectors(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.embed()
     other = Model("other")
@@ -456,7 +456,7 @@ def test_what_was_put_before_a_failure_is_not_embedded_again(
         (OSError("strange"), "the vectors cannot be written: strange"),
     ],
 )
-def test_an_index_that_cannot_be_written_is_told_and_tried_again(
+def test_an_index_that_cannot_be_written_is_reported_and_retried(
     world: EmbeddingWorld, error: Exception, why: str
 ) -> None:
     world.agent_remembers("one")
@@ -469,7 +469,7 @@ def test_an_index_that_cannot_be_written_is_told_and_tried_again(
     assert world.embed().put == 1
 
 
-def test_a_store_that_is_away_is_told(world: EmbeddingWorld) -> None:
+def test_a_store_that_is_away_is_reported(world: EmbeddingWorld) -> None:
     world.store.away = True
 
     assert "does not answer" in world.embed().degraded
@@ -491,7 +491,7 @@ def test_a_report_can_be_told_as_json() -> None:
     }
 
 
-def test_the_time_is_told(world: EmbeddingWorld) -> None:
+def test_the_report_has_the_time_it_took(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.model.takes = lambda: world.clock.advance(1.5)
 
@@ -617,7 +617,7 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
 # --- what it costs -------------------------------------------------------------------
 
 
-def test_nothing_is_to_be_paid_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
+def test_there_is_no_cost_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
     world.embed()
 
     assert estimate_embedding_cost(world.ctx, world.vectors, world.model) is None
@@ -626,7 +626,7 @@ def test_nothing_is_to_be_paid_while_the_model_is_the_same(world: EmbeddingWorld
     assert cost.after.endswith("+around-1")
 
 
-def test_the_cost_of_another_model_is_told(world: EmbeddingWorld) -> None:
+def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     for each in range(300):
         world.agent_remembers(LONG.replace("word", f"{each}") if each % 3 else f"{each}")
     world.agent_forgets(world.agent_remembers("gone").id)
@@ -644,7 +644,7 @@ def test_the_cost_of_another_model_is_told(world: EmbeddingWorld) -> None:
     assert cost.as_json()["texts"] == cost.texts
 
 
-def test_nothing_costs_nothing(world: EmbeddingWorld) -> None:
+def test_an_empty_store_costs_nothing(world: EmbeddingWorld) -> None:
     cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
 
     assert cost is not None

@@ -37,7 +37,7 @@ def test_a_fact_weighs_half_after_the_half_life_of_its_type(name: str) -> None:
     assert recency(at(days=0), name, NOW) == 1
 
 
-def test_what_is_dated_ahead_is_new_and_what_has_no_time_is_old() -> None:
+def test_a_future_fact_is_new_and_one_without_a_time_is_old() -> None:
     assert recency(at(days=-3), "note", NOW) == 1
     assert recency("", "note", NOW) == 0
 
@@ -142,12 +142,12 @@ def test_keyword_scores_and_cosines_are_added(
     assert fuse(keywords, cosines, **weights) == scores
 
 
-def test_who_is_found_by_both_comes_before_who_is_found_by_one() -> None:
+def test_a_fact_found_by_both_searches_ranks_above_one_found_by_one() -> None:
     fits = fuse({"a": 5.0, "b": 5.0}, {"b": 0.5, "c": 0.5, "d": 0.1})
     assert sorted(fits, key=lambda key: -fits[key]) == ["b", "a", "c", "d"]
 
 
-def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
+def test_untrusted_keyword_matches_give_way_to_vectors() -> None:
     words, near = {"a": 9.0}, {"b": 0.6, "a": 0.3}
     sure, unsure = fuse(words, near), fuse(words, near, trust=0.2)
     assert sure["a"] > sure["b"]
@@ -155,7 +155,7 @@ def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
 
 
 @given(words=SCORES, near=COSINES, trust=SHARE)
-def test_whoever_was_found_fits_somehow(
+def test_every_candidate_has_a_score(
     words: dict[str, float], near: dict[str, float], trust: float
 ) -> None:
     fits = fuse(words, near, trust=trust)
@@ -178,7 +178,7 @@ def test_a_nearer_vector_never_ranks_a_fact_lower(
 
 
 @given(words=SCORES, near=COSINES, key=st.sampled_from("abcdefgh"), more=SHARE)
-def test_a_better_match_by_words_never_ranks_a_fact_lower(
+def test_a_better_keyword_match_never_ranks_a_fact_lower(
     words: dict[str, float], near: dict[str, float], key: str, more: float
 ) -> None:
     def rank(words: dict[str, float]) -> int:
