@@ -25,8 +25,7 @@ from vaultsync.notes.parse import read_note
 
 CONCEPTS = Path(__file__).parents[1] / "docs" / "concepts"
 EXAMPLE = re.compile(
-    r"(?P<open><!-- example: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /example -->)",
-    re.DOTALL,
+    r"(?P<open><!-- example: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /example -->)", re.DOTALL
 )
 COUNT = EstimatingCounter().count
 
@@ -95,8 +94,7 @@ def test_golden_examples_of_the_docs_are_made_by_the_code(name: str) -> None:
     text = page.read_text(encoding="utf-8")
 
     fresh = EXAMPLE.sub(
-        lambda found: f"{found['open']}\n{EXAMPLES[found['name']]()}\n{found['close']}",
-        text,
+        lambda found: f"{found['open']}\n{EXAMPLES[found['name']]()}\n{found['close']}", text
     )
 
     assert EXAMPLE.search(text)

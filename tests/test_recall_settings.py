@@ -52,10 +52,7 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
         ("[weights.fields]\nbody = 1", "title, aliases"),
         ("[weights.fields]\ntitle = -1", "0 or more"),
         ("[weights]\nsimilarity = 0\nrecency = 0\nutility = 0", "above 0"),
-        (
-            "[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS),
-            "above 0",
-        ),
+        ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS), "above 0"),
         ("max_note_bytes = 'big'", "expected a number of bytes (0 or more), got 'big'"),
         ("ignore = 'Templates'", 'a list of folders, such as ["Templates"]'),
         ("watch = 1", "setting watch: expected a table, got 1"),

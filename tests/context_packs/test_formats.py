@@ -28,8 +28,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 
 ODD = st.text(
-    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"),
-    max_size=30,
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"), max_size=30
 )
 
 

@@ -486,43 +486,6 @@ def test_entities_without_room_are_listed() -> None:
     assert pack.truncated
 
 
-def test_a_pack_as_json_has_all_that_was_decided() -> None:
-    found = [candidate(1), candidate(2, "word " * 99)]
-
-    pack = pack_context("why?", found, budget=30, count=words).as_json()
-
-    assert pack == {
-        "text": pack["text"],
-        "tokens": words(str(pack["text"])),
-        "budget": 30,
-        "by_tier": {"critical": 0, "notable": 14, "background": 0, "entities": 0},
-        "items": [
-            {
-                "id": found[0].fact.id,
-                "tokens": 14,
-                "tier": "notable",
-                "reason": "words: fact",
-                "citation": "public/facts/1.md#Fact 1",
-                "title": "Fact 1",
-                "cut": False,
-            }
-        ],
-        "left_out": [
-            {
-                "id": found[1].fact.id,
-                "tokens": 105,
-                "reason": REASON_NO_ROOM,
-                "title": "Fact 2",
-            }
-        ],
-        "truncated": True,
-        "intent": "balanced",
-        "format": "markdown",
-        "counter": "",
-        "degraded": [],
-    }
-
-
 def test_any_counter_is_obeyed() -> None:
     found = [candidate(n, "e" * n) for n in range(1, 30)]
     for seed in range(20):

@@ -42,9 +42,7 @@ def world() -> PackWorld:
     return PackWorld()
 
 
-def test_a_pack_holds_what_was_found_with_reasons_and_citations(
-    world: PackWorld,
-) -> None:
+def test_a_pack_holds_what_was_found_with_reasons_and_citations(world: PackWorld) -> None:
     fact = world.mirrored("Slack water lasts 22 minutes.", title="Slack water")
 
     pack = world.pack("how long is slack water?")

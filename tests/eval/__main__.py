@@ -82,10 +82,7 @@ def _locomo(arms: Sequence[str], least: float) -> None:
         return
     answers: dict[str, list[Answer]] = {arm: [] for arm in arms}
     for one in conversations:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            conversation(Path(folder), one) as sources,
-        ):
+        with tempfile.TemporaryDirectory() as folder, conversation(Path(folder), one) as sources:
             for arm in arms:
                 answers[arm] += ask(sources, one.questions, arm, least=least)
     print(f"LoCoMo: packs of long notes, a session each\n\n{PACKS}")
@@ -104,10 +101,7 @@ def _locomo(arms: Sequence[str], least: float) -> None:
 def _packs_of_notes(one: Collection) -> list[Packed]:
     """Of each fourth question: they are many, and each is packed in six ways."""
     asked = [each for each in one.questions if each.kind in HEADLINE][::4]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        conversation(Path(folder), one) as sources,
-    ):
+    with tempfile.TemporaryDirectory() as folder, conversation(Path(folder), one) as sources:
         return pack_all(sources, asked)
 
 

@@ -101,11 +101,7 @@ def _whole(
     filled = []
     for each in questions:
         hits = recall(
-            sources,
-            each.text,
-            agent=each.agent,
-            limit=MAX_RECALLED,
-            max_priority=_lowest(each),
+            sources, each.text, agent=each.agent, limit=MAX_RECALLED, max_priority=_lowest(each)
         )
         filled.append(_filling(each, list(hits), strict=strict))
     ends = ([steps[min(n, len(steps) - 1)] for steps in filled] for n in range(MAX_RECALLED + 1))

@@ -107,9 +107,7 @@ def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> N
     assert "Where we meet" in world.titles("net loft")
 
 
-def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(
-    world: CloneWorld,
-) -> None:
+def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(world: CloneWorld) -> None:
     world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
     adopt_notes(world.ctx, [VaultPath("Journal/Moon.md")], type_name="lesson")
     world.tables()
@@ -205,9 +203,7 @@ def test_a_question_without_an_answer_has_none(world: CloneWorld) -> None:
     assert (found.hits, found.confidence) == ((), 0.0)
 
 
-def test_a_note_outside_all_scopes_belongs_to_the_default_scope(
-    world: CloneWorld,
-) -> None:
+def test_a_note_outside_all_scopes_belongs_to_the_default_scope(world: CloneWorld) -> None:
     note = b"---\nid: 0193f6c2-0000-7000-8000-000000000099\n---\nNo heading.\n"
     world.vault.save_in_place("Inbox/Ferry ideas.md", note)
     line = "- [2026-02-14] **Note** P2 [[Inbox/Ferry ideas]] · No heading. · 5 tokens\n"

@@ -187,8 +187,7 @@ def test_a_line_can_be_read_again(one: Fact, path: VaultPath, title: str, conten
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["", "# Vault Index", "- and 7 more", "- [by-type.md](by-type.md): 3 entries"],
+    "line", ["", "# Vault Index", "- and 7 more", "- [by-type.md](by-type.md): 3 entries"]
 )
 def test_other_lines_are_no_entries(line: str) -> None:
     assert parse_entry_line(line) is None
@@ -486,14 +485,7 @@ def test_a_large_table_is_parted_by_type_and_month() -> None:
 
 @pytest.mark.parametrize(
     ("name", "letter"),
-    [
-        ("Éva", "e"),
-        ("42", "0-9"),
-        ("", "0-9"),
-        ("港", "cjk"),
-        ("Ω", "greek"),
-        ("ð", "latin"),
-    ],
+    [("Éva", "e"), ("42", "0-9"), ("", "0-9"), ("港", "cjk"), ("Ω", "greek"), ("ð", "latin")],
 )
 def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -> None:
     many = [

@@ -340,9 +340,7 @@ def test_removed_visible_files_are_written_again(shelf: Shelf) -> None:
     assert "Index/by-type.md" in shelf.seen()
 
 
-def test_a_change_of_the_visible_folder_moves_the_files(
-    shelf: Shelf,
-) -> None:
+def test_a_change_of_the_visible_folder_moves_the_files(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
     shelf.person_writes("Index/mine.md", "# Mine\n")
     shelf.ctx = replace(shelf.ctx, policy=SyncPolicy(index_folder=VaultPath("Contents")))
@@ -390,9 +388,7 @@ def test_an_index_file_that_vanishes_while_it_is_read_is_left_out() -> None:
     assert read_index_files(world.ctx) == {}
 
 
-def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
-    world: Shelf,
-) -> None:
+def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(world: Shelf) -> None:
     inputs = TableInputs(world.entries, world.count)
     assert tables_for(world.ctx, inputs, agent="indy") == {}
     world.keeps("Open")

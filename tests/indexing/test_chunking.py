@@ -8,12 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from vaultsync.indexing.chunking import (
-    MAX_CHUNK_SIZE,
-    Chunk,
-    chunk_fact,
-    token_quarters,
-)
+from vaultsync.indexing.chunking import MAX_CHUNK_SIZE, Chunk, chunk_fact, token_quarters
 from vaultsync.model.fact import Fact, make_fact
 
 _SENTENCE = (

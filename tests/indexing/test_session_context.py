@@ -112,11 +112,7 @@ def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:
 def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
     fact = Fact("a", content="Caroline: I went: twice.", agent_id="indy", session_id="s")
     assert speaker_names(fact) == ("indy", "Caroline")
-    assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == (
-        "Caroline",
-        "Mel",
-        "indy",
-    )
+    assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == ("Caroline", "Mel", "indy")
     assert speaker_names(fact.evolve(session_id=None)) == ("indy",)
     assert speaker_names(Fact("a", content="see https://x.org", session_id="s")) == ()
     assert speaker_names(Fact("a", content="At 10:30 we met", session_id="s")) == ()

@@ -78,12 +78,7 @@ def test_a_hostile_text_takes_no_more_time(line: str) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "```\n```js\n# no\n```",
-        "  ```\n# no\n  ```",
-        "~~~\n``` \n# no\n~~~",
-        "~~~\n# no\n ~~~",
-    ],
+    ["```\n```js\n# no\n```", "  ```\n# no\n  ```", "~~~\n``` \n# no\n~~~", "~~~\n# no\n ~~~"],
 )
 def test_what_code_ends_with_is_what_commonmark_says(code: str) -> None:
     assert note_headings(f"# One\n\n{code}\n\n# Two\n") == ["One", "Two"]

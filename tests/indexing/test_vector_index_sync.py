@@ -72,11 +72,7 @@ class Watched(MemoryVectors):
         self.error: Exception | None = None
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         if self.error is not None:
             raise self.error

@@ -25,8 +25,7 @@ def test_plain_words_are_searched_for_and_filter_nothing() -> None:
 
 def test_filters_are_not_searched_for() -> None:
     asked = parse_query(
-        "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth",
-        today=TODAY,
+        "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth", today=TODAY
     )
     assert asked.words == asked.text_without_filters == "berth"
     assert asked.types == {"decision"}
@@ -172,10 +171,7 @@ def test_an_invalid_date_is_refused(text: str) -> None:
 
 
 def test_what_lies_in_two_spans_begins_late_and_ends_early() -> None:
-    one, other = (
-        TimeSpan("2026-02-14", "2026-03-01"),
-        TimeSpan("2026-02-14T00:00:00.5Z"),
-    )
+    one, other = (TimeSpan("2026-02-14", "2026-03-01"), TimeSpan("2026-02-14T00:00:00.5Z"))
     assert one.within(other) == other.within(one) == TimeSpan(other.since, one.until)
     assert one.within(TimeSpan()) == TimeSpan().within(one) == one
     late = "2026-02-14T11:00:00+02:00"
@@ -190,18 +186,7 @@ def test_any_text_is_a_question(text: str, today: date) -> None:
 
 
 PARTS = st.sampled_from(
-    [
-        "last week",
-        "since",
-        "until:",
-        "2026-05",
-        "May",
-        "9999",
-        "type:task",
-        '"',
-        "in",
-        "0",
-    ]
+    ["last week", "since", "until:", "2026-05", "May", "9999", "type:task", '"', "in", "0"]
 )
 
 

@@ -196,10 +196,7 @@ def test_a_reranker_decides_among_equals() -> None:
 
 
 def test_a_reranker_that_finds_all_alike_changes_nothing() -> None:
-    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {
-        "a": 1.0,
-        "b": 0.5,
-    }
+    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 0.5}
 
 
 # --- confidence ------------------------------------------------------------------------

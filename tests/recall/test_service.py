@@ -244,9 +244,7 @@ def test_what_the_question_hints_at_comes_first(world: RecallWorld, mode: str) -
     assert "type or time asked for" in hits[0].why
 
 
-@given(
-    counts=st.lists(st.integers(0, 500), min_size=2, max_size=6, unique=True),
-)
+@given(counts=st.lists(st.integers(0, 500), min_size=2, max_size=6, unique=True))
 def test_the_more_often_recalled_of_equals_never_comes_later(counts: list[int]) -> None:
     world = RecallWorld()
     ids = {
@@ -341,10 +339,7 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
 ) -> None:
     world.agent_remembers("Berths are full")
     world.embed()
-    for sure, source in (
-        (INDEX_ONLY_CONFIDENCE, "index"),
-        (INDEX_ONLY_CONFIDENCE - 0.01, "fused"),
-    ):
+    for sure, source in ((INDEX_ONLY_CONFIDENCE, "index"), (INDEX_ONLY_CONFIDENCE - 0.01, "fused")):
         monkeypatch.setattr("vaultsync.recall.service.confidence", lambda _, sure=sure: sure)
         found = world.ask("berths")
         assert (found.source, found.confidence) == (source, round(sure, 3))

@@ -23,13 +23,7 @@ from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.scope import PUBLIC, can_see, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.recall.explanation import (
-    HitReasons,
-    QueryTerms,
-    explain_hit,
-    fact_text,
-    snippet,
-)
+from vaultsync.recall.explanation import HitReasons, QueryTerms, explain_hit, fact_text, snippet
 from vaultsync.recall.query import ParsedQuery
 from vaultsync.recall.ranking import (
     RankingSignals,

@@ -105,9 +105,7 @@ def _days_before(day: str, days: int) -> str:
 def _by_type(listed: Sequence[_Listed]) -> list[TableLine]:
     return [
         TableLine(
-            each.line,
-            f"{_plural(name)} ({len(group):,})",
-            (name, each.entry.day[:7] or "undated"),
+            each.line, f"{_plural(name)} ({len(group):,})", (name, each.entry.day[:7] or "undated")
         )
         for name, group in _by_type_name(listed).items()
         for each in group

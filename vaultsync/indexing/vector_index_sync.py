@@ -18,11 +18,7 @@ from vaultsync.indexing.embedding_texts import (
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.storage.feed_cursor import (
-    feed_backlog,
-    make_version,
-    store_seq_of_version,
-)
+from vaultsync.storage.feed_cursor import feed_backlog, make_version, store_seq_of_version
 from vaultsync.storage.store import FeedRow
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress

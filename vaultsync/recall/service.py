@@ -42,13 +42,7 @@ from vaultsync.recall.ranking import (
     weighted_score,
 )
 from vaultsync.recall.request import parse_request
-from vaultsync.recall.result import (
-    Hit,
-    RecallResult,
-    RecallSources,
-    RecallStage,
-    StageCandidate,
-)
+from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.35
