@@ -285,7 +285,7 @@ def _broken_index(world: RecallWorld) -> None:
     def search(*args: object, **more: object) -> None:
         raise OSError("the disk is gone")
 
-    world.vectors.search = search  # type: ignore[union-attr, method-assign, assignment]
+    world.vectors.search = search  # type: ignore[union-attr, method-assign]
 
 
 @pytest.mark.parametrize(
