@@ -1,4 +1,4 @@
-"""Writes the generated parts of README.md and docs/, between their markers.
+"""Writes the generated parts of README.md and docs/, and the plugin's types of answers.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- /generated -->`, and is made
 of what the code says now. `--check` writes nothing and names the files that are stale.
@@ -12,23 +12,29 @@ import inspect
 import json
 import re
 import sys
+import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from msgspec import Struct, structs
 
+import vaultsync
 from vaultsync import errors
+from vaultsync.api.opening import Initialised
 from vaultsync.cli.main import cli
+from vaultsync.context_packs.pack import ContextPack
 from vaultsync.http_bridge.encoding import ERROR_STATUSES
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
+from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, answer_schemas
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS_BY_NAME
-from vaultsync.model.fact import make_fact
+from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (
     Conflict,
@@ -38,15 +44,22 @@ from vaultsync.notes.conflict_note import (
     render_conflict,
 )
 from vaultsync.notes.render import render_note
+from vaultsync.privacy.error_json import Failure
+from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.settings import MarkerSettings
+from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import decision_table as reconcile
 from vaultsync.sync.changes import StoreChange, VaultChange
-from vaultsync.sync.decision_table import (
-    DECISIONS_WITH_BASE,
-    DECISIONS_WITHOUT_BASE,
-    Decision,
-)
+from vaultsync.sync.decision_table import DECISIONS_WITH_BASE, DECISIONS_WITHOUT_BASE, Decision
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.report import (
+    ActionTaken,
+    Difference,
+    Report,
+    ReportedNotice,
+    Status,
+    Verification,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -223,38 +236,32 @@ def conflict() -> str:
     return where + fenced(render_conflict(shown), "markdown")
 
 
-# ----------------------------------------------------------------------------- layers
-
-LAYERS = (
-    "cli",
-    "mcp_server",
-    "http_bridge",
-    "app",
-    "engine",
-    "adapters",
-    "config",
-    "ports",
-    "core",
-    "errors",
-    "graph",
-)
-"""From the top down; a layer imports only what stands below it."""
+# --------------------------------------------------------------------------- packages
 
 
-def layers() -> str:
-    """Every module with the sentence that it opens with, layer by layer."""
-    package = ROOT / "vaultsync"
-    return "\n".join(_layer(package, name) for name in LAYERS)
+def layers() -> list[str]:
+    """The packages from the bottom up, as the import contract lists them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]
+    rows = [re.findall(r"\w+", row) for row in reversed(contract["layers"])]
+    return [name for row in rows for name in row]
 
 
-def _layer(package: Path, name: str) -> str:
-    folder = package / name
+def packages() -> str:
+    """Every module with the sentence that it opens with, package by package."""
+    return "\n".join(_package(ROOT / "vaultsync" / name) for name in layers())
+
+
+def _package(folder: Path) -> str:
     if not folder.is_dir():
-        file = package / f"{name}.py"
-        return table([f"**{name}**", "what it is"], [[code(file.name), _opening(file)]])
-    files = [each for each in sorted(folder.glob("*.py")) if each.name != "__init__.py"]
-    head = [f"**{name}/**", _opening(folder / "__init__.py")]
-    return table(head, ([code(each.name), _opening(each)] for each in files))
+        file = folder.with_suffix(".py")
+        return table([f"**{file.name}**", _opening(file)], [])
+    files = sorted(each for each in folder.rglob("*.py") if each.parent / "__init__.py" != each)
+    inner = sorted(each.parent for each in folder.glob("*/__init__.py"))
+    head = [f"**{folder.name}/**", _opening(folder / "__init__.py")]
+    rows = [[code(f"{each.name}/"), _opening(each / "__init__.py")] for each in inner]
+    rows += [[code(each.relative_to(folder).as_posix()), _opening(each)] for each in files]
+    return table(head, rows)
 
 
 def _opening(file: Path) -> str:
@@ -281,12 +288,17 @@ def routes() -> str:
             row.method,
             code(row.path),
             listed(row.takes.__struct_fields__) or "",
-            listed(row.answers.__struct_fields__) or "`{}`",
+            listed(_keys(row.answers)) or "`{}`",
             row.says,
         ]
         for row in ROUTES
     ]
     return table(["", "route", "takes", "answers", ""], [*found, stream])
+
+
+def _keys(answer: type) -> list[str]:
+    """The keys of an answer: a struct, or typed keys."""
+    return list(msgspec.json.schema(answer)["$defs"][answer.__name__]["properties"])
 
 
 def statuses() -> str:
@@ -310,14 +322,13 @@ def statuses() -> str:
 
 
 def error_classes() -> list[type[errors.VaultsyncError]]:
-    """Every error, in the order of the tree that is drawn in the docstring."""
-    tree = errors.__doc__ or ""
+    """Every error, each below its base class, in the order of their definition."""
     found: list[type[errors.VaultsyncError]] = []
 
     def visit(of: type[errors.VaultsyncError]) -> None:
         found.append(of)
-        for each in sorted(of.__subclasses__(), key=lambda e: tree.find(e.__name__)):
-            if each.__module__.startswith(f"{errors.__name__}."):
+        for each in of.__subclasses__():
+            if each.__module__ == errors.__name__:
                 visit(each)
 
     visit(errors.VaultsyncError)
@@ -505,6 +516,116 @@ def mcp_prompts() -> str:
     )
 
 
+# ------------------------------------------------------------------------ Python API
+
+FUNCTIONS = ("init", "open")
+WIDTH = 88
+"""Characters; a longer signature has a line for each parameter."""
+VALUES: Sequence[type] = (
+    Fact,
+    Initialised,
+    Report,
+    ActionTaken,
+    ReportedNotice,
+    Status,
+    Verification,
+    Difference,
+    RecallResult,
+    Hit,
+    ContextPack,
+    HistoryEntry,
+)
+"""What methods of `Memory` return, in the order in which a reader meets it."""
+
+
+def python_functions() -> str:
+    """The functions of the package."""
+    return "\n".join(_callable(name, getattr(vaultsync, name)) for name in FUNCTIONS)
+
+
+def python_memory() -> str:
+    """`Memory`, method by method, in the order of the alphabet."""
+    names = [name for name in dir(vaultsync.Memory) if not name.startswith("_")]
+    return "\n".join(
+        _callable(name, getattr(vaultsync.Memory, name))
+        for name in names
+        if inspect.isfunction(getattr(vaultsync.Memory, name))
+    )
+
+
+def _callable(name: str, function: Callable[..., object]) -> str:
+    signature = inspect.signature(function)
+    given = [each for key, each in signature.parameters.items() if key != "self"]
+    call = f"def {name}{signature.replace(parameters=given)}: ...".replace("'", "")
+    if len(call) > WIDTH:
+        before, _, after = call.rpartition(") -> ")
+        first, _, inner = before.partition("(")
+        call = f"{first}(\n    {', '.join(inner.split(', '))},\n) -> {after}"
+        call = re.sub(r", (?=\*, |\w+: )", ",\n    ", call).replace("*, ", "*,\n    ")
+    described = _described(inspect.getdoc(function) or "")
+    return f"### `{name}`\n\n{fenced(call, 'py')}\n{described}\n"
+
+
+def _described(text: str) -> str:
+    """A docstring as markdown: the sections of Google's style become lists."""
+    lines: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        head = re.fullmatch(r"(Args|Raises|Returns|Yields|Example|Examples):(.*)", line)
+        if head:
+            inside = head[1] in ("Args", "Raises") and not head[2]
+            title = {"Args": "Arguments", "Raises": "Errors"}.get(head[1], head[1])
+            lines += ["", f"**{title}**{head[2]}", ""] if head[2] else ["", f"**{title}**", ""]
+        elif inside and (item := re.match(r" {4}([\w, *]+): (.*)", line)):
+            lines.append(f"- {listed(item[1].split(', '))}: {item[2]}")
+        elif inside and line.startswith("    "):
+            lines.append(f"  {line.strip()}")
+        else:
+            inside = inside and not line
+            lines.append(line.removeprefix("    ") if not inside else line)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def python_values() -> str:
+    """What methods return: every public field, its type and what it says."""
+    return "\n".join(map(_value, VALUES))
+
+
+def _value(of: type) -> str:
+    opening = " ".join((inspect.getdoc(of) or "").partition("\n\n")[0].split())
+    rows = [
+        [code(name), code(kind), says]
+        for base in reversed(of.__mro__)
+        if base.__module__.startswith("vaultsync.")
+        for name, kind, says in _documented(base)
+    ]
+    return f"### `{of.__name__}`\n\n{opening}\n\n{table(['field', 'type', ''], rows)}"
+
+
+def _documented(of: type) -> Iterator[tuple[str, str, str]]:
+    """The fields and properties of a class, each with the text that stands below it."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(of)))
+    body = next(each for each in tree.body if isinstance(each, ast.ClassDef)).body
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            says = ""
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                says = str(after.value.value)
+            name, kind = node.target.id, ast.unparse(node.annotation)
+        elif isinstance(node, ast.FunctionDef) and _is_property(node):
+            says = ast.get_docstring(node) or ""
+            name, kind = node.name, ast.unparse(node.returns) if node.returns else ""
+        else:
+            continue
+        if not name.startswith("_") and "ClassVar" not in kind:
+            yield name, kind.replace(" | ", " or "), " ".join(says.partition("\n\n")[0].split())
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    found = {ast.unparse(each) for each in node.decorator_list}
+    return bool(found & {"property", "cached_property"})
+
+
 # ------------------------------------------------------------------------------ parts
 
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -516,11 +637,14 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "errors": error_reference,
     "fields": fields,
     "guard": guard,
-    "layers": layers,
+    "packages": packages,
     "mcp-prompts": mcp_prompts,
     "mcp-resources": mcp_resources,
     "mcp-tools": mcp_tools,
     "note": note,
+    "python-functions": python_functions,
+    "python-memory": python_memory,
+    "python-values": python_values,
     "routes": routes,
     "settings": settings,
     "statuses": statuses,
@@ -547,18 +671,65 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+# ------------------------------------------------------- what the plugin is answered
+
+ANSWERS = "obsidian-plugin/src/bridge-answers.ts"
+_PLAIN = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
+
+
+def plugin_types() -> str:
+    """The types of the bridge's answers in TypeScript."""
+    schemas = answer_schemas([Failure, *(row.answers for row in ROUTES)], "{name}")
+    blocks = [
+        "/** What the bridge answers. Generated from its routes by `make docs`; do not edit. */"
+    ]
+    for name, schema in schemas.items():
+        if not schema["properties"]:
+            continue
+        required = schema.get("required", [])
+        lines = [
+            f"\t{key}{'' if key in required else '?'}: {_typed(each)};"
+            for key, each in schema["properties"].items()
+        ]
+        says = f"/** {schema['description']} */\n" if "description" in schema else ""
+        blocks.append(f"{says}export interface {name} {{\n{chr(10).join(lines)}\n}}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _typed(schema: Mapping[str, Any]) -> str:
+    """A JSON Schema as a type of TypeScript."""
+    if "$ref" in schema:
+        return str(schema["$ref"])
+    if "enum" in schema:
+        return " | ".join(json.dumps(each) for each in schema["enum"])
+    if "anyOf" in schema:
+        return " | ".join(_typed(each) for each in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"Array<{_typed(schema.get('items', {}))}>"
+    if schema.get("type") == "object":
+        return f"Record<string, {_typed(schema.get('additionalProperties', {}))}>"
+    return _PLAIN.get(schema.get("type", ""), "unknown")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or say which are stale."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args(arguments).check
     stale = []
-    for page in pages():
-        text = page.read_text(encoding="utf-8")
-        fresh = refreshed(text)
+    for page in [*pages(), ROOT / ANSWERS]:
+        text = page.read_text(encoding="utf-8") if page.exists() else ""
+        fresh = plugin_types() if page == ROOT / ANSWERS else refreshed(text)
         if fresh != text:
             stale.append(page.relative_to(ROOT).as_posix())
             if not check:
+                page.parent.mkdir(parents=True, exist_ok=True)
                 page.write_text(fresh, encoding="utf-8")
     for name in stale:
         print(f"docs: {name} {'is stale; run make docs' if check else 'was rewritten'}")

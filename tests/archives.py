@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +13,7 @@ from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.archive import (
-    Archive,
-    Base,
-    HistoryEntry,
-    OutboxEntry,
-    WriteIntent,
-)
+from vaultsync.storage.archive import Archive, Base, HistoryEntry, OutboxEntry, WriteIntent
 from vaultsync.storage.vault import FileStamp
 
 ARCHIVES: dict[str, Callable[[Path], Archive]] = {
@@ -57,11 +50,8 @@ def a_base(
     stamp: FileStamp | None = STAMP,
     missing_since: str | None = None,
 ) -> Base:
-    fact = dataclasses.replace(
-        make_fact({"id": fact_id, "title": title, "tags": ["x"], "mood": {"a": [1]}}),
-        path=VaultPath(path),
-        revision=f"1-{fact_id[-4:]}",
-    )
+    fact = make_fact({"id": fact_id, "title": title, "tags": ["x"], "mood": {"a": [1]}})
+    fact = fact.evolve(path=VaultPath(path), revision=f"1-{fact_id[-4:]}")
     return Base(fact, sha(title.encode()), stamp, missing_since)
 
 
@@ -81,10 +71,7 @@ def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflic
         fact_id=fact_id,
         path=VaultPath("a/b.md"),
         conflict_path=VaultPath("a/b.conflict.md"),
-        fields=(
-            FieldConflict("title", "x", "y", "z"),
-            FieldConflict("tags", ["1"], [], None),
-        ),
+        fields=(FieldConflict("title", "x", "y", "z"), FieldConflict("tags", ["1"], [], None)),
         actor="indy",
         at="2026-02-14T13:45:00Z",
         run="r1",
@@ -96,14 +83,7 @@ def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflic
 
 def an_entry(run: str, fact_id: str, field: str = "title") -> HistoryEntry:
     return HistoryEntry(
-        run,
-        "2026-02-14T13:45:00Z",
-        fact_id,
-        "vault",
-        "indy",
-        field,
-        {"x": ["ü", None]},
-        2.5,
+        run, "2026-02-14T13:45:00Z", fact_id, "vault", "indy", field, {"x": ["ü", None]}, 2.5
     )
 
 

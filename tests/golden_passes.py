@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.golden import RENEW, Placeholders, sections
@@ -144,7 +146,7 @@ def outcome(scene: Scene, case: Path, known: set[str], reports: list[Report]) ->
     named = Placeholders(inputs.decode(errors="replace"))
     for report in reports:
         named.run(report.run)
-    told = [{**report.as_json(), "seconds": 0} for report in reports]
+    told = [{**to_builtins(report), "seconds": 0} for report in reports]
     store = {
         "facts": [fact_to_values(fact) for fact in alive],
         "forgotten": sorted(known - {fact.id for fact in alive}),

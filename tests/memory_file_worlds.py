@@ -9,16 +9,11 @@ from hashlib import sha256
 
 from tests.world import World
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
-from vaultsync.errors import (
-    MemoryFileBusyError,
-    MemoryFileChangedError,
-    UnreadableMemoryFileError,
-)
+from vaultsync.errors import MemoryFileBusyError, MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
-from vaultsync.memory_files.service import sync_files
+from vaultsync.memory_files.service import FileSyncRequest, sync_files
 from vaultsync.memory_files.state import SOURCE_PREFIX
-from vaultsync.memory_files.sync import FileSyncRequest
 from vaultsync.memory_files.write_queue import queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value

@@ -27,12 +27,7 @@ from qdrant_client import QdrantClient, models
 _JSON = TypeAdapter(Any)
 LARGEST = 32 << 20
 """Bytes of a body that a server takes, unless it is set otherwise."""
-_HNSW = {
-    "m": 16,
-    "ef_construct": 100,
-    "full_scan_threshold": 10_000,
-    "max_indexing_threads": 0,
-}
+_HNSW = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000, "max_indexing_threads": 0}
 
 
 class RefusedError(Exception):
@@ -173,11 +168,7 @@ class FakeQdrant:
         self._send(request, status, said, {})
 
     def _send(
-        self,
-        request: BaseHTTPRequestHandler,
-        status: int,
-        said: object,
-        headers: dict[str, str],
+        self, request: BaseHTTPRequestHandler, status: int, said: object, headers: dict[str, str]
     ) -> None:
         data = _JSON.dump_json(said)
         try:
@@ -335,10 +326,7 @@ _ACTS: dict[tuple[str, str], tuple[Callable[..., object], TypeAdapter[Any]]] = {
     ("POST", "/points/scroll"): (FakeQdrant._scroll, TypeAdapter(models.ScrollRequest)),
     ("POST", "/points/count"): (FakeQdrant._count, TypeAdapter(models.CountRequest)),
     ("POST", "/points/query"): (FakeQdrant._query, TypeAdapter(models.QueryRequest)),
-    ("POST", "/points/batch"): (
-        FakeQdrant._batch,
-        TypeAdapter(models.UpdateOperations),
-    ),
+    ("POST", "/points/batch"): (FakeQdrant._batch, TypeAdapter(models.UpdateOperations)),
     ("PUT", "/vectors"): (FakeQdrant._widen, TypeAdapter(models.VectorNameConfig)),
 }
 _WITHOUT = (FakeQdrant._exists, FakeQdrant._make)

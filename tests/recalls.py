@@ -15,6 +15,7 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.vector_index_sync import embed_pending
 from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
+from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 
@@ -73,9 +74,11 @@ class RecallWorld(World):
         question: str,
         *,
         agent: str | None = "indy",
-        **more: Any,  # noqa: ANN401 - what recall() takes
+        min_similarity: float = 0.0,
+        **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
     ) -> RecallResult:
-        return recall(self.sources, question, agent=agent, **more)
+        asked = RecallRequest(question, agent=agent, **more)
+        return recall(self.sources, asked, min_similarity=min_similarity)
 
     def titles(
         self,

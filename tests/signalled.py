@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from tests.real.home import say
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.service import daemon_runner as watching
 from vaultsync.service import waking
 

@@ -16,9 +16,10 @@ import click
 import pytest
 
 from vaultsync import errors
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
+from vaultsync.settings import MarkerSettings
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind
 
@@ -138,7 +139,7 @@ def test_the_examples_run_one_after_the_other(
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     for variable in ("VAULTSYNC_VAULT", "VAULTSYNC_AGENT"):
         monkeypatch.delenv(variable, raising=False)
-    for page in ("README.md", "docs/guides/quickstart.md"):
+    for page in ("README.md", "docs/guides/quickstart.md", "docs/reference/python.md"):
         for example in _blocks(ROOT / page, "python"):
             exec(compile(example, page, "exec"), {})  # noqa: S102 - our own
     notes = [path.read_text() for path in (tmp_path / "Memory").rglob("*.md")]
@@ -221,7 +222,7 @@ def test_the_file_of_settings_is_all_defaults(tmp_path: Path) -> None:
         text for text in _blocks(DOCS / "reference" / "settings.md", "toml") if "vault_id" in text
     )
     said = tomllib.loads(example)
-    assert set(said) == set(config.MarkerSettings.__struct_fields__)
+    assert set(said) == set(MarkerSettings.__struct_fields__)
     assert set(said) <= _cells(_page("reference/settings.md"))
     (tmp_path / ".meta").mkdir()
     (tmp_path / ".meta" / "config.toml").write_text(example)

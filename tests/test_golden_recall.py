@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from tests.golden import GOLDEN, check, fenced
 from vaultsync.backends.tokens.estimate import EstimatingCounter
@@ -59,7 +60,7 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
                 for fact, _ in named
             ],
         )
-        fields = pack.as_json()
+        fields = to_builtins(pack)
         text = str(fields.pop("text"))
         rest = json.dumps(fields, ensure_ascii=False, indent=2)
         shown = fenced(text + "\n", LANGUAGE[pack.format]) if text else "No text.\n"

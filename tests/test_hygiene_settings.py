@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.privacy import redaction_check
 from vaultsync.errors import ConfigError
-from vaultsync.settings import PrivacySettings
+from vaultsync.settings import PrivacySettings, Settings
 
 
-def _load(tmp_path: Path, text: str) -> config.Settings:
+def _load(tmp_path: Path, text: str) -> Settings:
     (tmp_path / ".meta").mkdir(exist_ok=True)
     marker = tmp_path / ".meta" / "config.toml"
     marker.write_text(f'vault_id = "x"\n{text}')

@@ -76,9 +76,9 @@ def test_the_docs_say_how_the_links_of_a_real_vault_resolve(ctx: SyncContext, va
     assert f"{report.notes} notes without their attachments" in text
     assert f"{total:,} links and {report.tags} tags" in text
     assert report.unreadable == ()
-    assert sum(each.kind == "embed" for each in report.of("broken")) == 252
-    assert len(report.of("ambiguous")) == 19
-    assert {each.why for each in report.of("broken") if each.kind != "embed"} == {
+    assert sum(each.kind == "embed" for each in report.broken) == 252
+    assert len(report.ambiguous) == 19
+    assert {each.why for each in report.broken if each.kind != "embed"} == {
         "nothing is called Example",
         "nothing is called Example.md",
         "nothing is called web-clipper-kde.png",

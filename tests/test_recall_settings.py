@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import vaultsync
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api import read_only as answering
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
+from vaultsync.recall.request import RecallRequest
+from vaultsync.settings import Settings
 
 
 def _set(root: Path, settings: str) -> None:
@@ -23,7 +25,7 @@ def _set(root: Path, settings: str) -> None:
     marker.write_text("\n".join([*kept, settings]))
 
 
-def _load(root: Path, text: str) -> config.Settings:
+def _load(root: Path, text: str) -> Settings:
     _set(root, text)
     return config.load_settings(root, state_dir=str(root / "state"))
 
@@ -83,7 +85,7 @@ def test_an_embedder_of_the_environment_is_checked_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "non")
-    with pytest.raises(ConfigError, match="no embedder 'non'"):
+    with pytest.raises(ConfigError, match="unknown embedder 'non'"):
         _load(tmp_path, "")
 
 
@@ -165,7 +167,10 @@ def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
     _remember(root, OLD, NEW)
     for recency, first in ((0, "Old"), (5, "New")):
         _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
-        assert answering.recall_from_index_files("berths", path=str(root))[0].title == first
+        assert (
+            answering.recall_from_index_files(RecallRequest("berths"), path=str(root))[0].title
+            == first
+        )
 
 
 def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> None:
@@ -173,8 +178,10 @@ def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> No
     fits = "[weights]\nrecency = 0\nutility = 0\n"
     assert _titles(root, "berths", fits) == ["Old", "New"]
     assert _titles(root, "berths", f"{fits}least = 0.45") == ["Old"]
-    assert answering.recall_from_index_files("berths", path=str(root))[0].title == "Old"
-    assert len(answering.recall_from_index_files("berths", path=str(root)).hits) == 1
+    assert (
+        answering.recall_from_index_files(RecallRequest("berths"), path=str(root))[0].title == "Old"
+    )
+    assert len(answering.recall_from_index_files(RecallRequest("berths"), path=str(root)).hits) == 1
     assert _titles(root, "berths", f"{fits}least = 2") == []
 
 

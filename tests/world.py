@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from msgspec import to_builtins
+
 from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
@@ -18,11 +20,11 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_conflict_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.operations.verify import verify_all
-from vaultsync.storage.archive import Base, Notice
+from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.context import SyncContext, SyncPolicy
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import ActionTaken, Report
+from vaultsync.sync.report import ActionTaken, Report, ReportedNotice
 from vaultsync.sync.run import sync_once
 
 SCOPE = "team-core"
@@ -207,7 +209,7 @@ class World:
         """What the store says, with the path of the note."""
         fact = self.store.get(fact_id)
         base = self.archive.find_base(fact_id)
-        return replace(fact, path=base.path if base else None)
+        return fact.evolve(path=base.path if base else None)
 
     def is_alive(self, fact_id: str) -> bool:
         return fact_id in self.store.find_many([fact_id])
@@ -248,7 +250,7 @@ class World:
 
     def assert_equal_sides(self) -> None:
         proof = verify_all(self.ctx)
-        assert proof.equal, [each.as_json() for each in proof.differences]
+        assert proof.equal, [to_builtins(each) for each in proof.differences]
 
     def assert_second_pass_writes_nothing(self) -> None:
         before = {path: (i.data, i.stamp) for path, i in self.vault.files.items()}
@@ -311,7 +313,7 @@ def kinds(report: Report) -> list[str]:
     return sorted(each.kind for each in report.attention)
 
 
-def notice(report: Report, kind: str) -> Notice:
+def notice(report: Report, kind: str) -> ReportedNotice:
     """The only notice of a kind."""
     (found,) = [each for each in report.attention if each.kind == kind]
     return found

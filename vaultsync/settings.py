@@ -1,8 +1,7 @@
-"""Settings: read once, from the vault's marker, the environment and the caller."""
+"""The settings of a vault, and their parser; `api/configuration.py` reads the file."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tomllib
@@ -12,7 +11,7 @@ from typing import Annotated, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
-from vaultsync.errors import ConfigError, NotAVaultError, UnsafePathError
+from vaultsync.errors import ConfigError, UnsafePathError
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.paths import VaultPath, vault_path
@@ -31,7 +30,7 @@ Bytes = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of bytes 
 Count = Annotated[int, Meta(ge=1, description="a whole number (1 or more)")]
 Texts = Annotated[tuple[str, ...], Meta(description='a list of texts, such as ["MEMORY.md"]')]
 Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
-"""What reports changes to the daemon; `auto` chooses by where the vault lies."""
+"""The source of file events; `auto` chooses by the file system of the vault."""
 
 
 class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,33 +42,33 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     hash_seconds: Seconds = 3600.0
     watcher: Watcher = "auto"
     poll_seconds: Seconds = 2.0
-    """How often a watcher looks that gets no events."""
+    """Interval of the polling watcher."""
 
 
 class MemoryFileSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[memory_file]`: what `watch` keeps in step with the store."""
+    """The table `[memory_file]`: the memory files that `watch` syncs."""
 
     files: Texts = ()
-    """Files, or folders in which `include` looks; relative ones begin at the vault."""
+    """Files, or folders to which `include` applies; relative to the vault."""
     include: Texts = ()
     exclude: Texts = ()
     agent: str = ""
     scope: str = ""
     settle_seconds: Seconds = 2.0
-    """How long a file must be quiet before it is read."""
+    """How long a file must be unchanged before it is read."""
 
 
 class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[hygiene]`: what notes and answers may show."""
+    """The table `[hygiene]`: what is redacted and escaped in notes and answers."""
 
     secrets: bool = True
-    """Whether secrets are hidden."""
+    """Whether secrets are redacted."""
     patterns: Texts = ()
-    """Further secrets: regular expressions, and kinds by name, such as `@card`."""
+    """Further secrets: regular expressions, and names of kinds, such as `@card`."""
     environment: Texts = ()
-    """Variables of the environment whose values are secrets."""
+    """Names of environment variables whose values are secrets."""
     neutralise: bool = True
-    """Whether what would run in Obsidian is escaped in notes that agents write."""
+    """Whether content that Obsidian would run is escaped in notes that agents write."""
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -83,12 +82,12 @@ class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[qdrant]`: how a Qdrant is used; see docs/guides/qdrant.md."""
+    """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
 
     agent: str = "default"
-    """Whose collection it is, where the URL does not say."""
+    """Owner of the collection, where the URL names none."""
     key: str = "QDRANT_API_KEY"
-    """The variable of the environment that holds the key; the key is nowhere else."""
+    """Name of the environment variable that holds the API key."""
     tls: bool = False
     grpc_port: Count | None = None
     shard_number: Count | None = None
@@ -101,13 +100,13 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ordering: Literal["weak", "medium", "strong"] = "strong"
     timeout_seconds: Seconds = 10.0
     patience_seconds: Seconds = 15.0
-    """How long a failing request is repeated before the store counts as away."""
+    """How long a failing request is retried before the store counts as unavailable."""
     retention_days: Days = 90.0
     """How long a tombstone is kept."""
 
 
 class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `.meta/config.toml` may hold."""
+    """The settings that `.meta/config.toml` may have."""
 
     vault_id: str = ""
     default_scope: str = PUBLIC
@@ -121,100 +120,86 @@ class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     grace_seconds: Seconds = 1.0
     max_note_bytes: Bytes = 4 << 20
     decay_floor: Number = FADED_DECAY
-    """Below which decay a fact has faded, for `maintain`."""
+    """The decay below which a fact has faded, for `maintain`."""
     auto_link: bool = True
-    """Whether what agents write gets links to the entities it mentions."""
+    """Whether texts of agents get links to the entities they mention."""
     derive: bool = True
-    """Whether passes bring indexes, tables and vectors up to date at their end."""
+    """Whether runs end by updating indexes, tables and vectors."""
     embedder: str = "local"
-    """Which model makes vectors; see docs/concepts/choosing-an-embedder.md."""
+    """The embedding model; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
-    """The variable of the environment that holds the key of an embedding service."""
+    """Name of the environment variable that holds the key of an embedding service."""
     reranker: str = ""
-    """The folder of a model that reads question and answer together; none."""
+    """The folder of a cross-encoder model; empty for none."""
     index_folder: VaultPath = VaultPath("")
-    """A visible twin of `.index/` in the vault; none."""
+    """A visible copy of `.index/` in the vault; empty for none."""
     language: str = ENGLISH
-    """The language of texts whose own cannot be detected: its stems and stop words."""
+    """The language of texts whose language cannot be detected: stemming and stop words."""
     weights: RankingWeights = RankingWeights()
-    """What decides the order of hits."""
+    """The ranking of hits."""
     hygiene: PrivacySettings = PrivacySettings()
-    """Secrets, and text that would run."""
+    """Redaction and escaping."""
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
-    """Which memory files `watch` follows."""
+    """The memory files that `watch` syncs."""
     qdrant: QdrantSettings = QdrantSettings()
 
 
 class Settings(MarkerSettings, frozen=True, kw_only=True):
-    """All settings of one vault: those of its marker, checked, and those of the caller."""
+    """All settings of one vault: those of its marker, and those of the caller."""
 
     root: Path
     state_dir: Path
-    """Of this vault alone: archive, store, lock."""
+    """The folder of this vault's archive, store and lock."""
     agent: str | None = None
     user: str | None = None
-    """Whom an agent serves: it recalls only what is about them."""
+    """The user whom an agent serves; it recalls only facts about them."""
     models: Path = Path("~/.cache/vaultsync/models")
-    """Where exports of models are kept, for all vaults of this machine."""
+    """The folder of exported models, shared by all vaults of this machine."""
 
 
-def find_root(path: str | None) -> Path:
-    """The root of the vault: the folder given, else the nearest one upwards.
-
-    Raises:
-        NotAVaultError: there is no marker.
-    """
-    given = path or os.environ.get("VAULTSYNC_VAULT")
-    if given:
-        root = Path(given).expanduser()
-        if not (root / MARKER).is_file():
-            raise NotAVaultError(str(root))
-        return root.resolve()
-    here = Path.cwd()
-    for root in (here, *here.parents):
-        if (root / MARKER).is_file():
-            return root
-    raise NotAVaultError(str(here))
-
-
-def state_root(given: str | None) -> Path:
-    """The folder under which each vault keeps its state."""
-    chosen = given or os.environ.get("VAULTSYNC_STATE_DIR")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(home).expanduser() / "vaultsync"
-
-
-def _models() -> Path:
-    chosen = os.environ.get("VAULTSYNC_MODELS")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "vaultsync" / "models"
-
-
-def load_settings(
-    root: Path,
+def parse_settings(
+    text: str,
+    environment: Mapping[str, str],
     *,
+    root: Path,
+    state_root: Path,
+    models: Path,
     agent: str | None = None,
-    state_dir: str | None = None,
     store: str | None = None,
 ) -> Settings:
-    """The settings of the vault at `root`; arguments win over environment and file.
+    """Parse the marker of a vault; arguments win over the environment, and both over the file.
+
+    Args:
+        text: the content of the marker.
+        environment: the variables of the process; those of `VAULTSYNC_…` are used.
+        root: the folder of the vault.
+        state_root: the folder under which each vault keeps its state.
+        models: the folder in which models are kept.
+        agent: the agent that acts.
+        store: the store to use in place of that of the marker.
 
     Raises:
-        NotAVaultError: no marker.
-        ConfigError: the marker is not TOML, or holds an unknown setting or a bad value.
+        ConfigError: the text is not TOML, or has an unknown setting or an invalid value.
     """
-    given = _read(root)
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"{root / MARKER} cannot be read: {error}", hint="correct the TOML by hand"
+        ) from None
     found = _convert(given, MarkerSettings)
     if not found.vault_id:
         raise ConfigError(
-            f"{MARKER} names no vault_id",
-            hint="put the file back from a backup; the id is also the name of this vault's"
-            f" folder in {state_root(None)}",
+            f"{MARKER} has no vault_id",
+            hint="restore the file from a backup; the id is also the name of this vault's"
+            f" folder in {state_root}",
+        )
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", found.vault_id) is None:
+        # It names a folder, and anyone can edit the file.
+        raise ConfigError(
+            f"vault_id {found.vault_id[:80]!r} is not a valid id",
+            hint=f"restore {MARKER} from a backup; an id is a UUID",
         )
     for each in found.hygiene.patterns:
         _check_pattern(each)
@@ -223,7 +208,7 @@ def load_settings(
     checked = {
         "store": store or found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
-        "embedder": check_embedder(os.environ.get("VAULTSYNC_EMBEDDER") or found.embedder),
+        "embedder": check_embedder(environment.get("VAULTSYNC_EMBEDDER") or found.embedder),
         "index_folder": _index_folder(found.index_folder),
         "language": _language(found.language),
         "weights": _weights(found.weights),
@@ -231,17 +216,17 @@ def load_settings(
     return Settings(
         **structs.asdict(found) | checked,
         root=root,
-        state_dir=state_root(state_dir) / _folder_name(found.vault_id),
-        agent=agent or os.environ.get("VAULTSYNC_AGENT") or None,
-        models=_models(),
+        state_dir=state_root / found.vault_id,
+        agent=agent or environment.get("VAULTSYNC_AGENT") or None,
+        models=models,
     )
 
 
 def check_embedder(setting: str) -> str:
-    """The setting, which names an embedder.
+    """The setting, if it names an embedder.
 
     Raises:
-        ConfigError: it names none.
+        ConfigError: it does not.
     """
     kind, colon, which = setting.partition(":")
     alone, named = "local sentence hash none", "local sentence hub http"
@@ -251,7 +236,7 @@ def check_embedder(setting: str) -> str:
         "set `embedder`, or VAULTSYNC_EMBEDDER, to local, local:PATH, sentence,"
         " sentence:PATH, hub:NAME, http:URL#MODEL, hash or none"
     )
-    raise ConfigError(f"there is no embedder {setting!r}", hint=hint)
+    raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
 def _index_folder(folder: str) -> VaultPath:
@@ -280,27 +265,8 @@ def _weights(given: RankingWeights) -> RankingWeights:
     return structs.replace(given, fields=fields)
 
 
-def _folder_name(vault_id: str) -> str:
-    """The vault's id as the name of a folder; ids are ours, but the file is anybody's."""
-    kept = "".join(c for c in vault_id if c.isascii() and (c.isalnum() or c in "-_"))
-    if kept != vault_id or len(kept) > 64:  # noqa: PLR2004 - a UUID and room to spare
-        raise ConfigError(f"vault_id {vault_id[:80]!r} is no id", hint="it is a UUID; see `.meta`")
-    return kept
-
-
-def _read(root: Path) -> Mapping[str, object]:
-    try:
-        return tomllib.loads((root / MARKER).read_text(encoding="utf-8"))
-    except OSError:
-        raise NotAVaultError(str(root)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
-        raise ConfigError(
-            f"{root / MARKER} cannot be read: {broken}", hint="correct it by hand"
-        ) from None
-
-
 _REPEATED_TWICE = r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
-"""A repetition in what is repeated: matching such a pattern can take exponential time."""
+"""A nested repetition, which can take exponential time to match."""
 
 
 def _check_pattern(pattern: str) -> None:
@@ -329,7 +295,7 @@ def _convert(given: Mapping[str, object], to: type[T], table: str = "") -> T:
     try:
         return convert(given, to)
     except ValidationError:
-        # msgspec names types; a person is told what to write.
+        # msgspec names Python types; this names the setting and what to write.
         known = {each.name: each.type for each in structs.fields(to)}
         _check_names(given, known, table)
         for name, value in given.items():
@@ -362,7 +328,7 @@ def _check_names(given: Mapping[str, object], known: Collection[str], table: str
 
 
 def _expected(kind: object) -> str:
-    """What a setting of a type takes, in words."""
+    """The values that a type accepts, in words."""
     if _is_table(kind):
         return "a table"
     for each in (kind, *get_args(kind)):

@@ -1,17 +1,19 @@
 /**
- * What the bridge answers: one validator per shape, and the type that it lets through.
+ * What is read of the bridge's answers: one validator per shape, and the type that it lets
+ * through. What the bridge answers is in `bridge-answers.ts`, made of its own types.
  *
  * The tests read the answers in `golden/http/` with these, so that both sides agree.
  */
 
-import { anything, flag, list, nullable, number, object, optional, table, text, word, type Of } from "./shape";
+import type * as wire from "./bridge-answers";
+import { anything, flag, list, nullable, number, object, optional, reading, table, text, word, type Of } from "./shape";
 
 export const side = word("vault", "store");
 export type Side = Of<typeof side>;
 
 const texts = list(text);
 
-export const fact = object({
+export const fact = reading<wire.PublicFact>()({
 	id: text,
 	type: text,
 	title: optional(text, ""),
@@ -31,9 +33,9 @@ export const fact = object({
 });
 export type Fact = Of<typeof fact>;
 
-export const facts = object({ facts: list(fact), next: nullable(text) });
+export const facts = reading<wire.PublicPage>()({ facts: list(fact), next: nullable(text) });
 
-export const notice = object({
+export const notice = reading<wire.Notice>()({
 	kind: text,
 	path: optional(text, null),
 	line: optional(number, null),
@@ -42,7 +44,7 @@ export const notice = object({
 });
 export type Notice = Of<typeof notice>;
 
-export const action = object({
+export const action = reading<wire.ActionTaken>()({
 	action: text,
 	fact_id: optional(text, null),
 	path: optional(text, null),
@@ -52,7 +54,7 @@ export const action = object({
 
 export const counts = table(number);
 
-export const report = object({
+export const report = reading<wire.Report>()({
 	run: nullable(text),
 	dry_run: flag,
 	seconds: number,
@@ -62,26 +64,26 @@ export const report = object({
 });
 export type Report = Of<typeof report>;
 
-export const daemon = object({
+export const daemon = reading<wire.DaemonState>()({
 	watcher: optional(text, ""),
 	watcher_trouble: optional(text, ""),
 	store_away: optional(text, ""),
 	lag_seconds: optional(number, null),
 	failing: optional(flag, false),
-	last_error: optional(object({ at: text, message: text, hint: optional(text, "") }), null),
+	last_error: optional(reading<wire.LastError>()({ at: text, message: text, hint: optional(text, "") }), null),
 	since: optional(text, null),
 	passes: optional(number, null),
 });
 export type Daemon = Of<typeof daemon>;
 
-export const status = object({
+export const status = reading<wire.BridgeStatus>()({
 	facts: number,
 	notes: number,
 	pending: number,
 	conflicts: number,
 	attention: list(notice),
 	outbox: number,
-	last_run: optional(object({ run: text, at: text, kind: text, counts }), null),
+	last_run: optional(reading<wire.LastRun>()({ run: text, at: text, kind: text, counts }), null),
 	engine: text,
 	foreign: optional(number, 0),
 	daemon: optional(daemon, null),
@@ -91,10 +93,10 @@ export const status = object({
 });
 export type Status = Of<typeof status>;
 
-export const conflictField = object({ field: text, base: anything, vault: anything, store: anything });
+export const conflictField = reading<wire.FieldConflict>()({ field: text, base: anything, vault: anything, store: anything });
 export type ConflictField = Of<typeof conflictField>;
 
-export const conflict = object({
+export const conflict = reading<wire.OpenConflict>()({
 	id: text,
 	fact_id: text,
 	path: nullable(text),
@@ -103,9 +105,9 @@ export const conflict = object({
 });
 export type Conflict = Of<typeof conflict>;
 
-export const conflicts = object({ conflicts: list(conflict) });
+export const conflicts = reading<wire.Conflicts>()({ conflicts: list(conflict) });
 
-export const change = object({
+export const change = reading<wire.FieldChange>()({
 	run: text,
 	at: text,
 	side: text,
@@ -116,16 +118,16 @@ export const change = object({
 });
 export type Change = Of<typeof change>;
 
-export const history = object({ history: list(change) });
+export const history = reading<wire.History>()({ history: list(change) });
 
-const neighbour = object({ id: text, title: text, path: nullable(text) });
+const neighbour = reading<wire.Named>()({ id: text, title: text, path: nullable(text) });
 export type Neighbour = Of<typeof neighbour>;
 
-export const related = object({
+export const related = reading<wire.Related>()({
 	backlinks: list(neighbour),
 	related: list(neighbour),
-	chain: list(object({ id: text, title: text, path: nullable(text), createdAt: text })),
-	signals: object({
+	chain: list(reading<wire.Version>()({ id: text, title: text, path: nullable(text), createdAt: text })),
+	signals: reading<wire.UseSignals>()({
 		accessCount: optional(number, 0),
 		lastAccessedAt: optional(text, null),
 		decayFactor: optional(number, null),
@@ -135,7 +137,7 @@ export const related = object({
 });
 export type Related = Of<typeof related>;
 
-export const hit = object({
+export const hit = reading<wire.Hit>()({
 	id: text,
 	title: text,
 	type: text,
@@ -150,7 +152,7 @@ export const hit = object({
 });
 export type Hit = Of<typeof hit>;
 
-export const recall = object({
+export const recall = reading<wire.Recall>()({
 	query: text,
 	source: text,
 	confidence: number,
@@ -160,7 +162,7 @@ export const recall = object({
 });
 export type Recall = Of<typeof recall>;
 
-export const packItem = object({
+export const packItem = reading<wire.Item>()({
 	id: text,
 	tokens: number,
 	tier: text,
@@ -169,8 +171,8 @@ export const packItem = object({
 	title: optional(text, ""),
 	cut: optional(flag, false),
 });
-export const leftOut = object({ id: text, tokens: number, reason: text, title: optional(text, "") });
-export const context = object({
+export const leftOut = reading<wire.LeftOut>()({ id: text, tokens: number, reason: text, title: optional(text, "") });
+export const context = reading<wire.ContextPack>()({
 	text,
 	tokens: number,
 	budget: number,
@@ -183,13 +185,13 @@ export const context = object({
 });
 export type Context = Of<typeof context>;
 
-export const forgotten = object({ id: text, status: text });
-export const verified = object({ equal: flag, checked: number, differences: list(anything) });
-export const resolved = object({ conflicts: list(conflict), resolved: anything });
-export const indexFiles = object({ files: list(object({ name: text, bytes: number })) });
-export const indexFile = object({ name: text, text });
-export const colours = object({ path: text, changed: anything });
-export const freshId = object({ id: text });
+export const forgotten = reading<wire.Forgotten>()({ id: text, status: text });
+export const verified = reading<wire.Verification>()({ equal: flag, checked: number, differences: list(anything) });
+export const resolved = reading<wire.Resolved>()({ conflicts: list(conflict), resolved: anything });
+export const indexFiles = reading<wire.IndexFiles>()({ files: list(reading<wire.IndexFile>()({ name: text, bytes: number })) });
+export const indexFile = reading<wire.IndexText>()({ name: text, text });
+export const colours = reading<wire.GraphColours>()({ path: text, changed: anything });
+export const freshId = reading<wire.FreshId>()({ id: text });
 export const nothing = anything;
 
 export const write = object({
@@ -202,4 +204,4 @@ export const write = object({
 });
 export type Write = Of<typeof write>;
 
-export const failure = object({ error: object({ kind: text, message: text, hint: optional(text, ""), run: optional(text, null) }) });
+export const failure = reading<wire.Failure>()({ error: reading<wire.Trouble>()({ kind: text, message: text, hint: optional(text, ""), run: optional(text, null) }) });

@@ -94,6 +94,14 @@ export function object<S extends Record<string, Shape<unknown>>>(shapes: S): Sha
 	};
 }
 
+/** An object as the bridge answers it, of which these keys are read: of no other may be. */
+export const reading =
+	<T>() =>
+	<S extends Partial<Record<keyof T, Shape<unknown>>>>(
+		shapes: S & Record<Exclude<keyof S, keyof T>, never>,
+	): Shape<{ [K in keyof S]: Of<S[K]> }> =>
+		object(shapes as Record<string, Shape<unknown>>) as Shape<{ [K in keyof S]: Of<S[K]> }>;
+
 function mapping(value: unknown, at: string): Record<string, unknown> {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
 		throw new UnexpectedShape(at, "an object", value);

@@ -7,6 +7,7 @@ from dataclasses import replace
 from unittest import mock
 
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.links import MemoryLinks
 from tests.doubles.vectors import MemoryVectors
@@ -54,7 +55,7 @@ def test_everything_follows_the_store() -> None:
     assert is_derived_current(world.ctx)
     assert held.links.links_to(["Bob"])
     assert ".index/vault-index.md" in world.vault.names or world.vault.files
-    assert done.as_json()["notes"] == 1
+    assert to_builtins(done)["notes"] == 1
 
 
 def test_a_change_is_followed_and_nothing_is_done_twice() -> None:

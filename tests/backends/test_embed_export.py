@@ -68,7 +68,7 @@ def export(
         folder,
         model=MODEL,
         embed=lambda made, texts: [list(each) for each in vectors],
-        whole=lambda made: read_export(made, MODEL) is not None,
+        is_whole=lambda made: read_export(made, MODEL) is not None,
     )
 
 
@@ -155,11 +155,7 @@ def test_of_two_that_export_at_once_one_works(source: Path, folder: Path) -> Non
     ],
 )
 def test_what_cannot_be_exported_says_why(
-    error: Exception,
-    words: str,
-    source: Path,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    error: Exception, words: str, source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise error

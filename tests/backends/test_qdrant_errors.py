@@ -19,15 +19,7 @@ from qdrant_client import QdrantClient
 from tests import qdrant_server
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
-from tests.qdrants import (
-    PLACE,
-    in_folder,
-    in_memory,
-    in_process,
-    over_http,
-    served,
-    store_in,
-)
+from tests.qdrants import PLACE, in_folder, in_memory, in_process, over_http, served, store_in
 from tests.vector_rows import ALL, X, row
 from vaultsync.backends.qdrant import client as qdrant_models
 from vaultsync.backends.qdrant import collection as qdrant_layout
@@ -48,12 +40,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.errors import (
-    ConfigError,
-    DerivedError,
-    StoreLayoutError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import ConfigError, DerivedError, StoreLayoutError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -138,10 +125,7 @@ def test_a_busy_store_is_asked_again_when_it_says(
 def test_pauses_double_up_to_half_a_minute() -> None:
     clock = WatchedClock()
     patience = RetryPolicy(
-        clock,
-        lambda error: RequestFailure("busy", passing=True),
-        seconds=120,
-        jitter=lambda: 1,
+        clock, lambda error: RequestFailure("busy", passing=True), seconds=120, jitter=lambda: 1
     )
 
     with pytest.raises(StoreUnavailableError, match="busy"):
@@ -153,10 +137,7 @@ def test_pauses_double_up_to_half_a_minute() -> None:
 def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> None:
     clock = WatchedClock()
     patience = RetryPolicy(
-        clock,
-        lambda error: RequestFailure("busy", passing=True),
-        seconds=5,
-        jitter=lambda: 1,
+        clock, lambda error: RequestFailure("busy", passing=True), seconds=5, jitter=lambda: 1
     )
     tries: list[int] = []
 
@@ -233,7 +214,7 @@ def test_a_restart_is_waited_for(
                 server.start()
 
     again = Restarting()
-    store._points._patience._clock = again  # type: ignore[attr-defined]
+    store._points._retry._clock = again  # type: ignore[attr-defined]
 
     assert isinstance(store.write([a_write()])[0], str)
     assert again.pauses
@@ -262,7 +243,7 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
             server.start()
 
     again = Restarting()
-    store._points._patience._clock = again  # type: ignore[attr-defined]
+    store._points._retry._clock = again  # type: ignore[attr-defined]
     answers = store.write([a_write(A), a_write(B)])
 
     assert again.pauses
@@ -336,9 +317,7 @@ def test_a_batch_of_an_older_version_has_no_names() -> None:
     assert (old.fact_json, old.op) == ("{}", "")
 
 
-def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(
-    clock: WatchedClock,
-) -> None:
+def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(clock: WatchedClock) -> None:
     client = QdrantClient(":memory:", force_disable_check_same_thread=True)
     ours, theirs = in_memory(client, clock), in_memory(client, clock)
     store, other = store_in(ours, clock), store_in(theirs, clock)
@@ -448,9 +427,7 @@ def test_a_read_is_one_request_and_none_asks_for_an_end_that_is_plain(
     assert asked(vectors.chunks) == ["scroll"]
 
 
-def test_the_past_of_the_store_is_read_only_by_those_who_need_it(
-    clock: WatchedClock,
-) -> None:
+def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)
     store.write([a_write()])
@@ -471,9 +448,7 @@ def test_the_past_of_the_store_is_read_only_by_those_who_need_it(
     assert told[4:] == [True]
 
 
-def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(
-    server: FakeQdrant,
-) -> None:
+def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(server: FakeQdrant) -> None:
     store = store_in(over_http(server))
     store.write([a_write()])
     store.feed()
@@ -589,10 +564,7 @@ def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
         ({"vectors": {}}, "no named vectors"),
         ({"hnsw_config": {"m": 32, "ef_construct": 128}}, "m is 32"),
         ({"quantization_config": None}, "int8"),
-        (
-            {"quantization_config": {"scalar": {"type": "int8", "quantile": 0.99}}},
-            "in memory",
-        ),
+        ({"quantization_config": {"scalar": {"type": "int8", "quantile": 0.99}}}, "in memory"),
     ],
 )
 def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
@@ -638,11 +610,7 @@ def test_another_replication_than_is_set_is_refused(
 def test_the_settings_of_a_cluster_are_those_of_its_collection(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
-    factors = {
-        "shard_number": 6,
-        "replication_factor": 2,
-        "write_consistency_factor": 2,
-    }
+    factors = {"shard_number": 6, "replication_factor": 2, "write_consistency_factor": 2}
     store = store_in(over_http(server, clock, **factors), clock)
     store.state()
 

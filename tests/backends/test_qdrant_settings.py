@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.stores import is_qdrant
 from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 from vaultsync.backends.state.vault_marker import set_store
@@ -111,10 +111,7 @@ def test_a_bad_setting_is_refused(line: str, why: str) -> None:
         ('a = 1\nstore = "x"\n# b\n', 'a = 1\nstore = "new"\n# b\n'),
         ("a = 1\n", 'a = 1\nstore = "new"\n'),
         ("a = 1", 'a = 1\nstore = "new"'),
-        (
-            'a = 1\n[qdrant]\nstore = "no"\n',
-            'a = 1\nstore = "new"\n[qdrant]\nstore = "no"\n',
-        ),
+        ('a = 1\n[qdrant]\nstore = "no"\n', 'a = 1\nstore = "new"\n[qdrant]\nstore = "no"\n'),
     ],
 )
 def test_the_marker_names_another_store_and_keeps_its_other_lines(

@@ -53,12 +53,7 @@ def test_every_commit_is_on_disk_before_it_returns(archive: SqliteArchive) -> No
         for name in ("journal_mode", "synchronous", "fullfsync", "busy_timeout")
     }
 
-    assert found == {
-        "journal_mode": "wal",
-        "synchronous": 2,
-        "fullfsync": 1,
-        "busy_timeout": 5_000,
-    }
+    assert found == {"journal_mode": "wal", "synchronous": 2, "fullfsync": 1, "busy_timeout": 5_000}
 
 
 def test_an_archive_is_for_its_user_alone(path: Path) -> None:
@@ -157,10 +152,7 @@ def test_another_program_s_database_is_left_alone(path: Path) -> None:
         (archive_rows.SELECT_PATHS, "COVERING INDEX bases_by_place"),
         (archive_rows.SELECT_NON_UTF8_PATHS, "COVERING INDEX bases_by_place"),
         ("SELECT DISTINCT folder FROM bases", "COVERING INDEX bases_by_place"),
-        (
-            "SELECT * FROM bases WHERE folder = ? AND missing_since IS NULL",
-            "INDEX bases_by_place",
-        ),
+        ("SELECT * FROM bases WHERE folder = ? AND missing_since IS NULL", "INDEX bases_by_place"),
         (
             "SELECT * FROM bases WHERE missing_since IS NOT NULL ORDER BY fact_id",
             "INDEX bases_missing",
@@ -273,11 +265,7 @@ def test_a_full_disk_undoes_the_whole_transaction(archive: SqliteArchive) -> Non
 def test_a_locked_archive_says_so(archive: SqliteArchive, path: Path) -> None:
     database(archive).execute("PRAGMA busy_timeout = 20")
     other = SqliteArchive.open(path)
-    with (
-        other.transaction(),
-        pytest.raises(ArchiveError, match="locked"),
-        archive.transaction(),
-    ):
+    with other.transaction(), pytest.raises(ArchiveError, match="locked"), archive.transaction():
         pytest.fail("the block must not run")
 
     remember(archive, "1")
@@ -300,9 +288,7 @@ def test_who_reads_beside_a_writer_sees_what_was_committed(
     reader.close()
 
 
-def test_another_thread_waits_for_the_end_of_a_transaction(
-    archive: SqliteArchive,
-) -> None:
+def test_another_thread_waits_for_the_end_of_a_transaction(archive: SqliteArchive) -> None:
     seen: list[object] = []
 
     def look() -> None:

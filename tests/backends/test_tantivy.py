@@ -64,9 +64,7 @@ def test_notes_in_many_languages_are_found_in_one_vault(index: TantivyIndex) -> 
     assert [language for language, _ in missed] == ["spanish", "turkish"]
 
 
-def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(
-    folder: Path,
-) -> None:
+def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(folder: Path) -> None:
     index = TantivyIndex(folder, language="german")
     note = "Die Verträge über die Häuser sind alle in diesem Ordner."
     put(index, a_fact(A, note), a_fact(B, "They are running the tests in the cache."))
@@ -427,11 +425,11 @@ def test_an_error_of_the_disk_is_named(
 
 WRITER = """
 import sys
-from tests.backends.test_tantivy import IDS, Entry, TantivyIndex, a_fact
+from tests.backends.test_tantivy import IDS, IndexDocument, TantivyIndex, a_fact
 
 def entries():
     for each in IDS:
-        yield Entry(a_fact(each, "Black."))
+        yield IndexDocument(a_fact(each, "Black."))
     print("writing", flush=True)
     sys.stdin.readline()
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.state.bridge_address import BridgeAddressFile
-from vaultsync.backends.state.token_file import TokenFile, write_private
+from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.errors import ConfigError
 
 
@@ -63,7 +64,7 @@ def test_where_nothing_can_be_written_there_is_no_token(tmp_path: Path) -> None:
         TokenFile(tmp_path / "missing").rotate()
     (tmp_path / "file").mkdir()
     with pytest.raises(OSError, match="directory"):
-        write_private(tmp_path / "file", "x")
+        replace_file(tmp_path / "file", b"x")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 

@@ -76,9 +76,7 @@ def test_who_keeps_no_tables_has_none(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_tables_are_looked_for_where_tiktoken_keeps_them(
-    folder: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     temp = tmp_path_factory.mktemp("temp")

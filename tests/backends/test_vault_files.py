@@ -9,7 +9,7 @@ import pytest
 
 from vaultsync.backends.filesystem.listing import vault_files
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.backends.obsidian.graph_settings import ObsidianSettings
+from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.errors import ConfigError
 
 

@@ -80,10 +80,10 @@ steps = st.lists(
 def eager() -> Iterator[None]:
     """What is for many is done for a few."""
     with (
-        patch.object(vectors_matrix, "_DEAD", (1, 0.0)),
-        patch.object(vectors_matrix, "_AT_ONCE", 3),
+        patch.object(vectors_matrix, "_MIN_DEAD", (1, 0.0)),
+        patch.object(vectors_matrix, "_COPIED_ROWS", 3),
         patch.object(vectors_snapshot, "_BLOCK", 2),
-        patch.object(vectors_local, "_COPIED_AT_ONCE", 5),
+        patch.object(vectors_local, "_MIN_COPIED_ROWS", 5),
     ):
         yield
 

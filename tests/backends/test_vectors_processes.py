@@ -84,9 +84,7 @@ def test_a_killed_writer_leaves_all_of_a_put_or_nothing(name: str, tmp_path: Pat
     index = LASTING[name](tmp_path)
     index.reset("m/3/c")
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, name, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
+        [sys.executable, "-c", WRITER, name, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT
     )
     assert writer.stdout is not None
     answered = [int(writer.stdout.readline()) for _ in range(53)][-1]

@@ -24,10 +24,7 @@ PAUSE = range(0)
     ],
 )
 def test_what_only_a_full_queue_makes_is_a_loss(
-    batches: list[range],
-    is_lost: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    batches: list[range], is_lost: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def watch(root: str, *_: object, **how: Any) -> Iterator[set[tuple[int, str]]]:  # noqa: ANN401 - as it is called
         for some in batches:

@@ -14,15 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import (
-    embedding,
-    greeting,
-    indexing,
-    memory_file,
-    qdrant,
-    single,
-    watching,
-)
+from tests.bench import embedding, greeting, indexing, memory_file, qdrant, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
 from tests.bench.hygiene import HYGIENE, shares
 from tests.bench.indexing import FOUND, INDEX, MEANING

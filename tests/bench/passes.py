@@ -9,14 +9,7 @@ from pathlib import Path
 from tests.bench import bare, floors
 from tests.bench.measure import Pair, Timed, in_turns, middle, timed
 from tests.bench.table import Row, row_of
-from tests.bench.worlds import (
-    World,
-    new_folder,
-    notes_in,
-    settle_disk,
-    with_facts,
-    with_notes,
-)
+from tests.bench.worlds import World, new_folder, notes_in, settle_disk, with_facts, with_notes
 
 IDLE, ADOPT, REBUILD, OUT = "idle", "adopt", "rebuild", "out"
 VERIFY = "verify"

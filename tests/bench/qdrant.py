@@ -6,15 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.table import Row, Worth
-from tests.bench.vectors import (
-    DIMENSION,
-    EDGE,
-    FILTERS,
-    FLAT,
-    PRODUCT,
-    Measured,
-    measured,
-)
+from tests.bench.vectors import DIMENSION, EDGE, FILTERS, FLAT, PRODUCT, Measured, measured
 from vaultsync.backends.qdrant.collection import HNSW_EF
 
 RECALL = 0.99

@@ -15,7 +15,7 @@ from msgspec import structs
 
 import vaultsync.api
 from tests.bench import corpus
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 
 

@@ -9,6 +9,7 @@ from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import MAX_ENTITIES, MAX_RECALLED, build_context
 from vaultsync.errors import InvalidFieldError, UnknownTypeError
+from vaultsync.recall.request import ContextRequest
 
 
 class Words:
@@ -31,7 +32,7 @@ class PackWorld(RecallWorld):
         agent: str | None = "indy",
         **more: Any,  # noqa: ANN401 - what context() takes
     ) -> ContextPack:
-        return build_context(self.sources, Words(), question, agent=agent, **more)
+        return build_context(self.sources, Words(), ContextRequest(question, agent=agent, **more))
 
     def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
         return [each.title for each in self.pack(question, **more).items]
@@ -192,7 +193,7 @@ def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
     assert (pack.text, pack.items, pack.left_out) == ("", (), ())
 
 
-@pytest.mark.parametrize("wrong", [{"budget": -1}, {"form": "html"}, {"intent": "world peace"}])
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"format": "html"}, {"intent": "world peace"}])
 def test_an_invalid_argument_is_refused(world: PackWorld, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidFieldError):
         world.pack("gate", **wrong)
@@ -206,7 +207,7 @@ def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None
 
     pack = world.pack(
         "gate opens",
-        form="xml",
+        format="xml",
         intent="recent",
         types=["decision"],
         tags=["sea"],

@@ -76,9 +76,7 @@ def test_a_new_archive_holds_nothing(archive: Archive) -> None:
     assert archive.find_run("r1") is None
 
 
-def test_reading_sees_all_earlier_writes_of_the_same_transaction(
-    archive: Archive,
-) -> None:
+def test_reading_sees_all_earlier_writes_of_the_same_transaction(archive: Archive) -> None:
     with archive.transaction():
         _fill(archive)
         within = _everything(archive)
@@ -87,9 +85,7 @@ def test_reading_sees_all_earlier_writes_of_the_same_transaction(
     assert not any(found == none for found, none in zip(within, NOTHING, strict=True))
 
 
-def test_a_transaction_that_fails_leaves_nothing_and_its_error(
-    archive: Archive,
-) -> None:
+def test_a_transaction_that_fails_leaves_nothing_and_its_error(archive: Archive) -> None:
     with pytest.raises(InterruptedError), archive.transaction():
         _fill_and_fail(archive)
 
@@ -224,12 +220,7 @@ def test_two_notes_can_swap_their_names(archive: Archive) -> None:
 
 
 def test_a_folder_does_not_hold_what_lies_deeper_or_beside(archive: Archive) -> None:
-    put(
-        archive,
-        a_base(A, "a/note.md"),
-        a_base(B, "a/deeper/note.md"),
-        a_base(C, "ab/note.md"),
-    )
+    put(archive, a_base(A, "a/note.md"), a_base(B, "a/deeper/note.md"), a_base(C, "ab/note.md"))
 
     assert [base.fact.id for base in archive.bases_in(VaultPath("a")).values()] == [A]
     assert archive.bases_in(VaultPath("")) == {}

@@ -5,13 +5,7 @@ from types import MappingProxyType
 
 from tests.archives import A, B, C, a_base, a_conflict, an_entry, an_intent, an_outgoing
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import (
-    Archive,
-    DisplacedFile,
-    Notice,
-    OutboxEntry,
-    RunRecord,
-)
+from vaultsync.storage.archive import Archive, DisplacedFile, Notice, OutboxEntry, RunRecord
 
 # --- what waits --------------------------------------------------------------------
 
@@ -32,9 +26,7 @@ def test_intents_come_back_whole_and_oldest_first(archive: Archive) -> None:
     assert archive.intents() == intents[1:]
 
 
-def test_an_intent_of_a_note_whose_path_is_no_unicode_comes_back(
-    archive: Archive,
-) -> None:
+def test_an_intent_of_a_note_whose_path_is_no_unicode_comes_back(archive: Archive) -> None:
     path = VaultPath("public/\udcff.md")
     fact = a_base().fact.evolve(path=path, revision="7-a")
     intent = an_intent("z")._replace(path=path, fact=fact)
@@ -68,17 +60,12 @@ def test_the_outbox_comes_back_whole_and_oldest_first(archive: Archive) -> None:
     assert [each.op for each in archive.outbox()] == ["a", "m", "z"]
 
 
-def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(
-    archive: Archive,
-) -> None:
+def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(archive: Archive) -> None:
     with archive.transaction():
         archive.put_outbox([an_outgoing("z"), an_outgoing("a")])
         archive.put_outbox([an_outgoing("z", "delete")])
 
-    assert [(row.op, row.kind) for row in archive.outbox()] == [
-        ("z", "delete"),
-        ("a", "update"),
-    ]
+    assert [(row.op, row.kind) for row in archive.outbox()] == [("z", "delete"), ("a", "update")]
 
 
 def test_intents_lingers_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
@@ -151,9 +138,7 @@ def test_history_is_told_by_fact_and_by_run(archive: Archive) -> None:
     assert archive.history(fact_id=C) == archive.history(run="r9") == []
 
 
-def test_the_newest_entry_by_which_each_fact_lost_its_note_is_told(
-    archive: Archive,
-) -> None:
+def test_the_newest_entry_by_which_each_fact_lost_its_note_is_told(archive: Archive) -> None:
     grave = {"sha": "1", "path": "public/a.md"}
     gone = [
         an_entry(run, fact_id, "note")._replace(before={**grave, "n": run}, after=None)

@@ -57,9 +57,7 @@ def test_an_id_begins_with_the_milliseconds_of_its_time(clock: Clock) -> None:
     assert before <= made <= after
 
 
-def test_ids_grow_even_when_there_are_more_than_a_millisecond_can_count(
-    clock: Clock,
-) -> None:
+def test_ids_grow_even_when_there_are_more_than_a_millisecond_can_count(clock: Clock) -> None:
     made = [clock.new_id() for _ in range(20_000)]
 
     assert made == sorted(set(made))

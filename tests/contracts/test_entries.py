@@ -79,9 +79,7 @@ def test_a_damaged_file_is_none(tmp_path: Path, damage: object) -> None:
     assert file.load() is None
 
 
-def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(
-    tmp_path: Path,
-) -> None:
+def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "entries.json"
     FileEntryCache(path).save(
         CachedEntries("v", {"a": IndexEntry("a", "fact", 2, "", "", 0, "", None, ())})

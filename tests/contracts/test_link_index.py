@@ -88,11 +88,7 @@ def test_a_place_in_the_same_note_is_no_link_to_anybody(index: LinkIndex) -> Non
 def test_many_names_are_asked_at_once_and_answered_in_order(index: LinkIndex) -> None:
     put(index, link(B, "x"), link(A, "y"), link(A, "x"), link(C, "z"))
 
-    assert index.links_to(["x", "y", "X.md"]) == [
-        link(A, "y"),
-        link(A, "x"),
-        link(B, "x"),
-    ]
+    assert index.links_to(["x", "y", "X.md"]) == [link(A, "y"), link(A, "x"), link(B, "x")]
     assert index.links_to([]) == []
 
 

@@ -13,11 +13,7 @@ from vaultsync.backends.filesystem import memory_file as memory_disk
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
 from vaultsync.backends.filesystem.syscalls import EntryAt
-from vaultsync.errors import (
-    MemoryFileBusyError,
-    MemoryFileChangedError,
-    UnreadableMemoryFileError,
-)
+from vaultsync.errors import MemoryFileBusyError, MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import MemoryFile
 
 ANY = 1 << 20

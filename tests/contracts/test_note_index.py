@@ -44,11 +44,7 @@ def put(index: NoteIndex, *facts: Fact, version: str = "1") -> None:
 
 
 def found(
-    index: NoteIndex,
-    words: str,
-    filters: FactFilters = ALL,
-    *phrases: str,
-    limit: int = 10,
+    index: NoteIndex, words: str, filters: FactFilters = ALL, *phrases: str, limit: int = 10
 ) -> list[str]:
     hits = index.search(words, filters, phrases=phrases, limit=limit)
     assert [each.score for each in hits] == sorted((each.score for each in hits), reverse=True)
@@ -121,8 +117,7 @@ ABOUT_HIM = {"title": "Oskar counted", "entities": ["Oskar Brandvold", "Oskar"]}
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["Oskar", "who is Oskar?", "Who was that OSKAR", "oskar brandvold", '"Oskar"'],
+    "question", ["Oskar", "who is Oskar?", "Who was that OSKAR", "oskar brandvold", '"Oskar"']
 )
 @pytest.mark.parametrize(
     "called",
@@ -236,24 +231,15 @@ FILTERED: dict[str, tuple[FactFilters, dict[str, Value]]] = {
     "tag": (FactFilters(tags=frozenset({"#Hot", "a"})), {"tags": ["hot", "a/b"]}),
     "status": (FactFilters(status="dormant"), {"status": "dormant"}),
     "priority": (FactFilters(max_priority=1), {"priority": 1}),
-    "since": (
-        FactFilters(since="2026-02-14T13:45:00Z"),
-        {"createdAt": "2026-02-14T13:45:00Z"},
-    ),
-    "until": (
-        FactFilters(until="2026-02-14T13:45:00Z"),
-        {"createdAt": "2026-02-14T13:44:59.5Z"},
-    ),
+    "since": (FactFilters(since="2026-02-14T13:45:00Z"), {"createdAt": "2026-02-14T13:45:00Z"}),
+    "until": (FactFilters(until="2026-02-14T13:45:00Z"), {"createdAt": "2026-02-14T13:44:59.5Z"}),
 }
 
 
 @pytest.mark.parametrize("name", FILTERED)
 def test_a_filter_leaves_in_what_it_says(index: NoteIndex, name: str) -> None:
     filters, values = FILTERED[name]
-    late: dict[str, Value] = {
-        "createdAt": "2026-02-13T00:00:00Z",
-        "tags": ["hot", "ab"],
-    }
+    late: dict[str, Value] = {"createdAt": "2026-02-13T00:00:00Z", "tags": ["hot", "ab"]}
     if name == "until":
         late = {"createdAt": "2026-02-14T13:45:00Z"}
     put(index, a_fact(A, "Green.", **values), a_fact(B, "Green.", **late))
@@ -355,11 +341,7 @@ def test_stop_words_are_those_of_the_language_of_the_question(index: NoteIndex) 
 
 
 def test_may_is_a_month(index: NoteIndex) -> None:
-    put(
-        index,
-        a_fact(A, title="Retrospective of March"),
-        a_fact(B, title="Retrospective of May"),
-    )
+    put(index, a_fact(A, title="Retrospective of March"), a_fact(B, title="Retrospective of May"))
 
     assert found(index, "what was in May?") == [B]
     assert index.tokens("from March until May") == index.tokens("March May")

@@ -9,11 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultsync.backends.state.recall_log import (
-    RECALL_LOG_NAME,
-    FileRecallLog,
-    MemoryRecallLog,
-)
+from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog, MemoryRecallLog
 from vaultsync.recall.ports import RecallCount, RecallLog
 
 EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -189,7 +188,7 @@ def test_a_fact_comes_back_as_it_was_written(store: Store) -> None:
 
 
 def test_path_and_revision_of_a_given_fact_are_not_held(store: Store) -> None:
-    given_ = dataclasses.replace(a_fact(), path=VaultPath("a.md"), revision="mine")
+    given_ = a_fact().evolve(path=VaultPath("a.md"), revision="mine")
     revision = create(store, given_)
 
     assert store.get(A).path is None
@@ -258,10 +257,7 @@ def test_a_refusal_does_not_stop_the_other_writes(store: Store) -> None:
 
 def test_a_write_sees_those_before_it_in_the_same_call(store: Store) -> None:
     first, second = store.write(
-        [
-            StoreWrite(A, a_fact(), None, "x"),
-            StoreWrite(A, a_fact(title="No"), None, "x"),
-        ]
+        [StoreWrite(A, a_fact(), None, "x"), StoreWrite(A, a_fact(title="No"), None, "x")]
     )
 
     assert second == RevisionMismatch(A, str(first))
@@ -328,10 +324,7 @@ def test_a_tombstone_can_be_made_anew_and_of_what_was_never_there(store: Store) 
     assert buried is not None
     assert buried.revision == again != gone
     assert store.tombstone(B) is None
-    assert [(each.fact_id, each.revision) for each in store.feed()] == [
-        (A, again),
-        (B, bare),
-    ]
+    assert [(each.fact_id, each.revision) for each in store.feed()] == [(A, again), (B, bare)]
     assert store.state().facts == 0
 
 
@@ -371,13 +364,7 @@ def test_every_number_keeps_its_revision(store: Store) -> None:
     third = wrote(store, StoreWrite(A, None, second, "x"))
     store.write([StoreWrite(A, a_fact(), first, "x")])
 
-    assert [store.revision_at(seq) for seq in range(5)] == [
-        None,
-        first,
-        second,
-        third,
-        None,
-    ]
+    assert [store.revision_at(seq) for seq in range(5)] == [None, first, second, third, None]
 
 
 def test_a_write_that_bore_a_name_is_known_by_it(store: Store) -> None:

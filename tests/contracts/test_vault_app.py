@@ -142,9 +142,7 @@ def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
     assert world.vault.staged("other") is None
 
 
-def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(
-    world: FsWorld,
-) -> None:
+def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(world: FsWorld) -> None:
     world.save_in_place(NOTE, b"old")
     world.vault.stage_removal("op", NOTE, sha(b"old"))
 

@@ -300,8 +300,7 @@ def test_no_path_leaves_the_vault_or_names_what_is_hidden(vault: Vault, path: st
 
 @pytest.mark.changes
 @pytest.mark.parametrize(
-    "path",
-    ["Templates/new.md", "a/~$note.md", "a/x.sync-conflict-20260214-134500-ABCDEF.md"],
+    "path", ["Templates/new.md", "a/~$note.md", "a/x.sync-conflict-20260214-134500-ABCDEF.md"]
 )
 def test_nothing_is_written_where_no_scan_would_find_it(
     world: World, vault: Vault, path: str

@@ -151,9 +151,7 @@ CHANGES: tuple[dict[str, Value], ...] = (
 )
 
 
-def test_a_row_is_outdated_when_what_filters_ask_has_changed(
-    index: VectorIndex,
-) -> None:
+def test_a_row_is_outdated_when_what_filters_ask_has_changed(index: VectorIndex) -> None:
     fact = a_fact(A, scope="team-x", createdAt="2026-02-01T00:00:00Z", tags=["x/y", "z"])
     index.put([row(fact, "one", X), row(fact, "two", Y), row(B)])
 
@@ -181,11 +179,7 @@ def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
 
     near = index.search(X, ALL, limit=10)
 
-    assert near == [
-        NearFact(B, "b", 1.0),
-        NearFact(A, "near", 0.6),
-        NearFact(C, "c", -1.0),
-    ]
+    assert near == [NearFact(B, "b", 1.0), NearFact(A, "near", 0.6), NearFact(C, "c", -1.0)]
 
 
 def test_a_limit_counts_facts_not_chunks(index: VectorIndex) -> None:
@@ -320,19 +314,14 @@ FILTERS = [
     (FactFilters(scopes=frozenset({"public"}), status=None, heads_only=False), [A, C]),
     (
         FactFilters(
-            scopes=frozenset({"private-indy", "public", "team-x"}),
-            status=None,
-            heads_only=False,
+            scopes=frozenset({"private-indy", "public", "team-x"}), status=None, heads_only=False
         ),
         [A, B, C],
     ),
     (FactFilters(types=frozenset({"task"}), status=None, heads_only=False), [B, C]),
     (FactFilters(types=frozenset({"task", "note"}), status=None), [B, D]),
     (FactFilters(types=frozenset({"nothing"}), status=None), []),
-    (
-        FactFilters(types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None),
-        [D],
-    ),
+    (FactFilters(types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None), [D]),
     (FactFilters(status="it's"), [B]),
     (FactFilters(status="done", heads_only=False), [C, D]),
     (FactFilters(status="done"), [D]),
@@ -346,27 +335,15 @@ FILTERS = [
     (FactFilters(since="2026-02-02T00:00:00Z", status=None, heads_only=False), [B, C]),
     (FactFilters(since="2026-02-02T00:00:00.5Z", status=None, heads_only=False), [C]),
     (FactFilters(until="2026-02-02T00:00:00Z", status=None, heads_only=False), [A, D]),
-    (
-        FactFilters(until="2026-02-02T00:00:00.25Z", status=None, heads_only=False),
-        [A, B, D],
-    ),
-    (
-        FactFilters(since="2026-02-01", until="2026-03-01", status=None, heads_only=False),
-        [A, B],
-    ),
+    (FactFilters(until="2026-02-02T00:00:00.25Z", status=None, heads_only=False), [A, B, D]),
+    (FactFilters(since="2026-02-01", until="2026-03-01", status=None, heads_only=False), [A, B]),
 ]
 
 
 def test_a_filter_leaves_what_it_says(index: VectorIndex) -> None:
     index.put(
         [
-            row(
-                A,
-                type="fact",
-                priority=0,
-                tags=["a/b"],
-                createdAt="2026-02-01T00:00:00Z",
-            ),
+            row(A, type="fact", priority=0, tags=["a/b"], createdAt="2026-02-01T00:00:00Z"),
             row(
                 B,
                 type="task",
@@ -409,9 +386,7 @@ def test_filters_mean_the_same_in_all(filled: VectorIndex, asked: FactFilters) -
     check_found(found(filled, asked, limit=len(FACTS)), asked)
 
 
-def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(
-    index: VectorIndex,
-) -> None:
+def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(index: VectorIndex) -> None:
     index.put([row(A, userId="u-1"), row(B), row(C, userId="u-2")])
 
     about = found(index, ALL._replace(user="u-1"))

@@ -116,9 +116,7 @@ def test_a_folder_that_moves_out_is_heard(place: Place) -> None:
     place.hears(lambda heard: "known" in heard.others)
 
 
-def test_notes_of_folders_made_just_before_are_heard_or_the_folder_is(
-    place: Place,
-) -> None:
+def test_notes_of_folders_made_just_before_are_heard_or_the_folder_is(place: Place) -> None:
     for number in range(20):
         place.write(f"new{number}/deep/er/note.md")
     wanted = {f"new{number}" for number in range(20)}
@@ -260,9 +258,7 @@ def test_paths_of_nobody_are_none(gathered: EventCollector, tmp_path: Path) -> N
     assert not gathered.drain()
 
 
-def test_a_name_that_no_path_can_hold_is_news_of_the_root(
-    gathered: EventCollector,
-) -> None:
+def test_a_name_that_no_path_can_hold_is_news_of_the_root(gathered: EventCollector) -> None:
     gathered.add([f"{gathered.root}/a\nb.md"])
     assert gathered.drain().others == {VaultPath("")}
 
@@ -280,8 +276,6 @@ def test_probes_are_counted_and_are_no_news(gathered: EventCollector) -> None:
     assert not heard
 
 
-def test_a_path_that_is_too_long_to_be_looked_at_may_be_a_folder(
-    gathered: EventCollector,
-) -> None:
+def test_a_path_that_is_too_long_to_be_looked_at_may_be_a_folder(gathered: EventCollector) -> None:
     gathered.add([f"{gathered.root}/{'x' * 5000}"])
     assert len(gathered.drain().others) == 1

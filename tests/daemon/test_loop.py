@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
@@ -252,7 +253,7 @@ def test_a_watcher_that_died_means_a_look_and_is_told(it: Daemonic) -> None:
     it.runs(2)
     assert len(it.watchers) == 2
     assert it.whole_passes() == 1
-    assert it.daemon.state.trouble == "its thread ended"
+    assert it.daemon.state.watcher_trouble == "its thread ended"
     assert {"watcher", "state", "rescan"} <= set(it.kinds())
 
 
@@ -284,12 +285,12 @@ def test_a_store_that_is_away_is_asked_ever_more_rarely(it: Daemonic) -> None:
     it.runs(300)
     assert len(asked) < 60  # a rescan a minute asks twice
     assert it.reopened > 3
-    assert "no answer" in it.daemon.state.away
+    assert "no answer" in it.daemon.state.store_away
     it.person_edits(it.world.path(fact.id), OLD, NEW)
     it.runs(5)
     it.world.store.before = lambda _: None
     it.runs(31)
-    assert it.daemon.state.away == ""
+    assert it.daemon.state.store_away == ""
     assert NEW in it.world.fact(fact.id).content
     assert it.kinds().count("store") == 2
 
@@ -309,7 +310,7 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
     assert [round(gap) for gap in gaps] == [1, 2, 4, 8]
     error = it.daemon.state.last_error
     assert error is not None
-    assert error["kind"] == "OSError"
+    assert error.kind == "OSError"
     assert it.daemon.error is not None
     assert not it.daemon.is_idle
     it.in_pass = lambda _: None
@@ -324,7 +325,7 @@ def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
     it.runs(1)
     it.daemon.record_error(OSError(28, "No space left on device"))
     assert it.daemon.state.last_error is not None
-    assert it.daemon.state.last_error["kind"] == "OSError"
+    assert it.daemon.state.last_error.kind == "OSError"
     assert not it.daemon.state.failing
     assert it.daemon.error is None
 
@@ -497,12 +498,12 @@ def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> N
 
 def test_the_state_tells_how_far_behind_the_mirror_is(it: Daemonic) -> None:
     fact = with_fact(it)
-    assert it.daemon.state.as_json()["lag_seconds"] == 0
+    assert to_builtins(it.daemon.state)["lag_seconds"] == 0
     it.person_edits(it.world.path(fact.id), OLD, NEW)
     it.runs(0.2)
-    assert 0.1 < it.daemon.state.lag < 0.3
+    assert 0.1 < it.daemon.state.lag_seconds < 0.3
     it.runs(1)
-    assert it.daemon.state.lag == 0
+    assert it.daemon.state.lag_seconds == 0
     told = dict(it.told)
     assert told["pass"]["counts"]["updated_in_store"] == 1  # type: ignore[call-overload, index]
     assert told["state"]["watcher"] == "fake"
@@ -521,7 +522,7 @@ def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
     it.runs(2)
     it.world.agent_remembers("Said later.", title="Later")
     it.runs(1)
-    said = it.daemon.state.as_json()
+    said = to_builtins(it.daemon.state)
     assert (said["waiting"], said["attention"], said["conflicts"]) == (1, 1, 0)
 
 
@@ -535,10 +536,10 @@ def test_what_waits_for_a_person_is_told_once_at_the_start(it: Daemonic) -> None
 
 
 def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
-    assert daemon_status(it.ctx, daemon={}).last_run is None
+    assert daemon_status(it.ctx, daemon=None).last_run is None
     it.world.mirrored()
     it.rests()
-    daemon = it.daemon.state.as_json()
+    daemon = to_builtins(it.daemon.state)
     with it.world.nobody_writes():
         looked = read_status(it.ctx, engine="this process", daemon=daemon)
         requests = len(it.requests)

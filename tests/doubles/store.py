@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -150,7 +149,7 @@ class MemoryStore:
         row = self._rows.get(fact_id)
         if row is None or row.body is None or row.feed_row.deleted != deleted:
             return None
-        return dataclasses.replace(wire.fact_from_json(row.body), revision=row.feed_row.revision)
+        return wire.fact_from_json(row.body, revision=row.feed_row.revision)
 
     def _write(self, write: StoreWrite, refused: set[str]) -> str | RevisionMismatch:
         row = self._rows.get(write.fact_id)

@@ -66,11 +66,7 @@ class MemoryVectors:
         return {each: held[each] for each in chunk_ids if each in held}
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
         if self._identity is None:

@@ -9,6 +9,7 @@ from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.ports import TokenCounter
+from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 
@@ -57,7 +58,7 @@ def ask(
     found = []
     for each in questions:
         filters = {**default, **each.filter}
-        answer = recall(sources, each.text, agent=each.agent, mode=arm, **filters)
+        answer = recall(sources, RecallRequest(each.text, agent=each.agent, mode=arm, **filters))
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
         hits = tuple(hit for hit in answer if hit.score >= least)

@@ -12,6 +12,7 @@ from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.formats import citation_of, fact_body
 from vaultsync.context_packs.service import MAX_RECALLED, build_context
 from vaultsync.indexing.session_context import own_title
+from vaultsync.recall.request import ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import recall
 
@@ -52,14 +53,13 @@ def pack_all(sources: RecallSources, questions: Sequence[Asked]) -> list[Packed]
     for budget in BUDGETS:
         costs, shares, answers = [], [], []
         for each in questions:
-            pack = build_context(
-                sources,
-                counted,
+            asked = ContextRequest(
                 each.text,
                 agent=each.agent,
                 budget=budget,
                 max_priority=_lowest(each),
             )
+            pack = build_context(sources, counted, asked)
             costs.append(pack.tokens)
             ids = [item.id for item in pack.items]
             shares.append(_share(each, ids))
@@ -100,9 +100,10 @@ def _whole(
     """Mean tokens, and the mean share found, by the number of hits packed whole."""
     filled = []
     for each in questions:
-        hits = recall(
-            sources, each.text, agent=each.agent, limit=MAX_RECALLED, max_priority=_lowest(each)
+        asked = RecallRequest(
+            each.text, agent=each.agent, limit=MAX_RECALLED, max_priority=_lowest(each)
         )
+        hits = recall(sources, asked)
         filled.append(_filling(each, list(hits), strict=strict))
     ends = ([steps[min(n, len(steps) - 1)] for steps in filled] for n in range(MAX_RECALLED + 1))
     return [(mean(e[0] for e in end), mean(e[1] for e in end)) for end in ends]

@@ -17,6 +17,7 @@ from tests.eval.arms import Answer, Summary, ask, summary
 from tests.eval.collections import HEADLINE, LOCOMO, locomo
 from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
+from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import recall
 
@@ -69,7 +70,7 @@ def test_the_index_alone_finds_an_answer_to_most_questions(by_words: Sequence[An
 def test_a_note_that_is_called_what_is_asked_comes_first(
     named: RecallSources, question: str, title: str
 ) -> None:
-    assert recall(named, question, agent=None)[0].title == title
+    assert recall(named, RecallRequest(question))[0].title == title
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.linked import LinkedWorld
 from vaultsync.errors import NotFoundError
-from vaultsync.facts.backlinks import find_fact, linked_from, linking_to
+from vaultsync.facts.related import find_fact, linked_from, linking_to
 
 
 class Joined(LinkedWorld):
@@ -30,9 +30,7 @@ def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Joined) -> No
     assert {world.named(name) for name in names} == {tea.id}
 
 
-def test_what_a_note_is_called_counts_for_more_than_what_it_is_also_called(
-    world: Joined,
-) -> None:
+def test_what_a_note_is_called_counts_for_more_than_what_it_is_also_called(world: Joined) -> None:
     tea = world.note_of("Tea")
     world.note_of("Coffee", aliases=["Tea"])
     assert world.named("Tea") == tea.id

@@ -6,10 +6,10 @@ import pytest
 
 from tests.linked import LinkedWorld
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.facts.backlinks import catch_up_link_index, find_backlinks
+from vaultsync.facts.related import find_backlinks
 from vaultsync.links import index_sync as link_feed
 from vaultsync.links.entity_names import EntityNames
-from vaultsync.links.index_sync import LINK_INDEX_SCHEMA
+from vaultsync.links.index_sync import LINK_INDEX_SCHEMA, update_link_index
 from vaultsync.links.ports import EntityRecord
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -31,20 +31,20 @@ def world() -> Linked:
 
 
 def test_an_index_without_anything_to_hold_is_up_to_date(world: Linked) -> None:
-    assert catch_up_link_index(world.ctx, world.links)
+    assert update_link_index(world.store, world.links)
     assert world.links.version() == make_version(world.store, "memory", 0, LINK_INDEX_SCHEMA)
-    assert not catch_up_link_index(world.ctx, world.links)
+    assert not update_link_index(world.store, world.links)
 
 
 def test_the_index_follows_the_feed(world: Linked) -> None:
     one = world.agent_remembers("see [[Tea]]", title="One")
     two = world.agent_remembers("see [[Mate]]")
-    assert catch_up_link_index(world.ctx, world.links)
+    assert update_link_index(world.store, world.links)
     assert [link.target for link in world.links.links_from(one.id)] == ["Tea"]
 
     world.agent_updates(one.id, content="see [[Coffee]]")
     world.agent_forgets(two.id)
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
 
     assert world.links.links_to(["Tea", "Mate"]) == []
     assert [link.fact_id for link in world.links.links_to(["Coffee"])] == [one.id]
@@ -57,7 +57,7 @@ def test_the_index_is_brought_up_in_steps(world: Linked, monkeypatch: pytest.Mon
     monkeypatch.setattr(link_feed, "FACTS_PER_UPDATE", 2)
     facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(5)]
 
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
 
     assert all(world.links.links_from(fact.id) for fact in facts)
     assert world.links.version() == make_version(world.store, "memory", 5, LINK_INDEX_SCHEMA)
@@ -68,7 +68,7 @@ def test_an_index_of_another_store_or_time_is_built_anew(world: Linked, version:
     world.links.update({"gone": []}, [], version=version, entities=[_entity("gone")])
     fact = world.agent_remembers("[[x]]", title="x")
 
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
 
     assert world.links.entities() == []
     assert len(world.links.links_from(fact.id)) == 1
@@ -78,19 +78,17 @@ def _entity(fact_id: str) -> EntityRecord:
     return EntityRecord(fact_id, "public", ("x",))
 
 
-def test_a_store_that_was_restored_and_written_to_since_is_noticed(
-    world: Linked,
-) -> None:
+def test_a_store_that_was_restored_and_written_to_since_is_noticed(world: Linked) -> None:
     world.agent_remembers("[[kept]]", title="Kept")
     kept = world.store.snapshot()
     world.agent_remembers("[[lost]]", title="Lost", type="person")
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
     names = EntityNames(world.links)
     assert names.mentions(world.store, "Lost")
 
     world.store.restore(kept)
     world.agent_remembers("[[new]]", title="New", type="person")
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
 
     assert world.links.links_to(["lost"]) == []
     assert len(world.links.links_to(["new"])) == 1
@@ -100,18 +98,18 @@ def test_a_store_that_was_restored_and_written_to_since_is_noticed(
 
 def test_a_store_that_is_away_leaves_the_index_as_it_was(world: Linked) -> None:
     world.agent_remembers("[[x]]", title="x")
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
     world.store.away = True
 
     with pytest.raises(StoreUnavailableError):
-        catch_up_link_index(world.ctx, world.links)
+        update_link_index(world.store, world.links)
     assert len(world.links.links_to(["x"])) == 1
 
 
 def test_entities_are_known_by_their_names(world: Linked) -> None:
     fact = world.agent_remembers("-", title="Alice", type="person", aliases=["Al"])
     world.agent_remembers("-", title="Tea", type="fact")
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
 
     assert world.links.entities() == [EntityRecord(fact.id, "team-core", ("Alice", "Al"))]
 
@@ -174,7 +172,7 @@ def test_a_fact_nobody_links_to_has_no_backlinks(world: Linked) -> None:
 def test_what_the_index_holds_too_much_is_left_out(world: Linked) -> None:
     tea = world.note_of("Tea", type="entity")
     gone = world.note_of("Gone", "[[Tea]]")
-    catch_up_link_index(world.ctx, world.links)
+    update_link_index(world.store, world.links)
     del world.store._rows[gone.id]
 
     assert world.linking_to(tea) == []

@@ -30,8 +30,12 @@ from vaultsync.model.schema import Value
 from vaultsync.storage.store import StoreWrite
 
 
-def test_what_is_remembered_can_be_got() -> None:
-    world = World()
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_what_is_remembered_can_be_got(world: World) -> None:
     fact = world.agent_remembers("Words. And more.", tags=["#a", "a", "b"], priority=1)
     found = work.get(world.ctx, fact.id, agent="indy")
     assert found == fact
@@ -44,16 +48,14 @@ def test_what_is_remembered_can_be_got() -> None:
     assert work.get(world.ctx, fact.id, agent="indy").path == world.path(fact.id)
 
 
-def test_an_agents_fact_is_private_unless_it_says_otherwise() -> None:
-    world = World()
+def test_an_agents_fact_is_private_unless_it_says_otherwise(world: World) -> None:
     fact = work.remember(world.ctx, {"content": "Mine."}, agent="Indy")
     assert fact.scope == "private-indy"
     world.quiesce()
     assert world.path(fact.id).startswith("private-indy/notes/")
 
 
-def test_a_persons_fact_is_in_the_default_scope_and_names_no_agent() -> None:
-    world = World()
+def test_a_persons_fact_is_in_the_default_scope_and_names_no_agent(world: World) -> None:
     fact = work.remember(world.ctx, {"content": "Mine."}, agent=None)
     assert (fact.scope, fact.agent_id) == ("public", None)
     world.quiesce()
@@ -102,9 +104,8 @@ BAD: list[tuple[dict[str, Value], type[UsageError]]] = [
 
 @pytest.mark.parametrize(("values", "error"), BAD, ids=lambda x: repr(x)[:40])
 def test_bad_input_gets_a_clear_error_and_writes_nothing(
-    values: dict[str, Value], error: type[UsageError]
+    world: World, values: dict[str, Value], error: type[UsageError]
 ) -> None:
-    world = World()
     with world.nobody_writes(), pytest.raises(error) as wrong:
         world.agent_remembers(**{"content": "Words.", **values})  # type: ignore[arg-type]
     assert wrong.value.message
@@ -118,27 +119,23 @@ def test_bad_input_gets_a_clear_error_and_writes_nothing(
 
 
 @pytest.mark.parametrize("value", [0, 4, 2.0])
-def test_a_priority_is_a_whole_number_from_0_to_4(value: Value) -> None:
-    world = World()
+def test_a_priority_is_a_whole_number_from_0_to_4(world: World, value: Value) -> None:
     assert world.agent_remembers("Words.", priority=value).priority == value
 
 
-def test_an_id_that_is_taken_is_refused() -> None:
-    world = World()
+def test_an_id_that_is_taken_is_refused(world: World) -> None:
     fact = world.agent_remembers("One.")
     with pytest.raises(IdTakenError):
         world.agent_remembers("Two.", id=fact.id)
     assert world.fact(fact.id).content == "One."
 
 
-def test_an_id_of_ones_own_is_taken_in_any_spelling() -> None:
-    world = World()
+def test_an_id_of_ones_own_is_taken_in_any_spelling(world: World) -> None:
     fact = world.agent_remembers("One.", id="0193F6C2-0000-7000-8000-00000000000A")
     assert fact.id == "0193f6c2-0000-7000-8000-00000000000a"
 
 
-def test_an_update_changes_what_it_names_and_nothing_else() -> None:
-    world = World()
+def test_an_update_changes_what_it_names_and_nothing_else(world: World) -> None:
     fact = world.mirrored(tags=["a", "b"], type="decision", decisionOutcome="open")
     now = work.update(
         world.ctx,
@@ -156,8 +153,7 @@ def test_an_update_changes_what_it_names_and_nothing_else() -> None:
     assert now.revision != fact.revision
 
 
-def test_an_update_that_changes_nothing_writes_nothing() -> None:
-    world = World()
+def test_an_update_that_changes_nothing_writes_nothing(world: World) -> None:
     fact = world.mirrored(tags=["a"])
     with world.nobody_writes():
         now = work.update(world.ctx, fact.id, {"content": LINES}, agent="indy", add_tags=["a"])
@@ -165,16 +161,14 @@ def test_an_update_that_changes_nothing_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("key", ["id", "createdAt", "agentId"])
-def test_what_never_changes_cannot_be_updated(key: str) -> None:
-    world = World()
+def test_what_never_changes_cannot_be_updated(world: World, key: str) -> None:
     fact = world.mirrored()
     with pytest.raises(FixedFieldError):
         world.agent_updates(fact.id, **{key: "2026-01-01"})
     assert world.fact(fact.id) == fact
 
 
-def test_what_an_author_called_like_something_computed_can_go() -> None:
-    world = World()
+def test_what_an_author_called_like_something_computed_can_go(world: World) -> None:
     path = f"{SCOPE}/notes/a.md"
     world.person_writes(path, "---\nembedding: [0.1]\n---\nWords.\n")
     world.quiesce()
@@ -185,39 +179,26 @@ def test_what_an_author_called_like_something_computed_can_go() -> None:
     assert "embedding" not in world.text(path)
 
 
-def test_an_update_with_an_old_revision_is_refused() -> None:
-    world = World()
+def test_an_update_with_an_old_revision_is_refused(world: World) -> None:
     fact = world.mirrored()
     world.agent_updates(fact.id, priority=0)
     with pytest.raises(RevisionMismatchError):
-        work.update(
-            world.ctx,
-            fact.id,
-            {"priority": 4},
-            agent="indy",
-            expect=fact.revision,
-        )
+        work.update(world.ctx, fact.id, {"priority": 4}, agent="indy", expect=fact.revision)
     assert world.fact(fact.id).priority == 0
     now = work.update(
-        world.ctx,
-        fact.id,
-        {"priority": 4},
-        agent="indy",
-        expect=world.fact(fact.id).revision,
+        world.ctx, fact.id, {"priority": 4}, agent="indy", expect=world.fact(fact.id).revision
     )
     assert now.priority == 4
 
 
-def test_an_update_with_an_old_revision_is_refused_even_when_nothing_changes() -> None:
-    world = World()
+def test_an_update_with_an_old_revision_is_refused_even_when_nothing_changes(world: World) -> None:
     fact = world.mirrored()
     world.agent_updates(fact.id, priority=0)
     with pytest.raises(RevisionMismatchError):
         work.update(world.ctx, fact.id, {"priority": 0}, agent="indy", expect=fact.revision)
 
 
-def test_an_update_that_meets_another_one_is_repeated_on_top_of_it() -> None:
-    world = World()
+def test_an_update_that_meets_another_one_is_repeated_on_top_of_it(world: World) -> None:
     fact = world.mirrored()
 
     def other_is_faster(method: str) -> None:
@@ -232,8 +213,7 @@ def test_an_update_that_meets_another_one_is_repeated_on_top_of_it() -> None:
 
 
 @pytest.mark.parametrize("what", ["update", "forget", "restore", "supersede"])
-def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
-    world = World()
+def test_a_writer_that_is_never_fast_enough_gives_up(world: World, what: str) -> None:
     fact = world.mirrored()
     if what == "restore":
         world.agent_forgets(fact.id)
@@ -260,8 +240,7 @@ def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
     assert len(world.facts()) == (what != "restore")
 
 
-def test_a_fact_can_be_superseded() -> None:
-    world = World()
+def test_a_fact_can_be_superseded(world: World) -> None:
     old = world.mirrored(type="decision", tags=["a"], entities=["Bob"], priority=1)
     new = work.supersede(world.ctx, old.id, "We changed our minds.", agent="ada")
     assert new.supersedes_id == old.id
@@ -280,8 +259,7 @@ def test_a_fact_can_be_superseded() -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_is_superseded_once_and_then_its_heir_is() -> None:
-    world = World()
+def test_a_fact_is_superseded_once_and_then_its_heir_is(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent="ada")
     newest = work.supersede(world.ctx, new.id, "Third.", agent="ada")
@@ -298,9 +276,8 @@ def test_a_fact_is_superseded_once_and_then_its_heir_is() -> None:
 
 @pytest.mark.parametrize("slower", ["indy", None])
 def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(
-    slower: str | None,
+    world: World, slower: str | None
 ) -> None:
-    world = World()
     old = world.mirrored(type="decision")
     heirs = []
 
@@ -321,8 +298,7 @@ def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(
     assert len(world.notes()) == 2
 
 
-def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now() -> None:
-    world = World()
+def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now(world: World) -> None:
     old = world.mirrored()
     world.others_write_first(old.id, times=2)
 
@@ -333,8 +309,7 @@ def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now() -> None:
     assert new.revision == world.fact(new.id).revision
 
 
-def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again() -> None:
-    world = World()
+def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent="indy")
     world.agent_forgets(new.id)
@@ -344,8 +319,7 @@ def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again() -> None:
     assert world.fact(old.id).superseded_by_id == other.id
 
 
-def test_an_heir_that_an_agent_may_not_see_is_not_named() -> None:
-    world = World()
+def test_an_heir_that_an_agent_may_not_see_is_not_named(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent=None)
     work.update(world.ctx, new.id, {"scope": "private-ada"}, agent=None)
@@ -353,8 +327,7 @@ def test_an_heir_that_an_agent_may_not_see_is_not_named() -> None:
     assert work.supersede(world.ctx, old.id, "Mine.", agent="indy").supersedes_id
 
 
-def test_facts_that_replace_each_other_are_no_endless_chain() -> None:
-    world = World()
+def test_facts_that_replace_each_other_are_no_endless_chain(world: World) -> None:
     old = world.mirrored(type="decision")
     new = work.supersede(world.ctx, old.id, "Second.", agent="indy")
     world.agent_updates(new.id, supersededById=old.id)
@@ -364,8 +337,7 @@ def test_facts_that_replace_each_other_are_no_endless_chain() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a\0b"])
-def test_a_fact_superseded_by_nothing_stays_as_it_is(text: str) -> None:
-    world = World()
+def test_a_fact_superseded_by_nothing_stays_as_it_is(world: World, text: str) -> None:
     old = world.mirrored()
     with pytest.raises(UsageError):
         work.supersede(world.ctx, old.id, text, agent="indy")
@@ -373,8 +345,7 @@ def test_a_fact_superseded_by_nothing_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_store_that_goes_away_while_superseding_hides_nothing(number: int) -> None:
-    world = World()
+def test_a_store_that_goes_away_while_superseding_hides_nothing(world: World, number: int) -> None:
     old = world.mirrored()
     met = 0
 
@@ -392,8 +363,7 @@ def test_a_store_that_goes_away_while_superseding_hides_nothing(number: int) -> 
     assert heir is None or world.is_alive(heir)
 
 
-def test_forget_and_restore_are_each_others_opposite() -> None:
-    world = World()
+def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
     fact = world.mirrored()
     assert work.forget(world.ctx, fact.id, agent="indy").status == "forgotten"
     with pytest.raises(FactNotFoundError):
@@ -405,8 +375,7 @@ def test_forget_and_restore_are_each_others_opposite() -> None:
     assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
 
 
-def test_what_is_not_there_is_named() -> None:
-    world = World()
+def test_what_is_not_there_is_named(world: World) -> None:
     unknown = world.clock.new_id()
     for act in (work.get, work.forget, work.restore):
         with pytest.raises(FactNotFoundError):
@@ -415,8 +384,7 @@ def test_what_is_not_there_is_named() -> None:
             act(world.ctx, "../x", agent="indy")
 
 
-def test_listing_filters_and_pages() -> None:
-    world = World()
+def test_listing_filters_and_pages(world: World) -> None:
     for number in range(7):
         world.agent_remembers(
             f"Fact {number}.",
@@ -445,8 +413,7 @@ def test_listing_filters_and_pages() -> None:
     assert all(fact.path for fact in select_facts(world.ctx, agent="indy").facts)
 
 
-def test_a_tag_lists_what_lies_below_it() -> None:
-    world = World()
+def test_a_tag_lists_what_lies_below_it(world: World) -> None:
     for tag in ("Ops", "ops/sea", "opsy"):
         world.agent_remembers(tag, tags=[tag])
     listed = select_facts(world.ctx, agent="indy", tag="#ops").facts
@@ -464,8 +431,7 @@ def test_a_tag_lists_what_lies_below_it() -> None:
         {"until": "2026-02-30"},
     ],
 )
-def test_a_filter_that_makes_no_sense_is_refused(filters: dict[str, object]) -> None:
-    world = World()
+def test_a_filter_that_makes_no_sense_is_refused(world: World, filters: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         select_facts(world.ctx, agent="indy", **filters)  # type: ignore[arg-type]
 
@@ -486,8 +452,7 @@ def _on(world: World, day: str) -> Fact:
         ({"since": "2026-02", "until": "2026-02"}, "01 28"),
     ],
 )
-def test_listing_is_of_days_and_months(span: dict[str, str], days: str) -> None:
-    world = World()
+def test_listing_is_of_days_and_months(world: World, span: dict[str, str], days: str) -> None:
     for day in ("2026-01-30", "2026-01-31", "2026-02-01", "2026-02-28", "2026-03-01"):
         _on(world, day)
     found = select_facts(world.ctx, agent="indy", **span)  # type: ignore[arg-type]
@@ -495,8 +460,7 @@ def test_listing_is_of_days_and_months(span: dict[str, str], days: str) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_the_newest_may_come_first_page_by_page(gone: bool) -> None:
-    world = World()
+def test_the_newest_may_come_first_page_by_page(world: World, gone: bool) -> None:
     made = [world.agent_remembers(f"{number}.").id for number in range(5)]
     status = None
     if gone:
@@ -516,8 +480,7 @@ def test_the_newest_may_come_first_page_by_page(gone: bool) -> None:
     assert seen == sorted(made, reverse=True)
 
 
-def test_listing_among_some_ids_lists_no_others() -> None:
-    world = World()
+def test_listing_among_some_ids_lists_no_others(world: World) -> None:
     made = sorted(world.agent_remembers(f"{number}.").id for number in range(6))
     world.agent_forgets(made[4])
     world.agent_forgets(made[5])
@@ -538,8 +501,7 @@ def test_a_field_may_be_named_without_its_types_prefix() -> None:
     assert work.field_key("decisionOutcome", "note") == "decisionOutcome"
 
 
-def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
-    world = World()
+def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it(world: World) -> None:
     gone = [world.agent_remembers(f"{n}.", title=f"Fact {n}") for n in range(3)]
     world.agent_remembers("Stays.", title="Stays")
     hidden = work.remember(world.ctx, {"content": "Ada's."}, agent="ada")
@@ -555,8 +517,7 @@ def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
     assert rest.facts == listed.facts[1:]
 
 
-def test_forgetting_and_restoring_name_what_they_replace() -> None:
-    world = World()
+def test_forgetting_and_restoring_name_what_they_replace(world: World) -> None:
     fact = world.agent_remembers("Words.")
     ctx = world.ctx
     with pytest.raises(RevisionMismatchError):

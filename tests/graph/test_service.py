@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec import to_builtins
 
 from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
-from vaultsync.graph.service import (
-    load_graph,
-    load_graph_stats,
-    neighborhood,
-    node_json,
-    stats_json,
-)
+from vaultsync.graph.service import load_graph, neighborhood
+from vaultsync.graph.stats import graph_stats
 
 
 @pytest.fixture
@@ -65,26 +61,26 @@ def test_a_graph_can_be_of_what_is_near_something(world: World) -> None:
 def test_what_is_near_is_told_with_all_that_joins_it(world: World) -> None:
     hood = neighborhood(load_graph(world.ctx, agent="indy"), "al", 2)
 
-    assert [(each.node.label, each.distance) for each in hood.near] == [
+    assert [(each.label, each.distance) for each in hood.neighbors] == [
         ("New", 1),
         ("Tea", 1),
         ("Cup", 2),
     ]
-    said = json.loads(json.dumps(hood.as_json()))
+    said = json.loads(json.dumps(to_builtins(hood)))
     assert said["label"] == "Alice"
     assert said["neighbors"][0]["via"][0]["type"] == "mentions"
     assert said["neighbors"][0]["distance"] == 1
 
 
 def test_a_name_that_nothing_has_is_not_found(world: World) -> None:
-    with pytest.raises(NotFoundError, match="nothing in the graph"):
+    with pytest.raises(NotFoundError, match="no node is called"):
         labels(world, around="Nobody")
 
 
 def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
     world.mirrored("-", title="Alice", type="project")
 
-    with pytest.raises(NotFoundError, match="2 in the graph") as error:
+    with pytest.raises(NotFoundError, match="2 nodes are called") as error:
         labels(world, around="Alice")
     assert "team-core/people/Alice.md" in error.value.hint
     assert "Alice" in labels(world, around="team-core/people/Alice")
@@ -92,10 +88,9 @@ def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
 
 def test_statistics_as_json_are_plain(world: World) -> None:
     graph = load_graph(world.ctx, agent="indy")
-    said = json.loads(json.dumps(stats_json(load_graph_stats(graph, hubs=1))))
+    said = json.loads(json.dumps(to_builtins(graph_stats(graph, hubs=1))))
 
     assert said["nodes"] == 4
     assert said["kinds"] == {"mentions": 3}
     assert [hub["label"] for hub in said["hubs"]] == ["Alice"]
     assert said["orphans"] == []
-    assert node_json(next(iter(graph.nodes.values())))["type"] == "person"

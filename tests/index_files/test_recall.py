@@ -24,6 +24,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.operations.adopt import adopt_notes
+from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 from vaultsync.storage.store import StoreWrite
@@ -44,7 +45,7 @@ class CloneWorld(World):
         **more: Any,  # noqa: ANN401 - what recall_vault_only() takes
     ) -> RecallResult:
         clone = StorelessVault(self.vault, self.clock, MemoryIndex())
-        return recall_vault_only(clone, question, agent=agent, **more)
+        return recall_vault_only(clone, RecallRequest(question, agent=agent, **more))
 
     def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
         return [hit.title for hit in self.ask(question, **more)]
@@ -146,7 +147,7 @@ def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     sources = RecallSources(world.ctx, MemoryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
-        answer = recall(sources, question, agent=None, mode="index", **more)
+        answer = recall(sources, RecallRequest(question, mode="index", **more))
         return {hit.id for hit in world.ask(question, **more)}, {hit.id for hit in answer}
 
     return ask

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -310,10 +309,8 @@ def test_by_entity_has_the_most_named_entity_first() -> None:
 
 
 def test_an_entity_is_one_by_whichever_of_its_names_facts_call_it() -> None:
-    mara = replace(
-        fact(90, type="person", title="Mara Lindqvist", aliases=["Captain"]),
-        path=VaultPath("public/people/Mara L.md"),
-    )
+    mara = fact(90, type="person", title="Mara Lindqvist", aliases=["Captain"])
+    mara = mara.evolve(path=VaultPath("public/people/Mara L.md"))
     many = [
         fact(1, entities=["Mara L"]),
         fact(2, entities=["MARA LINDQVIST", "captain"]),
@@ -331,7 +328,7 @@ def test_an_entity_is_one_by_whichever_of_its_names_facts_call_it() -> None:
 
 def test_a_title_and_an_alias_count_before_the_name_of_a_file() -> None:
     titled = fact(1, type="person", title="Bo")
-    filed = replace(fact(2, type="person", title="Ann"), path=VaultPath("public/people/Bo.md"))
+    filed = fact(2, type="person", title="Ann").evolve(path=VaultPath("public/people/Bo.md"))
     text = texts_of(titled, filed, fact(3, entities=["Bo"]))[ENTITIES]
 
     assert "## [[public/facts/1|Bo]] (1 mention)" in text
@@ -356,7 +353,7 @@ def test_a_title_counts_before_an_alias() -> None:
 
 
 def test_a_fact_without_a_note_is_not_listed() -> None:
-    hidden = replace(fact(1), path=None)
+    hidden = fact(1).evolve(path=None)
 
     assert listed(texts_of(hidden, fact(2)).values()) == [fact(2).path] * 4
 

@@ -261,7 +261,7 @@ def test_a_broken_disk_does_not_fail_the_run(world: World, index: Watched, error
         "the note index cannot be written: No space left on device",
         "the note index cannot be written: it broke",
     )
-    assert report.as_json()["degraded"] == report.degraded
+    assert report._asdict()["degraded"] == report.degraded
 
 
 def test_a_store_that_is_away_leaves_the_index_as_it_was(world: World, index: Watched) -> None:

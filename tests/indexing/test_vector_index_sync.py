@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors
@@ -472,9 +473,9 @@ def test_a_store_that_is_away_is_reported(world: EmbeddingWorld) -> None:
 
 
 def test_a_report_can_be_told_as_json() -> None:
-    args = EmbedReport(facts=1, waiting={"a": "why"}, degraded="x").as_json()
+    report = to_builtins(EmbedReport(facts=1, waiting={"a": "why"}, degraded="x"))
 
-    assert json.loads(json.dumps(args)) == {
+    assert json.loads(json.dumps(report)) == {
         "facts": 1,
         "put": 0,
         "embedded": 0,
@@ -637,7 +638,7 @@ def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     real = world.embed().embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
     assert cost.seconds == pytest.approx(cost.texts * 0.5 / 17, rel=0.2)
-    assert cost.as_json()["texts"] == cost.texts
+    assert to_builtins(cost)["texts"] == cost.texts
 
 
 def test_an_empty_store_costs_nothing(world: EmbeddingWorld) -> None:

@@ -32,11 +32,7 @@ TEXTS = {
     "one/Same name.md": "",
     "two/same-name.md": "",
 }
-ALIASES = {
-    "Note.md": ["NT", "Shared", "C sharp"],
-    "My plan.md": ["shared "],
-    "C#.md": ["cs"],
-}
+ALIASES = {"Note.md": ["NT", "Shared", "C sharp"], "My plan.md": ["shared "], "C#.md": ["cs"]}
 
 
 @pytest.fixture
@@ -44,21 +40,18 @@ def survey() -> LinkSurvey:
     texts = {VaultPath(path): text for path, text in TEXTS.items()}
     anchors = {path: note_references(text, {}).anchors for path, text in texts.items()}
     aliases = {VaultPath(path): many for path, many in ALIASES.items()}
-    titles = {
-        VaultPath("a/2026-02-14-plan.md"): ["The Plan "],
-        VaultPath("C#.md"): ["nt"],
-    }
+    titles = {VaultPath("a/2026-02-14-plan.md"): ["The Plan "], VaultPath("C#.md"): ["nt"]}
     paths = [*texts, *titles, VaultPath("p.png")]
     return LinkSurvey.of(paths, anchors, aliases, titles)
 
 
 def judge(survey: LinkSurvey, text: str) -> LinkTargetCheck:
     (link,) = find_links(text)
-    return survey.judge(link, SOURCE)
+    return survey.check(link, SOURCE)
 
 
 def mended(survey: LinkSurvey, text: str) -> str:
-    return rewrite_links(text, lambda link: survey.judge(link, SOURCE).turn)
+    return rewrite_links(text, lambda link: survey.check(link, SOURCE).fix)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +87,10 @@ def test_a_link_is_ambiguous_when_several_files_are_called_so(
 ) -> None:
     resolution = judge(survey, text)
 
-    assert (resolution.problem, resolution.how) == (AMBIGUOUS, how)
+    assert (resolution.problem, resolution.rule) == (AMBIGUOUS, how)
     assert list(resolution.candidates) == candidates
-    assert f"it means {candidates[0]}" in resolution.why
-    assert resolution.turn is None
+    assert f"it leads to {candidates[0]}" in resolution.why
+    assert resolution.fix is None
 
 
 @pytest.mark.parametrize(
@@ -112,13 +105,11 @@ def test_a_link_is_ambiguous_when_several_files_are_called_so(
 def test_a_place_that_is_not_there_breaks_a_link(survey: LinkSurvey, text: str, why: str) -> None:
     resolution = judge(survey, text)
 
-    assert (resolution.problem, resolution.why, resolution.turn) == (BROKEN, why, None)
+    assert (resolution.problem, resolution.why, resolution.fix) == (BROKEN, why, None)
     assert resolution.to is not None
 
 
-def test_places_in_a_note_that_could_not_be_read_are_not_judged(
-    survey: LinkSurvey,
-) -> None:
+def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: LinkSurvey) -> None:
     assert judge(replace(survey, anchors={}), "[[Note#Nowhere]]").problem == ""
 
 
@@ -143,9 +134,7 @@ def test_a_link_that_says_only_an_alias_is_mended(
     assert mended(survey, text) == after
 
 
-def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(
-    survey: LinkSurvey,
-) -> None:
+def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[the plan]]")
 
     assert resolution.problem == ALIAS_ONLY
@@ -158,11 +147,11 @@ def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: LinkSurvey) -
 
     assert resolution.problem == ALIAS_ONLY
     assert list(resolution.candidates) == ["Note.md", "My plan.md"]
-    assert resolution.turn is None
+    assert resolution.fix is None
 
 
 def test_what_no_wiki_link_can_say_is_not_mended(survey: LinkSurvey) -> None:
-    assert judge(survey, "[[cs]]").turn is None
+    assert judge(survey, "[[cs]]").fix is None
     assert mended(survey, "[x](cs)") == "[x](C%23)"
 
 
@@ -181,27 +170,23 @@ def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
 ) -> None:
     resolution = judge(survey, text)
 
-    assert (resolution.problem, "spelled otherwise" in resolution.why) == (BROKEN, True)
+    assert (resolution.problem, "spelled differently" in resolution.why) == (BROKEN, True)
     assert mended(survey, text) == after
 
 
-def test_a_name_that_is_like_several_is_for_a_person_to_tell(
-    survey: LinkSurvey,
-) -> None:
+def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[Same  name]]")
 
     assert list(resolution.candidates) == ["one/Same name.md", "two/same-name.md"]
-    assert resolution.turn is None
+    assert resolution.fix is None
 
 
-def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
-    survey: LinkSurvey,
-) -> None:
+def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(survey: LinkSurvey) -> None:
     resolution = judge(survey, "[[old/Note]]")
 
     assert (resolution.problem, resolution.why) == (BROKEN, "there is Note.md")
     assert resolution.candidates == ("Note.md",)
-    assert resolution.turn is None
+    assert resolution.fix is None
 
 
 @pytest.mark.parametrize(
@@ -209,10 +194,7 @@ def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
     [
         ("[[Nobody]]", "nothing is called Nobody"),
         ("![[a/missing.png]]", "nothing is called missing.png"),
-        (
-            "[[https://example.org]]",
-            "it is a web address, which double brackets do not lead to",
-        ),
+        ("[[https://example.org]]", "it is a web address, which double brackets do not lead to"),
     ],
 )
 def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) -> None:
@@ -222,7 +204,7 @@ def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) ->
 @pytest.mark.parametrize("text", ["[[Former]]", "[[past/Former]]", "[[past/former.md]]"])
 def test_a_link_to_where_a_note_once_was_is_mended(survey: LinkSurvey, text: str) -> None:
     moved = {VaultPath("past/Former.md"): VaultPath("a/Twin.md")}
-    known = replace(survey, moved=moved, once=LinkResolver.of(moved))
+    known = replace(survey, moved=moved, former=LinkResolver.of(moved))
 
     resolution = judge(known, text)
 

@@ -147,12 +147,7 @@ def test_tags_are_those_of_the_property_and_of_the_text() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [
-        ("a, #b c", ("a", "b", "c")),
-        (["a b", 3, None, "#"], ("a", "b")),
-        (None, ()),
-        (7, ()),
-    ],
+    [("a, #b c", ("a", "b", "c")), (["a b", 3, None, "#"], ("a", "b")), (None, ()), (7, ())],
 )
 def test_the_property_tags_is_a_list_or_a_text(value: Value, expected: tuple[str, ...]) -> None:
     assert note_references("", {"Tags": value, "other": "x"}).tags == expected
@@ -219,10 +214,7 @@ def test_a_fact_links_from_its_text_its_entities_and_its_properties() -> None:
 
 
 def test_quotes_and_lists_within_each_other_have_an_end() -> None:
-    assert [len(prose_blocks(mark * 1000 + "[[a]]")[0].links) for mark in ("> ", "- ")] == [
-        1,
-        1,
-    ]
+    assert [len(prose_blocks(mark * 1000 + "[[a]]")[0].links) for mark in ("> ", "- ")] == [1, 1]
 
 
 def pieces() -> st.SearchStrategy[str]:

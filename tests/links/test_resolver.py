@@ -94,7 +94,7 @@ def test_a_target_means_what_it_means_in_obsidian(
 def test_a_target_may_mean_several_files_the_one_it_means_first(
     names: LinkResolver, target: str, source: str, expected: list[str]
 ) -> None:
-    assert list(names.meanings(target, VaultPath(source))) == expected
+    assert list(names.candidates(target, VaultPath(source))) == expected
 
 
 def test_the_shortest_path_is_the_shortest_text_not_the_fewest_folders() -> None:
@@ -119,9 +119,7 @@ def test_a_link_says_the_name_when_only_one_file_has_it(names: LinkResolver) -> 
     assert names.link_text(VaultPath("odd.md.md")) == "odd.md.md"
 
 
-def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(
-    names: LinkResolver,
-) -> None:
+def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(names: LinkResolver) -> None:
     assert names.link_text(VaultPath("new/Alone.md")) == "new/Alone"
     assert names.link_text(VaultPath("new/Fresh.md")) == "Fresh"
 

@@ -34,10 +34,7 @@ def to(target: str, shown: str | None = None) -> RetargetLink:
         ("[[Old#^id]]", "[[New one#^id]]"),
         ("[[a/Old.md]]", "[[New one]]"),
         ("| [[Old\\|x]] |", "| [[New one\\|x]] |"),
-        (
-            "[[Old]] `[[Old]]` [[Older]] %%[[Old]]%%",
-            "[[New one]] `[[Old]]` [[Older]] %%[[Old]]%%",
-        ),
+        ("[[Old]] `[[Old]]` [[Older]] %%[[Old]]%%", "[[New one]] `[[Old]]` [[Older]] %%[[Old]]%%"),
         ("[x](Old.md)", "[x](New%20one)"),
         ("![x](<a/Old>)", "![x](<New one>)"),
         ('[x]( Old.md#A%20b "t" )', '[x]( New%20one#A%20b "t" )'),
@@ -74,20 +71,7 @@ def test_what_a_wiki_link_cannot_say_is_left_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "C#",
-        "a|b",
-        "(x) y",
-        "100%",
-        "%41",
-        'q"q',
-        "<a>",
-        "a\\b",
-        "`c`",
-        "ü 漢",
-        "a\u00a0b",
-    ],
+    "name", ["C#", "a|b", "(x) y", "100%", "%41", 'q"q', "<a>", "a\\b", "`c`", "ü 漢", "a\u00a0b"]
 )
 @pytest.mark.parametrize("before", ["[x](Old.md#H)", "![x](<Old#H> 't')"])
 def test_a_markdown_link_can_lead_to_any_name(before: str, name: str) -> None:
@@ -250,11 +234,7 @@ def test_a_link_that_still_leads_there_is_left_alone() -> None:
 
 def test_a_path_follows_a_note_that_moved_without_a_new_name() -> None:
     assert (
-        moved(
-            "[[c/deep/Far]] [[deep/Far#x|y]]",
-            "b/other.md",
-            ("c/deep/Far.md", "e/Far.md"),
-        )
+        moved("[[c/deep/Far]] [[deep/Far#x|y]]", "b/other.md", ("c/deep/Far.md", "e/Far.md"))
         == "[[Far]] [[Far#x|y]]"
     )
 

@@ -222,8 +222,7 @@ def test_quotes_and_lists_within_each_other_have_an_end() -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "hostile",
-    ["[", "[[", "](a", "![x](a ", "[a]((", '[a](b "', "$a ", "%%", "> ", "- ", "<!--"],
+    "hostile", ["[", "[[", "](a", "![x](a ", "[a]((", '[a](b "', "$a ", "%%", "> ", "- ", "<!--"]
 )
 def test_a_hostile_text_takes_no_longer_than_a_long_one(hostile: str) -> None:
     text = "[[a]] " + hostile * 20_000 + "\n\n[[b]]"
@@ -360,9 +359,7 @@ def test_the_links_of_a_real_vault_resolve(
     assert set(dead) == {"Example", "web-clipper-kde.png"}
 
 
-def test_the_examples_of_a_real_vault_are_read(
-    help_notes: dict[VaultPath, str],
-) -> None:
+def test_the_examples_of_a_real_vault_are_read(help_notes: dict[VaultPath, str]) -> None:
     comments = help_notes[VaultPath("Sandbox/Formatting/Comment.md")]
     links = help_notes[VaultPath("Sandbox/Formatting/Links.md")]
 
@@ -373,9 +370,7 @@ def test_the_examples_of_a_real_vault_are_read(
     ]
 
 
-def test_every_note_of_a_real_vault_can_be_linked(
-    help_notes: dict[VaultPath, str],
-) -> None:
+def test_every_note_of_a_real_vault_can_be_linked(help_notes: dict[VaultPath, str]) -> None:
     names = LinkResolver.of(help_notes)
 
     for path in help_notes:

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from tests.frontmatters import PATH, fences, note, notes, same, yamlish
 from vaultsync.errors import UnreadableNoteError
-from vaultsync.markdown.frontmatter import (
-    NoteParts,
-    read_properties,
-    split_frontmatter,
-    split_note,
-)
+from vaultsync.markdown.frontmatter import NoteParts, read_properties, split_frontmatter, split_note
 from vaultsync.model.schema import Value
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tests.memory_files.test_sections import TEXTS
 from vaultsync.errors import InvalidFieldError, UsageError
-from vaultsync.memory_files.edit import insert_section
 from vaultsync.memory_files.sections import (
     MANAGED_MARKER,
     frontmatter_end,
     normalize,
     read_outline,
 )
+from vaultsync.memory_files.write_queue import insert_section
 
 TEXT = "Ask the harbour master before the database."
 OWN = f"## Lessons\n{MANAGED_MARKER}\n\nFirst of all: {TEXT}\n"
@@ -22,7 +22,7 @@ PERSON = "# M\n\n## Lessons\n\nWhat a person wrote by hand.\n"
 
 
 def put(text: str, words: str = TEXT, *, replace: bool = False) -> str:
-    return insert_section(text, "Lessons", words, replace=replace)
+    return insert_section(text, "Lessons", words, replace_all=replace)
 
 
 def test_a_new_section_stands_at_the_end_and_is_marked() -> None:
@@ -80,14 +80,14 @@ def test_text_that_is_no_section_is_refused(words: str) -> None:
 @pytest.mark.parametrize("heading", ["", "##", "two\nlines"])
 def test_a_heading_is_one_line_of_words(heading: str) -> None:
     with pytest.raises(InvalidFieldError):
-        insert_section("", heading, TEXT, replace=False)
+        insert_section("", heading, TEXT, replace_all=False)
 
 
 @pytest.mark.parametrize("end", ["```\ncode", "<!-- a comment"])
 def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reason(
     end: str,
 ) -> None:
-    with pytest.raises(UsageError, match="the file has code") as told:
+    with pytest.raises(UsageError, match="ends within code") as told:
         put(f"# M\n\n{end}")
     assert not isinstance(told.value, InvalidFieldError)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.memory_files.match import (
+from vaultsync.memory_files.plan import (
     MAX_COMPARED_PAIRS,
     KnownSection,
     match_sections,

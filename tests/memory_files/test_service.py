@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
-from tests.memory_file_worlds import (
-    DEPLOY,
-    NAME,
-    PEOPLE,
-    TESTS,
-    MemoryWorld,
-    SimFile,
-    memory,
-)
+from tests.memory_file_worlds import DEPLOY, NAME, PEOPLE, TESTS, MemoryWorld, SimFile, memory
 from tests.world import SCOPE
 from vaultsync.errors import (
     MemoryFileMissingError,
@@ -24,9 +17,8 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
-from vaultsync.memory_files.service import refresh_pending
+from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
 from vaultsync.memory_files.state import read_states, state_key
-from vaultsync.memory_files.sync import FileSyncRequest
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 
@@ -265,7 +257,7 @@ def test_a_dry_run_tells_and_does_nothing() -> None:
     assert report.counts["created"] == 3
     assert not world.remembered()
     assert world.file.kept is None
-    assert report.as_json()["dry_run"] is True
+    assert to_builtins(report)["dry_run"] is True
 
 
 # --- trouble -------------------------------------------------------------------------
@@ -364,7 +356,7 @@ def test_a_store_that_is_away_is_an_error_and_the_next_sync_does_all() -> None:
 def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
     world = MemoryWorld()
     world.file.says(ALL)
-    ids = sorted(world.syncs(embeds=True).pending)
+    ids = sorted(world.syncs(embeds=True).unembedded)
     assert ids == sorted(each.id for each in world.remembered())
     key = state_key(world.file.key, "indy")
     asked = FileSyncRequest("indy", embeds=True)
@@ -374,10 +366,10 @@ def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
     assert read_states(world.file.kept).files[key].pending == ids[:1]
     assert refresh_pending([world.file], asked, lambda found: found) == {NAME: ids[:1]}
 
-    assert world.syncs(embeds=True).pending == ids[:1]
+    assert world.syncs(embeds=True).unembedded == ids[:1]
     refresh_pending([world.file], asked, lambda _: [])
     assert refresh_pending([world.file], asked, lambda _: []) == {}
-    assert not world.syncs(embeds=True).pending
+    assert not world.syncs(embeds=True).unembedded
 
 
 def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> None:
@@ -387,7 +379,7 @@ def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> No
     world.file.busy = True
     assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: []}
     world.file.busy = False
-    assert len(world.syncs(embeds=True).pending) == 3
+    assert len(world.syncs(embeds=True).unembedded) == 3
 
 
 # --- what is wrong in a file ---------------------------------------------------------

@@ -16,13 +16,7 @@ from vaultsync.errors import (
     UnknownTypeError,
     UsageError,
 )
-from vaultsync.model.canonical import (
-    canonical,
-    check_id,
-    check_property,
-    json_value,
-    link_name,
-)
+from vaultsync.model.canonical import canonical, check_id, check_property, json_value, link_name
 from vaultsync.model.fact import Fact, derive_title, make_fact, relations
 from vaultsync.model.schema import (
     FIELDS,
@@ -188,10 +182,10 @@ def test_values_that_a_field_does_not_take_are_refused(key: str, value: object) 
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("tags", {"a": "b"}, 'tags cannot be {"a": "b"}: a list of lines'),
-        ("status", ["x", None], 'status cannot be ["x", null]: one line of text'),
-        ("priority", True, "priority cannot be true: a whole number"),
-        ("priority", "high", "priority cannot be 'high': a whole number"),
+        ("tags", {"a": "b"}, "tags: expected a list of lines"),
+        ("status", ["x", None], 'status: expected one line of text, got ["x", null]'),
+        ("priority", True, "priority: expected a whole number"),
+        ("priority", "high", "priority: expected a whole number"),
     ],
 )
 def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, said: str) -> None:
@@ -203,7 +197,7 @@ def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, s
 def test_an_error_shows_a_type_that_is_no_text_as_its_author_wrote_it() -> None:
     with pytest.raises(UnknownTypeError) as wrong:
         _fact(type=["a", "b"])
-    assert wrong.value.message == 'there is no type ["a", "b"]'
+    assert wrong.value.message == 'unknown type ["a", "b"]'
 
 
 def test_a_long_value_is_not_quoted_whole_in_an_error() -> None:

@@ -10,6 +10,7 @@ import yaml_rs
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec import to_builtins
 
 from tests.strategies import field_conflicts, lines
 from vaultsync.model.paths import VaultPath
@@ -22,11 +23,11 @@ from vaultsync.notes.conflict_note import (
     FieldConflict,
     conflict_id,
     conflict_id_in,
-    conflict_json,
     conflict_path,
     is_conflict_note,
     is_deletion,
     render_conflict,
+    shown_conflict,
     ticked_fields,
 )
 
@@ -362,7 +363,7 @@ def test_what_a_command_wrote_for_no_agent_is_no_agents(one: FieldConflict) -> N
 def test_a_conflict_is_shown_as_the_contract_has_it() -> None:
     made = conflict(field())
 
-    shown = json.loads(json.dumps(conflict_json(made)))
+    shown = json.loads(json.dumps(to_builtins(shown_conflict(made))))
 
     assert shown == {
         "id": made.id,
@@ -375,7 +376,7 @@ def test_a_conflict_is_shown_as_the_contract_has_it() -> None:
 
 def test_the_revision_that_a_deletion_is_based_on_is_nobodys_value() -> None:
     both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
-    (shown,) = json.loads(json.dumps(conflict_json(conflict(both))))["fields"]
+    (shown,) = json.loads(json.dumps(to_builtins(shown_conflict(conflict(both)))))["fields"]
     assert shown == {
         "field": "note",
         "base": None,

@@ -20,6 +20,11 @@ from vaultsync.sync.status import read_status
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def _foreign() -> World:
     world = World()
     world.person_writes("Journal/today.md", DIARY)
@@ -52,8 +57,7 @@ def test_adopting_everything_adds_ids_and_nothing_else() -> None:
     world.assert_at_rest()
 
 
-def test_an_underlined_title_is_the_title_and_stays_underlined() -> None:
-    world = World()
+def test_an_underlined_title_is_the_title_and_stays_underlined(world: World) -> None:
     text = "Today\r\n=====\r\n\r\nDear diary.\r\n"
     world.person_writes("Journal/2026.md", text)
     _adopt(world)
@@ -80,9 +84,9 @@ def test_one_note_is_adopted_alone() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        ("Stub.md", "", "there is nothing in it yet"),
-        ("Stub.md", "\n \n", "there is nothing in it yet"),
-        ("photo.png", "PNG", "is no note"),
+        ("Stub.md", "", "it is empty"),
+        ("Stub.md", "\n \n", "it is empty"),
+        ("photo.png", "PNG", "is not a note"),
         ("Mine.conflict.md", "Mine.", "conflict note"),
         ("Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
         ("half.md", "---\ntags: [a, b", "still writing"),
@@ -115,8 +119,7 @@ def test_what_is_a_fact_already_or_told_already_is_not_told() -> None:
     assert not adopt_notes(world.ctx, [VaultPath("Journal")], dry_run=True).attention
 
 
-def test_an_empty_note_is_not_counted_among_those_to_take() -> None:
-    world = World()
+def test_an_empty_note_is_not_counted_among_those_to_take(world: World) -> None:
     world.person_writes("Stub.md", "")
     _adopt(world)
     assert read_status(world.ctx).foreign == 0
@@ -206,8 +209,7 @@ def test_a_wrong_scope_or_type_stops_the_adoption() -> None:
     assert world.facts() == []
 
 
-def test_a_note_with_an_id_of_another_store_is_adopted_with_it() -> None:
-    world = World()
+def test_a_note_with_an_id_of_another_store_is_adopted_with_it(world: World) -> None:
     fact_id = world.clock.new_id()
     text = f"---\nid: {fact_id}\nconfidence: 0.5\n---\nFrom afar.\n"
     world.person_writes("afar.md", text)
@@ -218,8 +220,7 @@ def test_a_note_with_an_id_of_another_store_is_adopted_with_it() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_whose_id_is_no_uuid_is_left_alone() -> None:
-    world = World()
+def test_a_note_whose_id_is_no_uuid_is_left_alone(world: World) -> None:
     text = "---\nid: 20240101\n---\nZettel.\n"
     world.person_writes("zettel.md", text)
     _adopt(world)
@@ -227,16 +228,14 @@ def test_a_note_whose_id_is_no_uuid_is_left_alone() -> None:
     assert world.facts() == []
 
 
-def test_conflict_notes_are_not_adopted() -> None:
-    world = World()
+def test_conflict_notes_are_not_adopted(world: World) -> None:
     world.person_writes("a.conflict.md", "Not mine.\n")
     _adopt(world)
     assert world.facts() == []
     assert world.text("a.conflict.md") == "Not mine.\n"
 
 
-def test_adopting_the_very_same_words_twice_makes_two_facts() -> None:
-    world = World()
+def test_adopting_the_very_same_words_twice_makes_two_facts(world: World) -> None:
     world.person_writes("one.md", "Same.\n")
     world.person_writes("two.md", "Same.\n")
     _adopt(world)
@@ -244,8 +243,7 @@ def test_adopting_the_very_same_words_twice_makes_two_facts() -> None:
     world.assert_at_rest()
 
 
-def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption() -> None:
-    world = World()
+def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption(world: World) -> None:
     text = "---\npriority: high\ncreatedAt: long ago\nstatus: 7\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(1)
@@ -256,8 +254,7 @@ def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption() -> Non
     assert kinds(report) == ["invalid_field", "invalid_field"]
 
 
-def test_a_type_that_is_unknown_does_not_stop_an_adoption() -> None:
-    world = World()
+def test_a_type_that_is_unknown_does_not_stop_an_adoption(world: World) -> None:
     text = "---\ntype: poem\n---\nRoses.\n"
     world.person_writes("a.md", text)
     _adopt(world, "a.md")
@@ -267,11 +264,9 @@ def test_a_type_that_is_unknown_does_not_stop_an_adoption() -> None:
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"],
+    "key", ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"]
 )
-def test_any_property_of_an_author_comes_through(key: str) -> None:
-    world = World()
+def test_any_property_of_an_author_comes_through(world: World, key: str) -> None:
     text = f"---\n{key}: mine\n---\nWords.\n"
     world.person_writes("a.md", text)
     _adopt(world, "a.md")
@@ -289,8 +284,7 @@ def test_any_property_of_an_author_comes_through(key: str) -> None:
 @pytest.mark.parametrize(
     "line", ["'': x", "'a:b': x", "' a': x", "'- a': x", "'#a': x", "1: x", "null: x"]
 )
-def test_a_property_with_an_odd_name_does_no_harm(line: str) -> None:
-    world = World()
+def test_a_property_with_an_odd_name_does_no_harm(world: World, line: str) -> None:
     text = f"---\n{line}\nstatus: active\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(60)
@@ -303,8 +297,7 @@ def test_a_property_with_an_odd_name_does_no_harm(line: str) -> None:
         assert line in world.text("a.md")
 
 
-def test_a_note_that_was_given_back_can_be_adopted_again() -> None:
-    world = World()
+def test_a_note_that_was_given_back_can_be_adopted_again(world: World) -> None:
     world.person_writes("a.md", "Words.\n")
     run = adopt_notes(world.ctx, [VaultPath("a.md")]).run
     world.quiesce()
@@ -318,8 +311,7 @@ def test_a_note_that_was_given_back_can_be_adopted_again() -> None:
     world.assert_at_rest()
 
 
-def test_a_strangers_note_is_left_alone_whatever_its_properties() -> None:
-    world = World()
+def test_a_strangers_note_is_left_alone_whatever_its_properties(world: World) -> None:
     world.mirrored()
     text = f"---\nid: {world.clock.new_id()}\npriority: high\n---\nWords.\n"
     world.person_writes("Journal/today.md", text)
@@ -351,8 +343,7 @@ def test_the_note_that_bears_an_id_becomes_the_fact_of_that_id() -> None:
     world.assert_at_rest()
 
 
-def test_of_two_notes_with_an_id_the_one_saved_last_is_meant() -> None:
-    world = World()
+def test_of_two_notes_with_an_id_the_one_saved_last_is_meant(world: World) -> None:
     fresh = world.clock.new_id()
     world.person_writes("b.md", f"---\nid: {fresh}\n---\nFirst.\n")
     world.person_writes("a.md", f"---\nid: {fresh}\n---\nLast.\n")
@@ -361,8 +352,7 @@ def test_of_two_notes_with_an_id_the_one_saved_last_is_meant() -> None:
     assert find_note_with_id(world.ctx, fresh) == "b.md"
 
 
-def test_a_known_note_that_was_moved_is_found_by_its_id() -> None:
-    world = World()
+def test_a_known_note_that_was_moved_is_found_by_its_id(world: World) -> None:
     fact = world.mirrored()
     world.person_renames(world.path(fact.id), "elsewhere.md")
     assert find_note_with_id(world.ctx, fact.id) == "elsewhere.md"

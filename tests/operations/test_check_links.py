@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec import to_builtins
+from msgspec.json import encode
 
 from tests.world import World
 from vaultsync.model.paths import VaultPath
@@ -36,8 +38,9 @@ def fix(world: World) -> LinkReport:
 
 def links(report: LinkReport) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for each in report.problems:
-        found.setdefault(each.problem, []).append(each.link)
+    for kind, problems in report.by_kind.items():
+        if problems:
+            found[kind] = [each.link for each in problems]
     return found
 
 
@@ -61,7 +64,7 @@ def test_each_problem_says_where_it_is_and_why(world: World) -> None:
 
     (problem,) = check(world).problems
 
-    assert problem.as_json() == {
+    assert json.loads(encode(problem)) == {
         "path": path,
         "line": world.text(path).split("\n").index("Two [[Nobody|x]].") + 1,
         "link": "[[Nobody|x]]",
@@ -79,15 +82,13 @@ def test_notes_of_nobody_are_judged_too(world: World) -> None:
     report = check(world)
 
     assert links(report) == {"alias_only": ["[[Al]]"], "broken": ["[[None]]"]}
-    assert [(each.key, each.kind, each.line) for each in report.problems] == [
+    assert [(each.property, each.kind, each.line) for each in report.problems] == [
         ("up", "property", 2),
         ("x.0", "property", 3),
     ]
 
 
-def test_a_property_of_which_only_the_meaning_is_known_is_still_found(
-    world: World,
-) -> None:
+def test_a_property_of_which_only_the_meaning_is_known_is_still_found(world: World) -> None:
     world.person_writes(FOREIGN, "---\na: b\nup: '[[ Nobody ]]'\n---\n")
 
     (problem,) = check(world).problems
@@ -124,7 +125,7 @@ def test_ambiguous_links_say_what_they_mean(world: World) -> None:
     world.person_writes("bb/Twin.md", "-")
     world.person_writes(FOREIGN, "[[Twin]] [[bb/Twin]]")
 
-    (problem,) = check(world).of("ambiguous")
+    (problem,) = check(world).ambiguous
 
     assert problem.candidates == ("a/Twin.md", "bb/Twin.md")
     assert problem.fix is None
@@ -132,7 +133,7 @@ def test_ambiguous_links_say_what_they_mean(world: World) -> None:
 
 def test_a_check_as_json_keeps_the_contract(world: World) -> None:
     world.mirrored("[[Nobody]] [[Al]]")
-    said = json.loads(json.dumps(check(world).as_json()))
+    said = json.loads(json.dumps(to_builtins(check(world))))
 
     assert set(said) >= {"broken", "ambiguous", "alias_only", "fixed"}
     assert [each["fix"] for each in said["alias_only"]] == ["[[Alice|Al]]"]
@@ -216,7 +217,7 @@ def test_notes_of_nobody_are_never_written(world: World) -> None:
 
     assert world.text(FOREIGN) == "[[Al]]"
     assert report.fixed == ()
-    assert [each.fix for each in report.of("alias_only")] == ["[[Alice|Al]]"]
+    assert [each.fix for each in report.alias_only] == ["[[Alice|Al]]"]
 
 
 def test_links_to_where_a_note_once_was_are_mended(world: World) -> None:

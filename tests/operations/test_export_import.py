@@ -12,6 +12,11 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.operations.export_import import export_facts, import_facts
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def _exported(world: World) -> list[str]:
     lines: list[str] = []
     count = export_facts(world.ctx, lines.append)
@@ -19,8 +24,7 @@ def _exported(world: World) -> list[str]:
     return lines
 
 
-def test_export_and_import_are_lossless() -> None:
-    world = World()
+def test_export_and_import_are_lossless(world: World) -> None:
     one = world.mirrored(
         type="decision",
         decisionOutcome="done",
@@ -40,23 +44,20 @@ def test_export_and_import_are_lossless() -> None:
     ]
 
 
-def test_the_vector_that_another_program_keeps_with_a_fact_is_not_taken() -> None:
-    world = World()
+def test_the_vector_that_another_program_keeps_with_a_fact_is_not_taken(world: World) -> None:
     import_facts(world.ctx, ['{"content": "Tea.", "embedding": [0.25, -0.5]}'])
     world.quiesce()
     (fact,) = world.facts()
     assert "embedding" not in world.note(fact.id)
 
 
-def test_importing_again_writes_nothing() -> None:
-    world = World()
+def test_importing_again_writes_nothing(world: World) -> None:
     world.mirrored()
     with world.nobody_writes():
         import_facts(world.ctx, _exported(world))
 
 
-def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
-    world = World()
+def test_an_import_changes_what_differs_and_restores_what_was_deleted(world: World) -> None:
     one = world.mirrored("One.", title="One")
     two = world.mirrored("Two.", title="Two")
     lines = _exported(world)
@@ -68,8 +69,7 @@ def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
     world.assert_at_rest()
 
 
-def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
-    world = World()
+def test_a_line_may_leave_out_what_the_store_can_supply(world: World) -> None:
     assert import_facts(world.ctx, ['{"content": "Words."}', "", "  \n"]) == 1
     (fact,) = world.facts()
     assert fact.id
@@ -94,8 +94,9 @@ def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
         ("[" * 100_000, "JSON"),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(line: str, why: str) -> None:
-    world = World()
+def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(
+    world: World, line: str, why: str
+) -> None:
     good = json.dumps({"content": "Good."})
     with pytest.raises(ImportLineError) as wrong:
         import_facts(world.ctx, [good, "", line])
@@ -105,8 +106,7 @@ def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(line: str, why: st
     assert world.facts() == []
 
 
-def test_an_id_twice_in_one_file_is_refused() -> None:
-    world = World()
+def test_an_id_twice_in_one_file_is_refused(world: World) -> None:
     fact_id = world.clock.new_id()
     line = json.dumps({"content": "Good.", "id": fact_id})
     with pytest.raises(ImportLineError, match="line 2"):
@@ -114,8 +114,7 @@ def test_an_id_twice_in_one_file_is_refused() -> None:
     assert world.facts() == []
 
 
-def test_an_agent_imports_only_into_scopes_it_sees() -> None:
-    world = World()
+def test_an_agent_imports_only_into_scopes_it_sees(world: World) -> None:
     line = json.dumps({"content": "x", "scope": "private-ada"})
     with pytest.raises(ImportLineError):
         import_facts(world.ctx, [line], agent="indy")
@@ -124,8 +123,7 @@ def test_an_agent_imports_only_into_scopes_it_sees() -> None:
     assert export_facts(world.ctx, lines.append, agent="indy") == 0
 
 
-def test_an_import_that_meets_other_writers_is_repeated() -> None:
-    world = World()
+def test_an_import_that_meets_other_writers_is_repeated(world: World) -> None:
     fact = world.mirrored()
     lines = _exported(world)
     world.agent_updates(fact.id, content="Changed.")

@@ -16,6 +16,11 @@ from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.report import Report
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:
     """Facts that nobody used for a year, and some of today."""
     world = World()
@@ -208,8 +213,7 @@ def test_a_long_chain_keeps_its_first_and_its_newest_version() -> None:
     assert world.fact(newest).supersedes_id == first.id
 
 
-def test_both_ends_of_a_new_version_are_written_at_once() -> None:
-    world = World()
+def test_both_ends_of_a_new_version_are_written_at_once(world: World) -> None:
     fact = world.mirrored()
     seen: list[int] = []
     whole = world.store.write

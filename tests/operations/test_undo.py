@@ -6,21 +6,13 @@ import contextlib
 from dataclasses import replace
 
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
-from tests.world import (
-    AGENTS,
-    LINES,
-    MERGED,
-    PERSONS,
-    World,
-    action,
-    kinds,
-    notice,
-    taken,
-)
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
@@ -32,6 +24,11 @@ from vaultsync.sync.report import Report
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def _undo(world: World, run: str) -> Report:
     world.clock.advance(1)
     report = undo_run(world.ctx, run)
@@ -40,39 +37,38 @@ def _undo(world: World, run: str) -> Report:
     return report
 
 
+def _edited(world: World) -> tuple[Fact, str]:
+    """A fact whose note a person edited, and the run that found that."""
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    return fact, world.sync().run
+
+
+def _timeless(text: str) -> list[str]:
+    return [line for line in text.split("\n") if "updatedAt" not in line]
+
+
 def _done(report: Report) -> dict[str, int]:
     """What a report counts, but for what did not change."""
     return {k: n for k, n in report.counts.items() if n and k != "unchanged"}
 
 
-def test_a_persons_edit_is_taken_back_on_both_sides() -> None:
-    world = World()
-    fact = world.mirrored()
-    before = world.note(fact.id)
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
-    _undo(world, run)
-    assert world.fact(fact.id).content == LINES
-    now = [x for x in world.note(fact.id).split("\n") if "updatedAt" not in x]
-    assert now == [x for x in before.split("\n") if "updatedAt" not in x]
-
-
-def test_an_agents_edit_is_taken_back_on_both_sides() -> None:
-    world = World()
+@pytest.mark.parametrize("editors", ["person", "agent", "both"])
+def test_an_edit_is_undone_on_both_sides(world: World, editors: str) -> None:
     fact = world.mirrored(tags=["a"])
-    world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
-    run = world.sync().run
-    _undo(world, run)
+    before = world.note(fact.id)
+    if editors != "agent":
+        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    if editors != "person":
+        world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
+    _undo(world, world.sync().run)
     now = world.fact(fact.id)
     assert (now.content, now.tags, now.priority) == (LINES, ("a",), 2)
-    assert "Charlie says more." in world.note(fact.id)
+    assert _timeless(world.note(fact.id)) == _timeless(before)
 
 
-def test_what_was_changed_since_stays() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+def test_what_was_changed_since_stays(world: World) -> None:
+    fact, run = _edited(world)
     world.agent_updates(fact.id, content=MERGED, status="archived")
     world.quiesce()
     _undo(world, run)
@@ -81,22 +77,16 @@ def test_what_was_changed_since_stays() -> None:
     assert now.status == "archived"
 
 
-def test_a_line_that_was_changed_again_since_stays() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+def test_a_line_that_was_changed_again_since_stays(world: World) -> None:
+    fact, run = _edited(world)
     world.person_edits(world.path(fact.id), PERSONS_ALPHA, "Alpha, once more.")
     world.quiesce()
     _undo(world, run)
     assert "Alpha, once more." in world.fact(fact.id).content
 
 
-def test_an_undone_undo_is_the_edit() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+def test_an_undone_undo_is_the_edit(world: World) -> None:
+    fact, run = _edited(world)
     back = undo_run(world.ctx, run).run
     world.quiesce()
     assert world.fact(fact.id).content == LINES
@@ -104,8 +94,7 @@ def test_an_undone_undo_is_the_edit() -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_fact_that_an_agent_made_goes_with_its_note() -> None:
-    world = World()
+def test_a_fact_that_an_agent_made_goes_with_its_note(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("Made.", title="Made")
     run = world.sync().run
@@ -115,11 +104,13 @@ def test_a_fact_that_an_agent_made_goes_with_its_note() -> None:
     assert "Made." in world.everything_kept()
 
 
-def test_a_note_that_became_a_fact_only_loses_its_id() -> None:
-    world = World()
+@pytest.mark.parametrize("adopted", ["Journal/today.md", "Journal"])
+def test_an_adopted_note_only_loses_its_id_and_is_not_adopted_again(
+    world: World, adopted: str
+) -> None:
     path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
     world.person_writes(path, text)
-    run = adopt_notes(world.ctx, [VaultPath(path)]).run
+    run = adopt_notes(world.ctx, [VaultPath(adopted)]).run
     world.quiesce()
     assert world.text(path) != text
     _undo(world, run)
@@ -127,19 +118,7 @@ def test_a_note_that_became_a_fact_only_loses_its_id() -> None:
     assert world.facts() == []
 
 
-def test_an_adopted_folder_that_is_given_back_is_not_taken_again() -> None:
-    world = World()
-    path, text = "Journal/today.md", "# Today\n\nDear diary.\n"
-    world.person_writes(path, text)
-    run = adopt_notes(world.ctx, [VaultPath("Journal")]).run
-    world.quiesce()
-    _undo(world, run)
-    assert world.text(path) == text
-    assert world.facts() == []
-
-
-def test_a_note_that_a_person_deleted_comes_back() -> None:
-    world = World()
+def test_a_note_that_a_person_deleted_comes_back(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     path, data = world.path(fact.id), world.note(fact.id)
@@ -150,12 +129,10 @@ def test_a_note_that_a_person_deleted_comes_back() -> None:
     assert world.is_alive(fact.id)
     assert world.path(fact.id) == path
     assert LINES in world.text(path)
-    kept = [x for x in data.split("\n") if "updatedAt" not in x]
-    assert [x for x in world.text(path).split("\n") if "updatedAt" not in x] == kept
+    assert _timeless(world.text(path)) == _timeless(data)
 
 
-def test_a_fact_that_an_agent_deleted_comes_back() -> None:
-    world = World()
+def test_a_fact_that_an_agent_deleted_comes_back(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -165,28 +142,13 @@ def test_a_fact_that_an_agent_deleted_comes_back() -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_merge_is_taken_back_on_both_sides() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.agent_updates(fact.id, content=AGENTS)
-    run = world.sync().run
-    _undo(world, run)
-    assert world.fact(fact.id).content == LINES
-    assert LINES in world.note(fact.id)
-
-
-def test_an_unknown_run_is_refused() -> None:
-    world = World()
+def test_an_unknown_run_is_refused(world: World) -> None:
     with pytest.raises(RunNotFoundError):
         undo_run(world.ctx, "no-such-run")
 
 
-def test_undo_without_the_store_does_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+def test_undo_without_the_store_does_nothing(world: World) -> None:
+    fact, run = _edited(world)
     note = world.note(fact.id)
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
@@ -197,13 +159,10 @@ def test_undo_without_the_store_does_nothing() -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_taken_back_property_and_own_field_are_gone_again() -> None:
-    world = World()
+def test_a_taken_back_property_and_own_field_are_gone_again(world: World) -> None:
     fact = world.mirrored(type="decision")
     world.person_edits(
-        world.path(fact.id),
-        "priority:",
-        "mood: sunny\ndecisionOutcome: done\npriority:",
+        world.path(fact.id), "priority:", "mood: sunny\ndecisionOutcome: done\npriority:"
     )
     run = world.sync().run
     assert world.fact(fact.id).properties == {"mood": "sunny"}
@@ -214,8 +173,7 @@ def test_a_taken_back_property_and_own_field_are_gone_again() -> None:
     assert "sunny" not in world.note(fact.id)
 
 
-def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name() -> None:
-    world = World()
+def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name(world: World) -> None:
     fact = world.mirrored()
     to = "team-core/notes/By hand.md"
     world.person_renames(world.path(fact.id), to)
@@ -233,8 +191,7 @@ def _edit_of_two(world: World) -> tuple[str, str, str]:
     return one.id, two.id, world.sync().run
 
 
-def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back() -> None:
-    world = World()
+def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back(world: World) -> None:
     one, two, run = _edit_of_two(world)
     world.agent_forgets(one)
     world.quiesce()
@@ -243,8 +200,7 @@ def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back() -> N
     assert world.fact(two).content == LINES
 
 
-def test_a_fact_that_came_back_since_stays_as_it_is() -> None:
-    world = World()
+def test_a_fact_that_came_back_since_stays_as_it_is(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -256,8 +212,7 @@ def test_a_fact_that_came_back_since_stays_as_it_is() -> None:
     assert world.fact(fact.id).content == AGENTS
 
 
-def test_a_fact_that_was_made_and_is_gone_since_stays_gone() -> None:
-    world = World()
+def test_a_fact_that_was_made_and_is_gone_since_stays_gone(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.agent_remembers("New.", title="New")
     run = world.sync().run
@@ -279,8 +234,7 @@ def _adopted(world: World) -> tuple[str, str, str]:
     return path, fact_id, run
 
 
-def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> None:
-    world = World()
+def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read(world: World) -> None:
     path, fact_id, run = _adopted(world)
     broken = b"---\na: [\n---\nWords.\n"
     world.person_writes(path, broken)
@@ -295,8 +249,7 @@ def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> Non
     assert world.data(path) == broken
 
 
-def test_an_adoption_is_taken_back_though_a_person_took_out_the_id() -> None:
-    world = World()
+def test_an_adoption_is_taken_back_though_a_person_took_out_the_id(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.person_writes(path, "Words, mine again.\n")
     _undo(world, run)
@@ -304,8 +257,7 @@ def test_an_adoption_is_taken_back_though_a_person_took_out_the_id() -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_an_adoption_whose_note_nobody_knows_is_not_taken_back() -> None:
-    world = World()
+def test_an_adoption_whose_note_nobody_knows_is_not_taken_back(world: World) -> None:
     path, fact_id, run = _adopted(world)
     text = world.text(path)
     with world.archive.transaction():
@@ -316,8 +268,7 @@ def test_an_adoption_whose_note_nobody_knows_is_not_taken_back() -> None:
     assert world.text(path) == text
 
 
-def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run() -> None:
-    world = World()
+def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run(world: World) -> None:
     path, fact_id, run = _adopted(world)
     report = _undo(world, run)
     assert _done(report) == {"deleted_in_store": 1, "updated_in_vault": 1}
@@ -326,14 +277,13 @@ def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run() -> None:
     remembered = world.archive.find_run(report.run)
     assert remembered is not None
     assert remembered.kind == f"undo {run}"
-    assert remembered.report["counts"] == report.as_json()["counts"]
+    assert remembered.report["counts"] == to_builtins(report)["counts"]
     (entry,) = world.archive.history(run=report.run)
     assert (entry.fact_id, entry.field, entry.before) == (fact_id, "fact", path)
     assert entry.after is None
 
 
-def test_an_undone_undo_of_an_adoption_is_the_adoption() -> None:
-    world = World()
+def test_an_undone_undo_of_an_adoption_is_the_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     adopted = world.text(path)
     back = _undo(world, run).run
@@ -349,9 +299,8 @@ def test_an_undone_undo_of_an_adoption_is_the_adoption() -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "broken", "adopted", "renamed"])
 def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
-    how: str,
+    world: World, how: str
 ) -> None:
-    world = World()
     path, fact_id, run = _adopted(world)
     back = _undo(world, run).run
     if how == "deleted":
@@ -372,8 +321,9 @@ def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
     world.assert_at_rest() if how != "broken" else None
 
 
-def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone() -> None:
-    world = World()
+def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone(
+    world: World,
+) -> None:
     _, fact_id, run = _adopted(world)
     back = _undo(world, run).run
     fact_work.restore(world.ctx, fact_id, agent="indy")
@@ -383,8 +333,7 @@ def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undon
     assert world.is_alive(fact_id)
 
 
-def test_an_adopted_fact_that_is_gone_since_stays_gone() -> None:
-    world = World()
+def test_an_adopted_fact_that_is_gone_since_stays_gone(world: World) -> None:
     _, fact_id, run = _adopted(world)
     world.agent_forgets(fact_id)
     world.quiesce()
@@ -394,16 +343,14 @@ def test_an_adopted_fact_that_is_gone_since_stays_gone() -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_an_agents_change_is_in_the_note_that_is_given_back() -> None:
-    world = World()
+def test_an_agents_change_is_in_the_note_that_is_given_back(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="Words of the agent.")
     _undo(world, run)
     assert world.text(path) == "Words of the agent.\n"
 
 
-def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption() -> None:
-    world = World()
+def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.agent_updates(fact_id, content="# A heading\n\nWords.")
     text = world.text(path)
@@ -414,10 +361,13 @@ def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption() -> None:
     assert world.text(path) == text
 
 
-def test_an_agent_that_is_faster_keeps_an_adoption() -> None:
-    world = World()
+def test_an_agent_that_is_faster_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
-    world.at("stage", lambda: _changes(world, fact_id))
+
+    def faster() -> None:
+        world.agent_updates(fact_id, priority=0)
+
+    world.at("stage", faster)
     report = undo_run(world.ctx, run)
     assert kinds(report) == ["not_undone"]
     world.assert_at_rest()
@@ -425,12 +375,7 @@ def test_an_agent_that_is_faster_keeps_an_adoption() -> None:
     assert "priority: 0" in world.text(path)
 
 
-def _changes(world: World, fact_id: str) -> None:
-    world.agent_updates(fact_id, priority=0)
-
-
-def test_a_person_who_saves_in_that_moment_keeps_an_adoption() -> None:
-    world = World()
+def test_a_person_who_saves_in_that_moment_keeps_an_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     mine = world.text(path).replace("Words.", "My words.")
     world.at("exchange", lambda: world.person_writes(path, mine))
@@ -441,8 +386,7 @@ def test_a_person_who_saves_in_that_moment_keeps_an_adoption() -> None:
     assert world.fact(fact_id).content == "My words."
 
 
-def test_a_note_that_may_not_be_written_keeps_its_adoption() -> None:
-    world = World()
+def test_a_note_that_may_not_be_written_keeps_its_adoption(world: World) -> None:
     path, fact_id, run = _adopted(world)
     text = world.text(path)
 
@@ -458,8 +402,7 @@ def test_a_note_that_may_not_be_written_keeps_its_adoption() -> None:
     assert world.is_alive(fact_id)
 
 
-def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more() -> None:
-    world = World()
+def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more(world: World) -> None:
     path, fact_id, run = _adopted(world)
     world.at("exchange", lambda: world.person_deletes(path))
     report = undo_run(world.ctx, run)
@@ -469,8 +412,7 @@ def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more() -> None:
     assert not world.is_alive(fact_id)
 
 
-def test_what_an_editor_saves_into_a_note_just_given_back_is_kept() -> None:
-    world = World()
+def test_what_an_editor_saves_into_a_note_just_given_back_is_kept(world: World) -> None:
     path, _, run = _adopted(world)
     editor = world.vault.open_handle(path)
     undo_run(world.ctx, run)
@@ -481,8 +423,7 @@ def test_what_an_editor_saves_into_a_note_just_given_back_is_kept() -> None:
 
 
 @pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
-def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(step: str) -> None:
-    world = World()
+def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(world: World, step: str) -> None:
     path, fact_id, run = _adopted(world)
 
     def dies() -> None:
@@ -501,8 +442,7 @@ def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(step: str) -> Non
     assert not world.is_alive(fact_id)
 
 
-def test_many_notes_that_are_given_back_linger_together() -> None:
-    world = World()
+def test_many_notes_that_are_given_back_linger_together(world: World) -> None:
     many = NOTES_PER_FSYNC + 2
     for number in range(many):
         world.person_writes(f"team-core/notes/{number}.md", f"Words {number}.\n")
@@ -514,8 +454,7 @@ def test_many_notes_that_are_given_back_linger_together() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both() -> None:
-    world = World()
+def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both(world: World) -> None:
     fact_id = world.clock.new_id()
     text = f"---\nid: {fact_id}\n---\nFrom afar.\n"
     world.person_writes("afar.md", text)
@@ -528,8 +467,7 @@ def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both() -> None:
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(source: str) -> None:
-    world = World()
+def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(world: World, source: str) -> None:
     fact = world.mirrored()
     if source == "store":
         world.vault.delete(world.path(fact.id))
@@ -544,8 +482,7 @@ def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(source: str) -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays() -> None:
-    world = World()
+def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes_for_good(world.path(fact.id))
@@ -556,8 +493,7 @@ def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays() -> None:
     assert world.fact(fact.id).content == AGENTS
 
 
-def test_a_restored_fact_is_deleted_again_when_that_is_taken_back() -> None:
-    world = World()
+def test_a_restored_fact_is_deleted_again_when_that_is_taken_back(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact.id)
@@ -569,8 +505,7 @@ def test_a_restored_fact_is_deleted_again_when_that_is_taken_back() -> None:
     assert not world.is_alive(fact.id)
 
 
-def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
-    world = World()
+def test_the_report_names_what_is_taken_back_and_what_stays(world: World) -> None:
     one, two, run = _edit_of_two(world)
     world.person_edits(world.path(two), PERSONS_ALPHA, "Alpha, once more.")
     world.quiesce()
@@ -582,32 +517,22 @@ def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
         ("content",),
     ]
     assert [each.action for each in report.actions][-1] == "keep"
-    assert (action(report, two).action, action(report, two).fields) == (
-        "keep",
-        ("content",),
-    )
+    assert (action(report, two).action, action(report, two).fields) == ("keep", ("content",))
 
 
-def test_an_undo_that_has_nothing_to_do_is_no_run() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync().run
+def test_an_undo_that_has_nothing_to_do_is_no_run(world: World) -> None:
+    _, run = _edited(world)
     _undo(world, run)
     report = _undo(world, run)
     assert report.quiet
     assert world.archive.find_run(report.run) is None
 
 
-def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back() -> None:
-    world = World()
+def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back(world: World) -> None:
     facts = [world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)]
     world.quiesce()
     for fact in facts:
         world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
     run = world.sync().run
     report = _undo(world, run)
-    assert _done(report) == {
-        "updated_in_store": len(facts),
-        "updated_in_vault": len(facts),
-    }
+    assert _done(report) == {"updated_in_store": len(facts), "updated_in_vault": len(facts)}

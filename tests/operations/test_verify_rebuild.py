@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render_note
 from vaultsync.operations import verify as verify_module
@@ -21,6 +23,11 @@ from vaultsync.sync.context import SyncContext
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
     """Lose the store or the archive, or both, for good."""
     if store:
@@ -30,8 +37,8 @@ def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
     world.ctx = SyncContext(world.vault, world.store, world.archive, world.clock)
 
 
-def _populated() -> World:
-    world = World()
+@pytest.fixture
+def populated(world: World) -> World:
     other = world.mirrored("Other.", title="Other", type="person")
     world.mirrored(
         "A decision.",
@@ -48,12 +55,26 @@ def _populated() -> World:
     return world
 
 
-def test_verify_finds_equal_sides_equal() -> None:
-    world = _populated()
-    proof = verify_all(world.ctx)
+def _state(world: World) -> tuple[dict[str, bytes], dict[str, str | None]]:
+    """The bytes of every note and the revision of every fact."""
+    notes = {path: world.data(path) for path in world.notes()}
+    return notes, {fact.id: fact.revision for fact in world.facts()}
+
+
+def _forgotten(world: World) -> tuple[Fact, str]:
+    """A fact that an agent deleted, and the path of its note."""
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    world.agent_forgets(fact.id)
+    return fact, path
+
+
+def test_verify_finds_equal_sides_equal(populated: World) -> None:
+    proof = verify_all(populated.ctx)
     assert proof.equal
     assert proof.checked == 3
-    assert proof.as_json()["equal"] is True
+    assert to_builtins(proof)["equal"] is True
 
 
 @pytest.mark.parametrize(
@@ -67,68 +88,60 @@ def test_verify_finds_equal_sides_equal() -> None:
         ("priority: 2", "priority: 0", "priority"),
     ],
 )
-def test_verify_names_every_field_that_differs_in_the_vault(old: str, new: str, key: str) -> None:
-    world = _populated()
-    (fact,) = [each for each in world.facts() if each.type == "decision"]
-    world.person_edits(world.path(fact.id), old, new)
-    proof = verify_all(world.ctx)
+def test_verify_names_every_field_that_differs_in_the_vault(
+    populated: World, old: str, new: str, key: str
+) -> None:
+    (fact,) = [each for each in populated.facts() if each.type == "decision"]
+    populated.person_edits(populated.path(fact.id), old, new)
+    proof = verify_all(populated.ctx)
     assert not proof.equal
     (found,) = proof.differences
-    assert (found.fact_id, found.path, found.field) == (
-        fact.id,
-        world.path(fact.id),
-        key,
-    )
+    assert (found.fact_id, found.path, found.field) == (fact.id, populated.path(fact.id), key)
     assert found.vault != found.store
     assert found.store == found.base
 
 
-def test_verify_names_what_differs_in_the_store() -> None:
-    world = _populated()
-    (fact,) = [each for each in world.facts() if each.type == "decision"]
-    world.agent_updates(fact.id, content="Changed.", confidence=1.0)
-    found = {each.field for each in verify_all(world.ctx).differences}
+def test_verify_names_what_differs_in_the_store(populated: World) -> None:
+    (fact,) = [each for each in populated.facts() if each.type == "decision"]
+    populated.agent_updates(fact.id, content="Changed.", confidence=1.0)
+    found = {each.field for each in verify_all(populated.ctx).differences}
     assert found == {"content", "confidence"}
 
 
-def test_verify_trusts_no_file_time() -> None:
-    world = _populated()
-    path = world.notes()[0]
-    inode = world.vault.files[path]
+def test_verify_trusts_no_file_time(populated: World) -> None:
+    path = populated.notes()[0]
+    inode = populated.vault.files[path]
     # Bytes change, nothing else does: only reading tells.
     inode.data = inode.data.replace(b"O", b"0")
-    assert world.sync().quiet
-    assert not verify_all(world.ctx).equal
+    assert populated.sync().quiet
+    assert not verify_all(populated.ctx).equal
 
 
-def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
-    world = _populated()
-    new = world.agent_remembers("New.", title="New")
-    gone, lost, *_ = sorted(world.notes())
-    world.person_deletes(gone)
-    fact_id = world.archive.paths()[VaultPath(lost)]
-    world.agent_forgets(fact_id)
-    found = {each.fact_id: each.field for each in verify_all(world.ctx).differences}
+def test_verify_names_facts_without_notes_and_notes_without_facts(populated: World) -> None:
+    new = populated.agent_remembers("New.", title="New")
+    gone, lost, *_ = sorted(populated.notes())
+    populated.person_deletes(gone)
+    fact_id = populated.archive.paths()[VaultPath(lost)]
+    populated.agent_forgets(fact_id)
+    found = {each.fact_id: each.field for each in verify_all(populated.ctx).differences}
     assert found[new.id] == "note"
     assert found[fact_id] == "fact"
     assert len(found) == 3
 
 
-def test_verify_names_a_note_that_cannot_be_read() -> None:
-    world = _populated()
-    path = world.notes()[0]
-    world.person_edits(path, "status: active", "status: [active")
-    (found,) = verify_all(world.ctx).differences
+def test_verify_names_a_note_that_cannot_be_read(populated: World) -> None:
+    path = populated.notes()[0]
+    populated.person_edits(path, "status: active", "status: [active")
+    (found,) = verify_all(populated.ctx).differences
     assert found.path == path
     assert path in found.why
 
 
-def test_verify_names_a_value_that_its_field_does_not_take() -> None:
-    world = _populated()
-    path = world.notes()[0]
-    world.person_edits(path, "priority: 2", "priority: 7")
-    world.sync()
-    proof = verify_all(world.ctx)
+def test_verify_names_a_value_that_its_field_does_not_take(populated: World) -> None:
+    path = populated.notes()[0]
+    populated.person_edits(path, "priority: 2", "priority: 7")
+    populated.sync()
+    proof = verify_all(populated.ctx)
     (found,) = proof.held
     assert (found.path, found.field) == (path, "priority")
     assert (found.vault, found.store) == (7, 2)
@@ -136,81 +149,71 @@ def test_verify_names_a_value_that_its_field_does_not_take() -> None:
     assert proof.equal
 
 
-def test_verify_says_how_far_it_is() -> None:
-    world = _populated()
+def test_verify_says_how_far_it_is(populated: World) -> None:
     seen: list[tuple[str, int, int]] = []
-    verify_all(world.ctx, progress=lambda *args: seen.append(args))
+    verify_all(populated.ctx, progress=lambda *args: seen.append(args))
     assert seen[-1] == ("verify", 3, 3)
 
 
-def test_verify_needs_the_vault() -> None:
-    world = _populated()
-    world.vault.vanish()
+def test_verify_needs_the_vault(populated: World) -> None:
+    populated.vault.vanish()
     with pytest.raises(VaultMissingError):
-        verify_all(world.ctx)
+        verify_all(populated.ctx)
 
 
-def test_verify_writes_nothing() -> None:
-    world = _populated()
-    world.person_edits(world.notes()[0], "status: active", "status: archived")
-    with world.nobody_writes():
-        verify_all(world.ctx)
+def test_verify_writes_nothing(populated: World) -> None:
+    populated.person_edits(populated.notes()[0], "status: active", "status: archived")
+    with populated.nobody_writes():
+        verify_all(populated.ctx)
 
 
-def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides() -> None:
-    world = _populated()
-    notes = {path: world.data(path) for path in world.notes()}
-    revisions = {fact.id: fact.revision for fact in world.facts()}
-    _fresh(world)
-    world.quiesce()
-    assert {path: world.data(path) for path in world.notes()} == notes
-    assert {fact.id: fact.revision for fact in world.facts()} == revisions
-    assert world.conflicts() == []
-    world.assert_at_rest()
+def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides(populated: World) -> None:
+    before = _state(populated)
+    _fresh(populated)
+    populated.quiesce()
+    assert _state(populated) == before
+    assert populated.conflicts() == []
+    populated.assert_at_rest()
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(source: str) -> None:
-    world = _populated()
-    notes = {path: world.data(path) for path in world.notes()}
-    revisions = {fact.id: fact.revision for fact in world.facts()}
-    _fresh(world)
-    rebuild(world.ctx, source)
-    assert {path: world.data(path) for path in world.notes()} == notes
-    assert {fact.id: fact.revision for fact in world.facts()} == revisions
-    world.assert_at_rest()
+def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(
+    populated: World, source: str
+) -> None:
+    before = _state(populated)
+    _fresh(populated)
+    rebuild(populated.ctx, source)
+    assert _state(populated) == before
+    populated.assert_at_rest()
 
 
 @pytest.mark.parametrize("archive", [True, False])
-def test_the_store_is_rebuilt_from_the_vault(archive: bool) -> None:
-    world = _populated()
-    before = {fact.id: fact for fact in world.facts()}
-    notes = {path: world.data(path) for path in world.notes()}
-    _fresh(world, store=True, archive=archive)
-    rebuild(world.ctx, "vault")
-    world.assert_at_rest()
-    after = {fact.id: fact for fact in world.facts()}
+def test_the_store_is_rebuilt_from_the_vault(populated: World, archive: bool) -> None:
+    before = {fact.id: fact for fact in populated.facts()}
+    notes = {path: populated.data(path) for path in populated.notes()}
+    _fresh(populated, store=True, archive=archive)
+    rebuild(populated.ctx, "vault")
+    populated.assert_at_rest()
+    after = {fact.id: fact for fact in populated.facts()}
     assert after.keys() == before.keys()
     for fact_id, fact in before.items():
         same = after[fact_id].replace({"updatedAt": fact.updated_at})
         assert same.values() | {"relatedFactIds": []} == fact.values() | {"relatedFactIds": []}
         assert same.properties == fact.properties
         assert same.related_fact_ids == fact.related_fact_ids
-    assert {path: world.data(path) for path in world.notes()} == notes
+    assert {path: populated.data(path) for path in populated.notes()} == notes
 
 
-def test_the_vault_is_rebuilt_from_the_store() -> None:
-    world = _populated()
-    before = {path: world.text(path) for path in world.notes()}
-    for path in world.notes():
-        world.vault.delete(path)
-    rebuild(world.ctx, "store")
-    world.assert_at_rest()
-    assert {path: world.text(path) for path in world.notes()} == before
+def test_the_vault_is_rebuilt_from_the_store(populated: World) -> None:
+    before = {path: populated.text(path) for path in populated.notes()}
+    for path in populated.notes():
+        populated.vault.delete(path)
+    rebuild(populated.ctx, "store")
+    populated.assert_at_rest()
+    assert {path: populated.text(path) for path in populated.notes()} == before
 
 
-def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -221,8 +224,7 @@ def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents() 
     assert "what the agent says" in world.everything_kept()
 
 
-def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -234,8 +236,7 @@ def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons() 
     assert PERSONS_ALPHA in world.everything_kept()
 
 
-def test_a_rebuild_from_the_vault_keeps_facts_without_notes() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_keeps_facts_without_notes(world: World) -> None:
     world.mirrored()
     new = world.agent_remembers("New.", title="New")
     rebuild(world.ctx, "vault")
@@ -244,16 +245,14 @@ def test_a_rebuild_from_the_vault_keeps_facts_without_notes() -> None:
     assert "New." in world.note(new.id)
 
 
-def test_a_rebuild_from_the_store_keeps_notes_without_facts() -> None:
-    world = World()
+def test_a_rebuild_from_the_store_keeps_notes_without_facts(world: World) -> None:
     world.mirrored()
     world.person_writes("team-core/notes/mine.md", "Mine.\n")
     rebuild(world.ctx, "store")
     assert world.text("team-core/notes/mine.md").endswith("Mine.\n")
 
 
-def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
-    world = World()
+def test_a_rebuild_leaves_what_cannot_be_read_alone(world: World) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), "status: active", "status: [active")
     bad = world.note(fact.id)
@@ -264,8 +263,7 @@ def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
         assert world.fact(fact.id).content == AGENTS
 
 
-def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
-    world = World()
+def test_beside_an_older_store_a_note_counts_as_it_was_read_last(world: World) -> None:
     fact = world.mirrored()
     backup = world.store.snapshot()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -274,7 +272,7 @@ def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
     bad = world.note(fact.id)
     world.store.restore(backup)
     report = rebuild(world.ctx, "vault")
-    assert action(report, fact.id).reason == "as its note was read last"
+    assert action(report, fact.id).reason == "as its note was last read"
     assert world.note(fact.id) == bad
     assert PERSONS_ALPHA in world.fact(fact.id).content
     world.person_edits(world.path(fact.id), "status: [active", "status: done")
@@ -283,8 +281,7 @@ def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
     assert PERSONS_ALPHA in world.note(fact.id)
 
 
-def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had() -> None:
-    world = World()
+def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     backup = world.store.snapshot()
     fact = world.mirrored()
@@ -294,31 +291,25 @@ def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had() 
     assert world.fact(fact.id).content == LINES
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away(world: World) -> None:
+    _, path = _forgotten(world)
     rebuild(world.ctx, "store")
     assert path not in world.notes()
     world.assert_at_rest()
     assert LINES in world.everything_kept()
 
 
-def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.agent_forgets(fact.id)
+def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
+    fact, _ = _forgotten(world)
     rebuild(world.ctx, "vault")
     assert world.fact(fact.id).content == LINES
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.agent_forgets(fact.id)
+def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it(
+    world: World,
+) -> None:
+    fact, _ = _forgotten(world)
     world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
     world.lose_archive()
     report = rebuild(world.ctx, "vault")
@@ -329,9 +320,8 @@ def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_i
 
 @pytest.mark.parametrize("source", ["vault", "store"])
 def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
-    source: str, monkeypatch: pytest.MonkeyPatch
+    world: World, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
     world.mirrored()
     fact = world.agent_remembers(LINES, title="Another")
     scan = SimVault.scan
@@ -348,8 +338,7 @@ def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
     assert world.path(fact.id) == "team-core/notes/new.md"
 
 
-def test_a_rebuild_needs_the_store() -> None:
-    world = World()
+def test_a_rebuild_needs_the_store(world: World) -> None:
     world.mirrored()
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
@@ -357,21 +346,17 @@ def test_a_rebuild_needs_the_store() -> None:
 
 
 @pytest.mark.parametrize("source", ["vault", "store"])
-def test_a_rebuild_can_be_repeated(source: str) -> None:
-    world = _populated()
-    rebuild(world.ctx, source)
-    notes = {path: world.data(path) for path in world.notes()}
-    revisions = {fact.id: fact.revision for fact in world.facts()}
-    rebuild(world.ctx, source)
-    assert {path: world.data(path) for path in world.notes()} == notes
-    assert {fact.id: fact.revision for fact in world.facts()} == revisions
-    world.assert_at_rest()
+def test_a_rebuild_can_be_repeated(populated: World, source: str) -> None:
+    rebuild(populated.ctx, source)
+    before = _state(populated)
+    rebuild(populated.ctx, source)
+    assert _state(populated) == before
+    populated.assert_at_rest()
 
 
 def test_verify_says_how_far_it_is_with_many_facts(
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
     for number in range(5):
         world.agent_remembers(f"{number}.", title=f"Fact {number}")
     world.quiesce()
@@ -383,16 +368,14 @@ def test_verify_says_how_far_it_is_with_many_facts(
     assert verify_all(world.ctx) == proof
 
 
-def test_verify_names_a_scope_that_differs() -> None:
-    world = World()
+def test_verify_names_a_scope_that_differs(world: World) -> None:
     fact = world.mirrored()
     world.agent_updates(fact.id, scope="public")
     (found,) = verify_all(world.ctx).differences
     assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
 
 
-def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone() -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes(world.path(fact.id))
@@ -400,11 +383,8 @@ def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone() -> None:
     assert world.is_alive(fact.id)
 
 
-def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it(world: World) -> None:
+    fact, _ = _forgotten(world)
     world.person_deletes(world.path(fact.id))
     rebuild(world.ctx, "store")
     world.quiesce()
@@ -413,12 +393,10 @@ def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() 
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base(
+    world: World,
+) -> None:
+    _, path = _forgotten(world)
     world.lose_archive()
     rebuild(world.ctx, "store")
     assert path not in world.notes()
@@ -428,13 +406,9 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
 def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
-    archive: str,
+    world: World, archive: str
 ) -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+    fact, path = _forgotten(world)
     world.person_edits(path, "---\nid", "---\nmood: sunny # today\nid")
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     text = world.text(path)
@@ -459,9 +433,8 @@ def _timeless(text: str) -> list[str]:
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])
 def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
-    archive: str,
+    world: World, archive: str
 ) -> None:
-    world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.person_edits(world.path(fact.id), "priority: 2", "priority: 1")
@@ -477,11 +450,10 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
     assert world.fact(fact.id).priority == 1
 
 
-def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(fact.id)
+def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace(
+    world: World,
+) -> None:
+    fact, _ = _forgotten(world)
     world.quiesce()
     world.lose_archive()
     report = rebuild(world.ctx, "store")
@@ -490,8 +462,7 @@ def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace()
 
 
 @pytest.mark.parametrize("text", [ALPHA, PERSONS_ALPHA])
-def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
-    world = World()
+def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(world: World, text: str) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.person_edits(path, f"id: {fact.id}\n", "")
@@ -502,8 +473,7 @@ def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it() -> None:
-    world = World()
+def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it(world: World) -> None:
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     del world.store._rows[fact.id]

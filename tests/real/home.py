@@ -53,12 +53,7 @@ class Home:
 
     @classmethod
     def make(
-        cls,
-        where: Path,
-        *,
-        grace: float = 0.0,
-        linger: float = 60.0,
-        settle: float = 0.0,
+        cls, where: Path, *, grace: float = 0.0, linger: float = 60.0, settle: float = 0.0
     ) -> Self:
         """A new and empty one."""
         where.mkdir(parents=True, exist_ok=True)
@@ -121,11 +116,7 @@ class Home:
         return self.data(path).decode(errors="replace")
 
     def edit(
-        self,
-        path: str,
-        change: Callable[[bytes, str], bytes],
-        *,
-        rename: bool = False,
+        self, path: str, change: Callable[[bytes, str], bytes], *, rename: bool = False
     ) -> str:
         """A person edits a note; returns the word they wrote."""
         word, before = self.ledger.word(), self.data(path)
@@ -181,11 +172,7 @@ class Home:
         word = self.ledger.word()
         old = fact_work.get(memory._ctx, fact_id, agent=AGENT)
         new = fact_work.update(
-            memory._ctx,
-            fact_id,
-            change(old, word),
-            agent=AGENT,
-            expect=old.revision,
+            memory._ctx, fact_id, change(old, word), agent=AGENT, expect=old.revision
         )
         saw, after = wire.fact_to_json(old), wire.fact_to_json(new)
         self.ledger.wrote(f"agent at {fact_id}", saw=saw, over=saw, after=after)
@@ -276,8 +263,7 @@ class Home:
     def picture(self) -> Picture:
         """Every file and folder of the vault with its times, and the store's rows."""
         return tree(self.root), self._query(
-            "store",
-            "SELECT seq, id, revision FROM facts UNION SELECT seq, 0, 0 FROM store",
+            "store", "SELECT seq, id, revision FROM facts UNION SELECT seq, 0, 0 FROM store"
         )
 
     def tell(self, lost: Iterable[str] = ()) -> str:

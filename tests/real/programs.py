@@ -23,14 +23,7 @@ ROOT = Path(__file__).parents[2]
 def start(name: str, home: Home, *more: object) -> subprocess.Popen[str]:
     """Start one of the programs on a vault; it says `ready` when it begins."""
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tests.real.programs",
-            name,
-            str(home.where),
-            *map(str, more),
-        ],
+        [sys.executable, "-m", "tests.real.programs", name, str(home.where), *map(str, more)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -57,11 +50,7 @@ def told_by(started: subprocess.Popen[str]) -> dict[str, Any]:
 def command(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command line on a vault, as a person would."""
     return subprocess.run(
-        command_line(home, *arguments),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
+        command_line(home, *arguments), capture_output=True, text=True, check=False, cwd=ROOT
     )
 
 
@@ -160,8 +149,7 @@ class Line:
         at = next((i for i, x in enumerate(lines) if x.startswith(self._mark)), None)
         if at is None:
             at = next(
-                (i for i, x in enumerate(lines) if x.startswith("<!-- vaultsync")),
-                len(lines) - 1,
+                (i for i, x in enumerate(lines) if x.startswith("<!-- vaultsync")), len(lines) - 1
             )
             lines[at:at] = ["", self._mark, ""]
             at += 1

@@ -129,9 +129,7 @@ def test_whatever_a_fact_is_called_its_note_is_in_the_vault(grounds: Grounds) ->
     home.check_quiet()
 
 
-def test_whatever_a_person_calls_a_fact_nothing_leaves_the_vault(
-    grounds: Grounds,
-) -> None:
+def test_whatever_a_person_calls_a_fact_nothing_leaves_the_vault(grounds: Grounds) -> None:
     home = grounds.home
     for n, title in enumerate(TITLES):
         front = "".join(f"{key}: {title!r}\n" for key in ("type", "scope", "path", "aliases"))

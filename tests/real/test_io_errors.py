@@ -19,14 +19,7 @@ from typing import Any
 import pytest
 
 from tests.real.home import Home, say
-from tests.real.strace import (
-    Point,
-    injections,
-    needs_strace,
-    points,
-    thresholds,
-    victim,
-)
+from tests.real.strace import Point, injections, needs_strace, points, thresholds, victim
 from tests.real.test_kill import check, everything, spread
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree

@@ -16,14 +16,7 @@ import pytest
 from tests.proofs import agents, texts
 from tests.proofs.ledger import KEPT
 from tests.real.home import Home, say
-from tests.real.strace import (
-    Point,
-    injections,
-    needs_strace,
-    points,
-    thresholds,
-    victim,
-)
+from tests.real.strace import Point, injections, needs_strace, points, thresholds, victim
 from tests.real.victim import EMPTY
 
 pytestmark = needs_strace
@@ -119,11 +112,7 @@ def check(home: Home) -> None:
 
 
 def kill_at(
-    chosen: Sequence[Point],
-    found: Sequence[Point],
-    template: Home,
-    work: str,
-    tmp: Path,
+    chosen: Sequence[Point], found: Sequence[Point], template: Home, work: str, tmp: Path
 ) -> int:
     """Kill the work at each of the points; returns how many were reached."""
     limits = thresholds(found)
@@ -133,11 +122,7 @@ def kill_at(
             home = template.copy(tmp / f"{point.call}-{point.n}")
             more = _words(home) if work == "write through" else {}
             struck = killed.do(
-                home,
-                work,
-                call=point.call,
-                skip=limits[point.call] - point.n,
-                more=more,
+                home, work, call=point.call, skip=limits[point.call] - point.n, more=more
             )
             assert not struck.broke, f"{point}: {struck.broke}"
             assert not struck.refused, f"{point}: {struck.refused}"

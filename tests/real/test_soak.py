@@ -52,12 +52,7 @@ class Soak:
         self.broken: set[str] = set()
         self.counts: Counter[str] = Counter()
         self.many = False
-        self.makers = (
-            self.remember,
-            self.supersede,
-            self.person_writes_a_note,
-            self.person_copies,
-        )
+        self.makers = (self.remember, self.supersede, self.person_writes_a_note, self.person_copies)
         self.deeds: list[tuple[int, Callable[[], object]]] = [
             (9, self.remember),
             (12, self.agent_updates),

@@ -250,9 +250,7 @@ def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_daemons_twenty_agents_and_editors_lose_nothing_in_a_minute(
-    tmp_path: Path,
-) -> None:
+def test_daemons_twenty_agents_and_editors_lose_nothing_in_a_minute(tmp_path: Path) -> None:
     numbers = crowd(tmp_path / "home", 60, agents=20)
     say(str(numbers))
     assert numbers["told"] > 1000

@@ -43,15 +43,7 @@ class Daemon:
         where = ["--vault", str(home.root), "--state-dir", str(home.state)]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "vaultsync",
-                    "watch",
-                    *where,
-                    "--no-bridge",
-                    *options,
-                ],
+                [sys.executable, "-m", "vaultsync", "watch", *where, "--no-bridge", *options],
                 cwd=ROOT,
                 env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},
                 stderr=log,

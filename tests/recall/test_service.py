@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert, to_builtins
 
 from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
@@ -24,7 +26,8 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
-from vaultsync.recall.result import RecallSources
+from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.result import RecallResult, RecallSources, said_of
 from vaultsync.recall.service import CONFIDENCE_HITS, INDEX_ONLY_CONFIDENCE, recall
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
@@ -202,7 +205,7 @@ def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld)
     world.agent_remembers("Berths in a sentence of some more words")
     weights = RankingWeights(0.6, 0.1, 0.3)
     sources = RecallSources(world.ctx, world.index, weights=weights)
-    for hit in recall(sources, "berths gates", agent=None):
+    for hit in recall(sources, RecallRequest("berths gates")):
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
 
@@ -214,7 +217,7 @@ def test_vectors_count_by_their_weight(world: RecallWorld, weight: float, first:
     world.agent_remembers("Gatehousekeeper berthside", title="House")
     world.embed()
     sources = replace(world.sources, weights=RankingWeights(1, 0, 0, vectors=weight))
-    found = recall(sources, "gatehouse berths", agent=None, mode="fused")
+    found = recall(sources, RecallRequest("gatehouse berths", mode="fused"))
     assert found[0].title == first
 
 
@@ -452,7 +455,7 @@ def test_an_answer_explains_itself_when_asked(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths are full")
     world.embed()
     assert world.ask("berths").stages == ()
-    stages = {each.name: each for each in world.ask("berths", mode="fused", explain=True).stages}
+    stages = {each.stage: each for each in world.ask("berths", mode="fused", explain=True).stages}
     assert set(stages) == {*("catch-up", "index", "embed", "vector", "fused", "score", "tell")}
     for name in ("index", "vector", "fused", "score"):
         assert [each.id for each in stages[name].candidates] == [fact.id]
@@ -460,19 +463,19 @@ def test_an_answer_explains_itself_when_asked(world: RecallWorld) -> None:
 
 def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> None:
     world.mirrored("Berths are full", title="Full berths")
-    found = world.ask("berths", mode="index", explain=True).as_json()
+    found = json.loads(json.dumps(said_of(world.ask("berths", mode="index", explain=True))))
     assert list(found) == [
         *("query", "source", "confidence", "degraded", "seconds", "hits", "stages")
     ]
     assert found["degraded"] == []
     (hit,) = world.ask("berths", mode="index")
-    assert list(hit.as_json()) == [
+    assert list(to_builtins(hit)) == [
         *("id", "title", "type", "path", "score", "similarity", "recency", "utility"),
         *("stage", "why", "snippet"),
     ]
-    assert "stages" not in world.ask("berths").as_json()
+    assert "stages" not in said_of(world.ask("berths"))
     (stage, *_) = world.ask("berths", explain=True).stages
-    assert list(stage.as_json()) == ["stage", "seconds", "candidates"]
+    assert list(to_builtins(stage)) == ["stage", "seconds", "candidates"]
 
 
 def test_an_empty_question_finds_nothing(world: RecallWorld) -> None:
@@ -530,3 +533,13 @@ def test_days_and_tiers_that_are_hinted_at_narrow_what_is_preferred(world: Recal
     similar = {hit.id: hit.similarity for hit in found}
     assert similar[old.id] == 1
     assert similar[new.id] == similar[low.id] == HINT_MISMATCH_FACTOR
+
+
+def test_an_answer_comes_back_from_its_json_with_what_a_hit_shows_of_its_fact() -> None:
+    world = RecallWorld()
+    fact = world.mirrored("Berths are full", title="Full berths")
+    found = world.ask("berths", explain=True)
+    read = convert(json.loads(json.dumps(said_of(found))), RecallResult)
+    assert read == found
+    assert (found[0].fact.content, read[0].fact.content) == (fact.content, "")
+    assert (read[0].fact.id, read[0].fact.path) == (fact.id, world.path(fact.id))

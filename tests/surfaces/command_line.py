@@ -15,19 +15,20 @@ from vaultsync.api.memory import Memory
 from vaultsync.cli.main import cli
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
-from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
+from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.archive import HistoryEntry, Notice
+from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
     REPORT_COUNTS,
     ActionTaken,
     Difference,
     DoctorCheck,
     Report,
+    ReportedNotice,
     Status,
-    Verification,
+    proof_of,
 )
 
 ID = "01a1fd60-1a69-7519-9d31-4f851abc2190"
@@ -58,7 +59,7 @@ CONFLICT = Conflict(
     RUN,
     title="Use SQLite3",
 )
-NOTICE = Notice("UnreadableNoteError", VaultPath("public/bad.md"), "bad YAML", "close the quote", 3)
+NOTICE = ReportedNotice("UnreadableNoteError", "public/bad.md", 3, "bad YAML", "close the quote")
 
 
 def counts(**some: int) -> dict[str, int]:
@@ -99,8 +100,8 @@ ANSWERS: Mapping[str, Any] = {
     "history": [
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
-    "verify": Verification(7),
-    "sync_memory_file": MemoryFileReport([FileResult("~/work/MEMORY.md", 3, 3)]),
+    "verify": proof_of(7),
+    "sync_memory_file": report_of_files([FileResult("~/work/MEMORY.md", 3, counts_of((), 3))]),
     "add_to_memory_file": AddResult("~/work/MEMORY.md", "Lessons", "written"),
     "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
 }
@@ -205,7 +206,7 @@ def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, On
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)
-    with mock.patch.multiple("vaultsync.cli.vault", answers=opened, packs=opened):
+    with mock.patch.multiple("vaultsync.cli.vault", open_answers=opened, open_packs=opened):
         result = CliRunner().invoke(
             command,
             words,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from click.testing import Result
+from msgspec import structs
 
 from tests.surfaces.command_line import OneAnswer, ask
 from vaultsync.cli import recall as command
@@ -81,7 +81,7 @@ def test_reasons_citations_and_what_was_left_out_are_told() -> None:
 
 
 def test_an_empty_pack_prints_nothing_on_stdout() -> None:
-    empty = replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+    empty = structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
     result, _ = run("why?", made=empty)
 
     assert result.stdout == ""

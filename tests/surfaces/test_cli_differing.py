@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.surfaces.command_line import CALM, ID, NOTICE, RUN, FakeMemory, run
-from vaultsync.cli.format_conflicts import (
-    MAX_CHANGED_LINES,
-    changed_lines,
-    differing_parts,
-)
+from vaultsync.cli.format_conflicts import MAX_CHANGED_LINES, changed_lines, differing_parts
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import HistoryEntry
 
@@ -89,9 +84,11 @@ def test_a_long_text_in_a_history_is_told_by_its_lines(
 
 
 def test_what_is_said_of_many_notes_is_said_once() -> None:
-    notices = [NOTICE._replace(path=VaultPath(f"{number}.md"), line=None) for number in range(1000)]
+    notices = [
+        structs.replace(NOTICE, path=VaultPath(f"{number}.md"), line=None) for number in range(1000)
+    ]
 
-    result = run("status", memory=FakeMemory(status=replace(CALM, attention=notices)))
+    result = run("status", memory=FakeMemory(status=structs.replace(CALM, attention=notices)))
 
     assert result.exit_code == 3
     assert result.stdout.split("idle\n")[1] == (

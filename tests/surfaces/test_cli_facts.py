@@ -5,15 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.command_line import (
-    CONFLICT,
-    FACT,
-    ID,
-    NOTE,
-    FakeMemory,
-    one_object,
-    run,
-)
+from tests.surfaces.command_line import CONFLICT, FACT, ID, NOTE, FakeMemory, one_object, run
 from vaultsync import errors
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import Result
+from msgspec import structs
 
 from tests.surfaces import command_line
 from tests.surfaces.command_line import FakeMemory, one_object
@@ -39,12 +40,11 @@ TEA = make_fact(
 LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
 GRAPH = build_graph([ALICE, TEA, LONE])
 PROBLEM = LinkProblem(
-    "alias_only",
     VaultPath("public/notes/Tea.md"),
     7,
     "[[Al]]",
     "wiki",
-    "",
+    None,
     "it is an alias of public/people/Alice.md; links follow file names",
     (VaultPath("public/people/Alice.md"),),
     "[[Alice|Al]]",
@@ -298,8 +298,8 @@ def test_links_that_all_lead_somewhere_are_done() -> None:
 
 
 def test_links_that_lead_nowhere_wait_for_a_person() -> None:
-    broken = LinkProblem("broken", PROBLEM.path, 9, "[[X]]", "wiki", "", "no", (), None)
-    report = LinkReport((PROBLEM, broken), notes=2, links={"wiki": {"name": 3}})
+    broken = LinkProblem(PROBLEM.path, 9, "[[X]]", "wiki", None, "no", (), None)
+    report = structs.replace(FINE, broken=(broken,), alias_only=(PROBLEM,))
 
     result = run("links", "check", memory=fake(links_check=report))
 
@@ -311,7 +311,7 @@ def test_links_that_lead_nowhere_wait_for_a_person() -> None:
 
 
 def test_links_as_json_keep_the_contract() -> None:
-    report = LinkReport((PROBLEM,), unreadable=(VaultPath("x.md"),))
+    report = LinkReport(alias_only=(PROBLEM,), unreadable=(VaultPath("x.md"),))
 
     result = run("links", "check", "--json", memory=fake(links_check=report))
 

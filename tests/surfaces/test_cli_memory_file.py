@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs, to_builtins
 
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
@@ -18,27 +18,30 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.read import memory_file_notice
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,
-    MemoryFileReport,
     SectionResult,
+    counts_of,
+    report_of_files,
 )
+from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
+from vaultsync.sync.report import notices_of
 
 NAME = "~/work/MEMORY.md"
 TEXT = "Ask the harbour master before the database."
-DONE = MemoryFileReport(
+ACTIONS = [
+    SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
+    SectionResult("let_go", ID, "People", None, (), "gone from the file"),
+]
+DONE = report_of_files(
     [
         FileResult(
             NAME,
             sections=4,
-            unchanged=3,
-            actions=[
-                SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
-                SectionResult("let_go", ID, "People", None, (), "gone from the file"),
-            ],
+            counts=counts_of(ACTIONS, 3),
+            actions=ACTIONS,
             pending=[ID],
             left_out=2,
             written=1,
@@ -46,9 +49,11 @@ DONE = MemoryFileReport(
     ],
     seconds=0.25,
 )
-QUIET = MemoryFileReport([FileResult(NAME, 4, 4)])
-NOTICE = memory_file_notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)
-WAITS = replace(QUIET, notices=[NOTICE])
+QUIET = report_of_files([FileResult(NAME, 4, counts_of((), 4))])
+(NOTICE,) = notices_of(
+    [memory_file_notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)]
+)
+WAITS = structs.replace(QUIET, attention=[NOTICE])
 
 
 def test_a_sync_is_told_in_words() -> None:
@@ -92,21 +97,23 @@ def test_what_waits_for_a_person_ends_with_3_and_says_so() -> None:
 
 
 def test_a_dry_run_says_that_it_is_one() -> None:
-    held = FakeMemory(sync_memory_file=replace(DONE, dry_run=True))
+    held = FakeMemory(sync_memory_file=structs.replace(DONE, dry_run=True))
     result = run("memory-file", "sync", "m", "--dry-run", "--again", memory=held)
     assert result.stdout.startswith("dry run: ")
     assert held.call("sync_memory_file")[1]["again"] is True
-    empty = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME)]))
+    empty = FakeMemory(sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))]))
     assert "nothing in it" in run("memory-file", "sync", "m", memory=empty).stdout
 
 
 def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     wrong = UnreadableMemoryFileError(NAME, "it is binary")
     told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
-    held = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))]))
+    held = FakeMemory(
+        sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))], notices_of([told]))
+    )
     result = run("memory-file", "sync", "m", memory=held)
     assert result.stdout.startswith(f"{NAME}: left out\n")
-    assert f"! {NAME}: was left out: it is binary\n" in result.stdout
+    assert f"! {NAME}: was skipped: it is binary\n" in result.stdout
 
 
 def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
@@ -159,7 +166,7 @@ def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path
     assert held.recall("who keeps the books").hits[0].fact.id == fact.id
     assert held.sync().quiet
     assert held.verify().equal
-    assert json.dumps(report.as_json())
+    assert json.dumps(to_builtins(report))
 
 
 def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, tmp_path: Path) -> None:

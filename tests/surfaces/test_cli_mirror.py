@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.surfaces.command_line import (
     BAD_CHECK,
@@ -25,7 +26,7 @@ from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.sync.decision_table import REASON_BASE_ONLY
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, Verification
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, LastRun, Report, proof_of
 
 REPORTS = [
     ("sync", ["sync"]),
@@ -51,7 +52,7 @@ CONFLICT_JSON = {
 
 @pytest.mark.parametrize(("method", "words"), REPORTS)
 def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None:
-    answer = replace(BUSY_PASS, attention=[NOTICE])
+    answer = structs.replace(BUSY_PASS, attention=[NOTICE])
 
     result = run(*words, "--json", memory=FakeMemory(**{method: answer}))
 
@@ -92,7 +93,7 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
 def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
     same = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
     moved = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
-    memory = FakeMemory(sync=replace(BUSY_PASS, actions=[same, moved]))
+    memory = FakeMemory(sync=structs.replace(BUSY_PASS, actions=[same, moved]))
 
     some = run("sync", memory=memory).stdout
     whole = run("sync", "--verbose", memory=memory).stdout
@@ -108,8 +109,8 @@ def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> Non
     [
         (QUIET, (), 0),
         (BUSY_PASS, (), 0),
-        (replace(QUIET, attention=[NOTICE]), (), 3),
-        (replace(QUIET, counts=counts(conflicts=1)), (), 3),
+        (structs.replace(QUIET, attention=[NOTICE]), (), 3),
+        (structs.replace(QUIET, counts=counts(conflicts=1)), (), 3),
         (QUIET, (CONFLICT,), 3),
     ],
 )
@@ -181,7 +182,7 @@ def test_a_report_in_words_begins_with_what_was_done() -> None:
 
 
 def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
-    dry = replace(BUSY_PASS, dry_run=True)
+    dry = structs.replace(BUSY_PASS, dry_run=True)
 
     assert run("sync").stdout == "nothing to do, 7 facts unchanged\n"
     assert run("sync").stderr == ""
@@ -191,7 +192,7 @@ def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
 
 
 def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> None:
-    memory = FakeMemory(sync=replace(BUSY_PASS, attention=[NOTICE]))
+    memory = FakeMemory(sync=structs.replace(BUSY_PASS, attention=[NOTICE]))
 
     result = run("sync", "--quiet", memory=memory)
 
@@ -200,8 +201,8 @@ def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> Non
 
 
 def test_a_path_that_the_message_names_is_not_named_twice() -> None:
-    notice = NOTICE._replace(message="public/bad.md:3: bad YAML", hint="")
-    memory = FakeMemory(sync=replace(QUIET, attention=[notice]))
+    notice = structs.replace(NOTICE, message="public/bad.md:3: bad YAML", hint="")
+    memory = FakeMemory(sync=structs.replace(QUIET, attention=[notice]))
 
     result = run("sync", "--quiet", memory=memory)
 
@@ -209,8 +210,8 @@ def test_a_path_that_the_message_names_is_not_named_twice() -> None:
 
 
 def test_what_is_said_of_a_few_notes_stands_together_above_its_hint() -> None:
-    notices = [NOTICE, NOTICE._replace(path=VaultPath("public/worse.md"))]
-    memory = FakeMemory(sync=replace(QUIET, attention=notices))
+    notices = [NOTICE, structs.replace(NOTICE, path=VaultPath("public/worse.md"))]
+    memory = FakeMemory(sync=structs.replace(QUIET, attention=notices))
 
     result = run("sync", "--quiet", memory=memory)
 
@@ -221,7 +222,7 @@ def test_what_is_said_of_a_few_notes_stands_together_above_its_hint() -> None:
 
 def test_only_verbose_lists_more_than_twenty_actions() -> None:
     many = [ActionTaken("create_note", ID, f"public/{n}.md", (), "") for n in range(25)]
-    memory = FakeMemory(sync=replace(BUSY_PASS, actions=many))
+    memory = FakeMemory(sync=structs.replace(BUSY_PASS, actions=many))
 
     few, every = run("sync", memory=memory), run("sync", "--verbose", memory=memory)
 
@@ -231,7 +232,8 @@ def test_only_verbose_lists_more_than_twenty_actions() -> None:
 
 
 def test_status_is_as_the_contract_says() -> None:
-    answer = replace(CALM, last_run={"run": RUN, "at": "2026-02-14T13:45:00Z"})
+    last = LastRun(RUN, "2026-02-14T13:45:00Z", "sync", {})
+    answer = structs.replace(CALM, last_run=last)
 
     result = run("status", "--json", memory=FakeMemory(status=answer))
 
@@ -243,7 +245,12 @@ def test_status_is_as_the_contract_says() -> None:
         "conflicts": 0,
         "attention": [],
         "outbox": 0,
-        "last_run": {"run": RUN, "at": "2026-02-14T13:45:00Z"},
+        "last_run": {
+            "run": RUN,
+            "at": "2026-02-14T13:45:00Z",
+            "kind": "sync",
+            "counts": {},
+        },
         "engine": "idle",
         "foreign": 0,
         "daemon": None,
@@ -253,14 +260,14 @@ def test_status_is_as_the_contract_says() -> None:
 @pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_status_ends_with_3_when_something_waits(change: dict[str, Any], form: list[str]) -> None:
-    memory = FakeMemory(status=replace(CALM, **change))
+    memory = FakeMemory(status=structs.replace(CALM, **change))
 
     assert run("status", *form, memory=memory).exit_code == 3
 
 
 def test_status_in_words_names_the_command_that_helps() -> None:
-    last = {"at": "now", "kind": "sync", "run": RUN}
-    answer = replace(CALM, pending=2, foreign=3, last_run=last)
+    last = LastRun(RUN, "now", "sync", {})
+    answer = structs.replace(CALM, pending=2, foreign=3, last_run=last)
 
     result = run("status", memory=FakeMemory(status=answer))
 
@@ -355,8 +362,8 @@ def test_a_proof_is_as_the_contract_says() -> None:
 
 
 def test_a_proof_tells_what_no_field_takes() -> None:
-    held = replace(DIFFERENCE, why="priority cannot be 7", held=True)
-    memory = FakeMemory(verify=Verification(7, held=(held,)))
+    held = structs.replace(DIFFERENCE, why="priority cannot be 7")
+    memory = FakeMemory(verify=proof_of(7, held=(held,)))
 
     result = run("verify", memory=memory)
 
@@ -367,7 +374,7 @@ def test_a_proof_tells_what_no_field_takes() -> None:
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_difference_is_a_failure_that_is_shown(form: list[str]) -> None:
-    memory = FakeMemory(verify=Verification(7, [DIFFERENCE]))
+    memory = FakeMemory(verify=proof_of(7, [DIFFERENCE]))
 
     result = run("verify", *form, memory=memory)
 
@@ -419,8 +426,8 @@ def test_an_undo_that_took_nothing_back_says_why() -> None:
 
 def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:
     wait = ActionTaken("wait", ID, NOTE, (), "the note is gone")
-    busy = replace(BUSY_PASS, actions=[*BUSY_PASS.actions, wait])
-    idle = replace(QUIET, actions=[wait, wait])
+    busy = structs.replace(BUSY_PASS, actions=[*BUSY_PASS.actions, wait])
+    idle = structs.replace(QUIET, actions=[wait, wait])
 
     said = run("sync", memory=FakeMemory(sync=busy)).stdout
     assert said.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
@@ -438,7 +445,7 @@ def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:
     ],
 )
 def test_a_difference_names_its_note_once(why: str, shown: str) -> None:
-    found = Verification(7, [replace(DIFFERENCE, why=why)])
+    found = proof_of(7, [structs.replace(DIFFERENCE, why=why)])
 
     result = run("verify", memory=FakeMemory(verify=found))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.surfaces.command_line import (
     BAD_CHECK,
@@ -25,13 +26,7 @@ from tests.surfaces.command_line import (
 )
 from vaultsync.cli import output
 from vaultsync.cli.options import Options
-from vaultsync.cli.output import (
-    DelayedBar,
-    clean,
-    clean_one_line,
-    print_json,
-    progress_bar,
-)
+from vaultsync.cli.output import DelayedBar, clean, clean_one_line, print_json, progress_bar
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.facts.listing import FactPage
 from vaultsync.model.paths import VaultPath
@@ -114,23 +109,26 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     """Commands that print text of anybody's, and memories that hold it."""
     path = VaultPath(text)
     fact = replace(FACT, title=text, content=text, tags=(text,), path=path)
-    notice = NOTICE._replace(path=path, message=text, hint=text)
+    notice = structs.replace(NOTICE, path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
     conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
-    action = BUSY_PASS.actions[0]._replace(path=text, fields=(text,), reason=text)
-    report = replace(BUSY_PASS, actions=[action], attention=[notice], run=text)
+    action = structs.replace(BUSY_PASS.actions[0], path=text, fields=(text,), reason=text)
+    report = structs.replace(BUSY_PASS, actions=[action], attention=[notice], run=text)
     entry = HistoryEntry(text, text, ID, text, text, text, text, text)
     return [
         (["remember", "x"], FakeMemory(remember=fact)),
-        (["get", ID], FakeMemory(get=replace(fact, properties={text: text}))),
+        (["get", ID], FakeMemory(get=fact.evolve(properties={text: text}))),
         (["list"], FakeMemory(list=FactPage((fact,), text))),
         (["update", ID, "--add-tag", "x"], FakeMemory(update=fact)),
         (["sync"], FakeMemory(sync=report)),
-        (["status"], FakeMemory(status=replace(CALM, attention=[notice], engine=text))),
+        (
+            ["status"],
+            FakeMemory(status=structs.replace(CALM, attention=[notice], engine=text)),
+        ),
         (["conflicts"], FakeMemory(conflicts=(conflict,))),
         (["resolve", "x", "--take", "vault"], FakeMemory(resolve=conflict)),
         (["history", ID], FakeMemory(history=[entry])),
-        (["doctor"], FakeMemory(doctor=(replace(BAD_CHECK, message=text),))),
+        (["doctor"], FakeMemory(doctor=(structs.replace(BAD_CHECK, message=text),))),
         (["get", ID], FakeMemory(get=UnreadableNoteError(text, text))),
         (["get", ID, "--" + text], FakeMemory()),
     ]
@@ -217,7 +215,7 @@ def test_history_on_a_terminal_is_told_by_run_and_by_who_did_it() -> None:
     [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
 )
 def test_no_color_is_respected(env: dict[str, str], *, coloured: bool) -> None:
-    memory = FakeMemory(sync=replace(QUIET, attention=[NOTICE]))
+    memory = FakeMemory(sync=structs.replace(QUIET, attention=[NOTICE]))
 
     done = run("sync", memory=memory, env=env, color=True)
     failed = run("nope", env=env, color=True)

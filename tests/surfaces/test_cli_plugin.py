@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.json import encode
 
 from vaultsync import api as app
 from vaultsync.api.plugging import install_plugin
-from vaultsync.backends.obsidian import plugin as obsidian_plugin
+from vaultsync.backends.obsidian import settings_folder as obsidian_plugin
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, PluginNotBuiltError
 
@@ -43,7 +44,7 @@ def test_the_plugin_is_put_into_the_vault_and_its_settings_stay(vault: Path, bui
     (vault / FOLDER).mkdir(parents=True)
     (vault / FOLDER / "data.json").write_text('{"address": "mine"}')
     done = install_plugin(str(vault), built=built)
-    assert done.as_json() == {
+    assert json.loads(encode(done)) == {
         "path": FOLDER,
         "version": "0.1.0",
         "changed": list(FILES),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -15,8 +16,27 @@ from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall
 from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandidate
 
-HIT = Hit(FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded.")
-ANSWER = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
+HIT = Hit(
+    FACT.id,
+    FACT.title,
+    FACT.type,
+    FACT.path,
+    0.81,
+    0.9,
+    0.7,
+    0.5,
+    "index",
+    "Has “sqlite” and “fast”.",
+    "It is embedded.",
+)
+ANSWER = RecallResult(
+    "why sqlite?",
+    "index",
+    0.83,
+    (),
+    0.004,
+    (HIT,),
+)
 STAGES = (
     RecallStage("catch-up", 0.0001),
     RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
@@ -103,7 +123,7 @@ def test_on_a_terminal_a_hit_says_why_and_where() -> None:
 
 
 def test_a_hit_without_a_note_says_so_and_repeats_no_title() -> None:
-    hit = Hit(FACT.evolve(path=None), 0.8, 0.9, 0.7, 0.5, "index", "Why.", "Use SQLite")
+    hit = replace(HIT, path=None, snippet="Use SQLite")
     answer = RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (hit, hit))
     result, _ = run("q", answer=answer, terminal=True)
     assert "no note yet" in result.stdout

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi import checks
 
 from tests.bridges import Client, open_bridge
+from tests.openapi import document
 from tests.proofs.turns import THOROUGH
-from vaultsync.http_bridge.openapi import document
 from vaultsync.http_bridge.routes import EVENTS_PATH
 
 SHORT = 10_000

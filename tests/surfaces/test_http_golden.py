@@ -15,19 +15,20 @@ from unittest import mock
 
 import msgspec
 import pytest
+from msgspec import to_builtins
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from tests.bridges_app import ask_in_background, offer
 from tests.golden import GOLDEN, RENEW
+from tests.openapi import document
 from vaultsync import errors
 from vaultsync.api.memory import Memory
 from vaultsync.backends.http.loopback_guard import MAX_BODY_BYTES
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.daemon.state import DaemonState
-from vaultsync.http_bridge import shapes
-from vaultsync.http_bridge.openapi import document
 from vaultsync.http_bridge.routes import ROUTES, RouteRow
+from vaultsync.privacy.error_json import Failure
+from vaultsync.sync.report import DaemonState
 
 HTTP = GOLDEN / "http"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -190,7 +191,7 @@ def _watched(pages: Pages) -> None:
     state.fail(errors.GuardError("it would delete 40 of 100 facts", NO_RUN), state.since)
     with (
         mock.patch.object(EngineLock, "holder", return_value="process 4711"),
-        mock.patch.object(DaemonFile, "read", return_value=state.as_json()),
+        mock.patch.object(DaemonFile, "read", return_value=to_builtins(state)),
     ):
         pages.ask("status-watched", "GET", "/v1/status")
 
@@ -313,7 +314,7 @@ def test_every_route_has_a_page_and_every_answer_has_its_shape(pages: Pages) -> 
         if "request" not in page:
             continue
         if name.startswith("error-"):
-            msgspec.convert(page["answer"], shapes.Failure, strict=True)
+            msgspec.convert(page["answer"], Failure, strict=True)
             continue
         asked = page["request"]
         row = _row(asked["method"], asked["path"].partition("?")[0])

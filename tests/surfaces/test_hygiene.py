@@ -12,26 +12,15 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from msgspec import Struct, to_builtins
 
 import vaultsync
 from tests.bridges import Heard, open_bridge
-from tests.planted import (
-    CODE,
-    OTHER,
-    SAID,
-    TEXT,
-    TOKEN,
-    WORD,
-    Planted,
-    leaks,
-    make_vault,
-    plant,
-)
+from tests.planted import CODE, OTHER, SAID, TEXT, TOKEN, WORD, Planted, leaks, make_vault, plant
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
-from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.routes import ROUTES
 from vaultsync.mcp_server import resources
@@ -41,6 +30,8 @@ from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import run_tool
 from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 from vaultsync.privacy import redaction as redact
+from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.sync.report import DaemonState
 
 MAY_HOLD = {
     "store.sqlite3",
@@ -80,7 +71,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _told(done: object) -> object:
     """What an answer says, however it is asked."""
-    return [done, done.as_json() if hasattr(done, "as_json") else None]
+    return [done, to_builtins(done) if isinstance(done, Struct) else None]
 
 
 WHOLE = {"export", "import_"}
@@ -101,6 +92,8 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "context": lambda m: [
             m.context("deploy", budget=800, format=each) for each in ("markdown", "json", "xml")
         ],
+        "answer": lambda m: m.answer(RecallRequest("deploy evening", explain=True)),
+        "pack": lambda m: m.pack(ContextRequest("deploy", budget=800)),
         "related": lambda m: m.related(planted.fact),
         "graph_export": lambda m: [
             m.graph_export(format=each) for each in ("json", "graphml", "canvas", "html")
@@ -453,7 +446,7 @@ def test_nor_does_a_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
         answers.error_response(ValueError(secret))
     assert told.getvalue().count("[REDACTED:") == 2 * len(OURS)
     assert leaks(told.getvalue()) == []
-    assert leaks(state.as_json()) == []
+    assert leaks(to_builtins(state)) == []
     assert caplog.text.count("ValueError: [REDACTED:") == len(OURS)
     assert leaks(caplog.text) == []
 
@@ -465,7 +458,7 @@ def test_an_answer_does_not_repeat_a_secret_that_was_asked_for(folder: Path) -> 
             memory.remember("The lamp.")
             found = memory.recall(f"lamp {secret}", explain=True)
             assert found.hits
-            assert leaks(found.as_json()) == []
+            assert leaks(to_builtins(found)) == []
             assert leaks(memory.context(f"lamp {secret}", format="json").text) == []
         with AgentMemory(settings_for(vault, agent="indy")) as agent:
             done = run_tool(agent, TOOLS_BY_NAME["memory_recall"], {"query": f"lamp {secret}"})
@@ -535,7 +528,7 @@ def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
         path = folder / "vault" / str(fact.path)
         path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
         memory.sync()
-    found = recall_from_index_files("deploy evening", path=str(folder / "vault"))
+    found = recall_from_index_files(RecallRequest("deploy evening"), path=str(folder / "vault"))
     assert found.hits
     assert leaks(found) == []
 

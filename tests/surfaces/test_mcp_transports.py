@@ -18,16 +18,7 @@ import pytest
 from mcp import ClientSession
 
 from tests.bench.greeting import HELLO
-from tests.mcp_clients import (
-    Home,
-    ask,
-    hits,
-    make_home,
-    over_http,
-    over_stdio,
-    serving,
-    token,
-)
+from tests.mcp_clients import Home, ask, hits, make_home, over_http, over_stdio, serving, token
 from tests.snippets import packages_after
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]

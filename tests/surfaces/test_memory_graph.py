@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
 from vaultsync.errors import ConfigError, InvalidFieldError, NotFoundError
-from vaultsync.settings import load_settings
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_another_form_is_refused(memory: Memory) -> None:
 
 def test_the_graph_is_counted_and_walked(memory: Memory) -> None:
     assert memory.graph_stats(hubs=1).nodes == 4
-    assert [each.node.label for each in memory.graph_neighbors("Tea").near] == [
+    assert [each.label for each in memory.graph_neighbors("Tea").neighbors] == [
         "Al",
         "Cup",
     ]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from vaultsync import api as app
 from vaultsync.api.derived_data import DerivedReport
@@ -145,7 +146,7 @@ def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(
 
         done = memory.forget(fact.id)
 
-        assert done.as_json() == {"id": fact.id, "status": "active"}
+        assert to_builtins(done) == {"id": fact.id, "status": "active"}
         assert "green" in memory.get(fact.id).content
         (met,) = memory.conflicts()
         assert met.fact_id == fact.id

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from tests.bridges import Client, open_bridge
 from vaultsync.api.read_only import open_for_packs, open_for_recall
@@ -65,10 +66,10 @@ def test_what_needs_the_model_is_asked_of_the_bridge(client: Client, asked: list
     assert asked == ["/v1/recall"]
     assert [hit.id for hit in by_bridge] == [hit.id for hit in here]
     assert by_bridge.source == here.source == "vector"
-    assert [stage.name for stage in by_bridge.stages] == [stage.name for stage in here.stages]
-    said = by_bridge.as_json()["hits"][0]
+    assert [stage.stage for stage in by_bridge.stages] == [stage.stage for stage in here.stages]
+    said = to_builtins(by_bridge)["hits"][0]
     assert {**said, "recency": 0, "score": 0} == {
-        **here.as_json()["hits"][0],
+        **to_builtins(here)["hits"][0],
         "recency": 0,
         "score": 0,
     }

@@ -12,7 +12,7 @@ import pytest
 
 import vaultsync.api
 from tests.daemons import PATIENCE, watched
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.service import bridge_service as serving
 
 

@@ -14,7 +14,7 @@ import pytest
 from msgspec import structs
 
 import vaultsync.api
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
@@ -28,11 +28,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.schema import Value
 from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
-from vaultsync.service.daily_maintenance import (
-    CHECK_INTERVAL,
-    LAST_MAINTENANCE,
-    DailyMaintenance,
-)
+from vaultsync.service.daily_maintenance import CHECK_INTERVAL, LAST_MAINTENANCE, DailyMaintenance
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
@@ -272,11 +268,11 @@ def test_a_stop_in_the_middle_of_a_pass_is_soon_done(settings: Settings) -> None
 
 def test_what_it_tells_of_itself_is_in_the_status(run: Run) -> None:
     with Memory(run.settings) as memory:
-        wait_until(lambda: (memory.status().daemon or {}).get("watcher"))
+        wait_until(lambda: (now := memory.status().daemon) and now.watcher)
         said = memory.status().daemon
         assert said is not None
-        assert said["lag_seconds"] == 0
-        assert said["last_error"] is None
+        assert said.lag_seconds == 0
+        assert said.last_error is None
         run.close()
         assert memory.status().daemon is None
     assert run.kinds()[0] == "ready"
@@ -394,7 +390,7 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
 ) -> None:
     make = watcher_maker(settings, lambda: None)
     monkeypatch.setitem(__import__("sys").modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(OSError, match="watch_watchdog"):
+    with pytest.raises(OSError, match=r"watchers\.watchdog"):
         make(True)
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, SCOPE, World, notice
 from vaultsync.errors import ConflictNotFoundError
-from vaultsync.facts.conflicts import find_conflict, visible_conflicts
+from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict

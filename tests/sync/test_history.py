@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
+from msgspec import convert, to_builtins
+
 from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.backends.state.recall_log import MemoryRecallLog
-from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
-from vaultsync.storage.archive import HistoryEntry, Notice
+from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, report_from_json
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNotice
 from vaultsync.sync.status import read_status
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
@@ -154,7 +155,7 @@ def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
     run = world.archive.find_run(report.run)
     assert run is not None
     assert run.kind == "sync"
-    assert run.report == report.as_json()
+    assert run.report == to_builtins(report)
 
 
 def test_the_status_says_what_the_next_pass_would_do() -> None:
@@ -163,7 +164,7 @@ def test_the_status_says_what_the_next_pass_would_do() -> None:
     world.quiesce()
     now = read_status(world.ctx)
     assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
-    assert now.as_json()["engine"] == "idle"
+    assert to_builtins(now)["engine"] == "idle"
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_remembers("New.", title="New")
     world.person_writes("loose.md", "Loose.\n")
@@ -244,6 +245,6 @@ def test_a_report_comes_back_from_its_json() -> None:
         seconds=0.25,
         counts=dict.fromkeys(REPORT_COUNTS, 1),
         actions=[ActionTaken("move", "f1", "a.md", ("title",), "renamed")],
-        attention=[Notice("Kind", VaultPath("a.md"), "what", "how", 3)],
+        attention=[ReportedNotice("Kind", "a.md", 3, "what", "how")],
     )
-    assert report_from_json(json.loads(json.dumps(report.as_json()))) == report
+    assert convert(json.loads(json.dumps(to_builtins(report))), Report) == report

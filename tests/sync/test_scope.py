@@ -12,8 +12,8 @@ from vaultsync.errors import (
     ScopeDeniedError,
 )
 from vaultsync.facts import service as work
-from vaultsync.facts.conflicts import find_conflict, visible_conflicts
 from vaultsync.facts.listing import select_facts
+from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.schema import Value
 from vaultsync.sync.pass_types import SyncRequest
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from msgspec import Struct
+
 from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.facts import backlinks as linking
 from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
 from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
+from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
-from vaultsync.model.schema import Value
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.redacted_store import FactCache
 from vaultsync.sync.context import SyncContext
@@ -36,8 +37,7 @@ class DerivedParts:
     embedder: Embedder | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedReport:
+class DerivedReport(Struct, frozen=True):
     """What was brought up to date."""
 
     notes: int
@@ -49,16 +49,6 @@ class DerivedReport:
     seconds: float
     degraded: tuple[str, ...] = ()
     """What is behind the facts, and why."""
-
-    def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
-        return {
-            "notes": self.notes,
-            "chunks": self.chunks,
-            "embedded": self.embedded,
-            "seconds": self.seconds,
-            "degraded": list(self.degraded),
-        }
 
 
 def is_derived_current(ctx: SyncContext) -> bool:
@@ -122,7 +112,7 @@ def _links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
     try:
         if rebuild:
             links.clear()
-        linking.catch_up_link_index(ctx, links)
+        update_link_index(ctx.redacted_store, links)
     except (DerivedError, StoreUnavailableError) as error:
         return error.message
     except OSError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, convert
+
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.session import EngineSession
 from vaultsync.errors import ConfigError, EngineBusyError, InvalidFieldError
@@ -29,8 +31,7 @@ class GraphExport:
     """Nodes that were left out, for there were more than were asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphColours:
+class GraphColours(Struct, frozen=True):
     """Obsidian's settings of its graph view, with a colour for each type."""
 
     path: str
@@ -74,11 +75,12 @@ class GraphMethods(EngineSession):
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph."""
-        from vaultsync.graph.service import load_graph, load_graph_stats
+        from vaultsync.graph.service import load_graph
+        from vaultsync.graph.stats import graph_stats
 
         self._flush()
         graph = load_graph(self._ctx, agent=self.agent, scope=scope)
-        return load_graph_stats(graph, hubs=hubs)
+        return graph_stats(graph, hubs=hubs)
 
     def graph_neighbors(
         self, name: str, *, depth: int = 1, scope: str | None = None
@@ -113,7 +115,7 @@ class GraphMethods(EngineSession):
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
         """
-        from vaultsync.backends.obsidian.graph_settings import ObsidianSettings
+        from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
         from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)
@@ -137,11 +139,7 @@ class GraphMethods(EngineSession):
         Raises:
             EngineBusyError: who has the vault cannot be asked (with `fix`).
         """
-        from vaultsync.operations.check_links import (
-            check_links,
-            fix_links,
-            link_report_from_json,
-        )
+        from vaultsync.operations.check_links import LinkReport, check_links, fix_links
 
         if not fix:
             self._flush()
@@ -151,6 +149,5 @@ class GraphMethods(EngineSession):
                 return fix_links(ctx, files=self._files, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
-            return link_report_from_json(
-                ask_running_engine(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
-            )
+            said = ask_running_engine(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
+            return convert(said, LinkReport)

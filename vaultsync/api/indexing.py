@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from vaultsync.api.session import EngineSession
 
@@ -70,7 +71,7 @@ class IndexMethods(EngineSession):
         if report.dry_run or (report.quiet and is_derived_current(ctx)):
             return report
         done = update_derived(ctx, self._parts(), progress=progress)
-        return replace(report, seconds=report.seconds + done.seconds)
+        return replace(report, seconds=round(report.seconds + done.seconds, 3))
 
     def _parts(self) -> DerivedParts:
         from vaultsync.api.derived_data import DerivedParts

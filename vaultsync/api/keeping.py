@@ -103,7 +103,7 @@ class MaintenanceMethods(SyncMethods):
             tombstones=tombstones,
             copied=copied,
             vectors=carried,
-            seconds=self._ctx.clock.monotonic() - began,
+            seconds=round(self._ctx.clock.monotonic() - began, 3),
         )
 
     def _elsewhere(self, stores: StoreFactory) -> bool:

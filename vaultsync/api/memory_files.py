@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from vaultsync.api.mirroring import SyncMethods
 from vaultsync.errors import EngineBusyError, VaultsyncError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
     from vaultsync.memory_files.ports import WriteQueue
     from vaultsync.memory_files.report import AddResult, MemoryFileReport
-    from vaultsync.memory_files.sync import FileSyncRequest
+    from vaultsync.memory_files.service import FileSyncRequest
     from vaultsync.sync.report import Progress, Status
 
 
@@ -45,8 +46,7 @@ class MemoryFileMethods(SyncMethods):
         """
         from vaultsync.backends.filesystem.find_memory_files import find_memory_files
         from vaultsync.backends.filesystem.memory_file import FrontmatterReader
-        from vaultsync.memory_files.service import sync_files
-        from vaultsync.memory_files.sync import FileSyncRequest
+        from vaultsync.memory_files.service import FileSyncRequest, sync_files
 
         given = [Path(each).expanduser() for each in paths]
         found = find_memory_files(given, include=include, exclude=exclude)
@@ -110,7 +110,7 @@ class MemoryFileMethods(SyncMethods):
         # It stays the memory of those whose memory it is; a new one is the writer's.
         owners = agents_of(read_states(file.state()), file.key) or [who]
         synced = [self._sync_of(file.path, owner) for owner in owners]
-        return replace(added, synced=synced[0])
+        return structs.replace(added, synced=synced[0])
 
     def _sync_of(self, path: Path, agent: str | None) -> MemoryFileReport:
         acting, self.agent = self.agent, agent
@@ -126,9 +126,10 @@ class MemoryFileMethods(SyncMethods):
     def with_queued(self, status: Status) -> Status:
         """A status, and the memory files that texts of agents wait for."""
         from vaultsync.memory_files.write_queue import files_with_queue
+        from vaultsync.sync.report import notices_of
 
-        waiting = files_with_queue(self._write_queue())
-        return replace(status, attention=(*status.attention, *waiting))
+        waiting = notices_of(files_with_queue(self._write_queue()))
+        return structs.replace(status, attention=(*status.attention, *waiting))
 
     def watched_memory_files(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, there or not.
@@ -212,8 +213,11 @@ class MemoryFileMethods(SyncMethods):
         from vaultsync.memory_files.service import refresh_pending
 
         waits = refresh_pending(files, asked, self._unembedded)
-        done = [replace(file, pending=tuple(waits.get(file.name, ()))) for file in report.files]
-        return replace(report, files=done)
+        done = [
+            structs.replace(file, pending=tuple(waits.get(file.name, ()))) for file in report.files
+        ]
+        pending = sum(len(file.pending) for file in done)
+        return structs.replace(report, files=done, pending=pending)
 
     def _unembedded(self, fact_ids: Sequence[str]) -> Sequence[str]:
         """Those of some facts of which a text has no vector."""

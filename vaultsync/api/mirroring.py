@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from msgspec import ValidationError, convert, structs
+
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.indexing import IndexMethods
 from vaultsync.errors import EngineBusyError, InvalidFieldError, VaultsyncError
@@ -16,13 +18,7 @@ from vaultsync.errors import EngineBusyError, InvalidFieldError, VaultsyncError
 if TYPE_CHECKING:
     from vaultsync.notes.conflict_note import Conflict
     from vaultsync.storage.archive import HistoryEntry
-    from vaultsync.sync.report import (
-        DoctorCheck,
-        Progress,
-        Report,
-        Status,
-        Verification,
-    )
+    from vaultsync.sync.report import DoctorCheck, Progress, Report, Status, Verification
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"
@@ -137,17 +133,22 @@ class SyncMethods(IndexMethods):
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
         from vaultsync.backends.state.daemon_file import DaemonFile
+        from vaultsync.sync.report import DaemonState
         from vaultsync.sync.status import read_status
 
         self._flush()
         holder = self._lock.holder()
         told = DaemonFile(self.settings.state_dir)
-        daemon = None if holder == "idle" else told.read()
+        said = None if holder == "idle" else told.read()
+        try:
+            daemon = None if said is None else convert(said, DaemonState)
+        except ValidationError:
+            daemon = None  # it is of another version
         return read_status(self._ctx, engine=holder, daemon=daemon)
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
-        from vaultsync.facts.conflicts import visible_conflicts
+        from vaultsync.facts.service import visible_conflicts
         from vaultsync.sync.conflict_notes import redact_conflict
 
         found = visible_conflicts(self._ctx, agent=self.agent)
@@ -205,21 +206,21 @@ class SyncMethods(IndexMethods):
         agent: str | None,
         busy: EngineBusyError,
     ) -> Conflict:
-        from vaultsync.notes.conflict_note import Conflict, FieldConflict
+        from vaultsync.notes.conflict_note import Conflict
+        from vaultsync.sync.report import ResolveResult
 
         path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
-        done = ask_running_engine(self.settings, path, said, agent=agent, busy=busy)["resolved"]
-        fields = tuple(FieldConflict(**each) for each in done["fields"])
-        return Conflict(**{**done, "fields": fields}, actor="", at="", run="")
+        done = ask_running_engine(self.settings, path, said, agent=agent, busy=busy)
+        shown = convert(done, ResolveResult).resolved
+        return Conflict(**structs.asdict(shown), actor="", at="", run="")
 
     def _report_of_daemon(
         self, path: str, said: Mapping[str, object], busy: EngineBusyError
     ) -> Report:
-        from vaultsync.sync.report import report_from_json
+        from vaultsync.sync.report import Report
 
-        return report_from_json(
-            ask_running_engine(self.settings, path, said, agent=self.agent, busy=busy)
-        )
+        said = ask_running_engine(self.settings, path, said, agent=self.agent, busy=busy)
+        return convert(said, Report)
 
     def _settle(
         self,
@@ -229,7 +230,7 @@ class SyncMethods(IndexMethods):
         text: str | None,
         agent: str | None,
     ) -> Conflict:
-        from vaultsync.facts.conflicts import find_conflict
+        from vaultsync.facts.service import find_conflict
         from vaultsync.notes.conflict_note import is_deletion
         from vaultsync.sync.conflict_notes import redact_conflict
         from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
@@ -282,16 +283,15 @@ class SyncMethods(IndexMethods):
             EngineBusyError: who has the vault cannot be asked.
         """
         from vaultsync.operations.verify import verify_all
-        from vaultsync.sync.report import verification_from_json
+        from vaultsync.sync.report import Verification
 
         try:
             with self._engine() as ctx:
                 return verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
-            return verification_from_json(
-                ask_running_engine(settings, "/v1/verify", None, agent=agent, busy=busy)
-            )
+            said = ask_running_engine(settings, "/v1/verify", None, agent=agent, busy=busy)
+            return convert(said, Verification)
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild the other side and the base from `vault` or `store`.

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.stores import check_store
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.model.scope import PUBLIC
+from vaultsync.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def find_settings(
     *,
     agent: str | None = None,
     state_dir: str | None = None,
-) -> config.Settings:
+) -> Settings:
     """The settings of the vault at a folder, or of the nearest one upwards.
 
     Raises: as `open()`.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.recall.request import ContextRequest
 
 
 class ContextMethods(RecallMethods):
@@ -22,9 +23,9 @@ class ContextMethods(RecallMethods):
         format: str = "markdown",  # noqa: A002 - the contract's word
         intent: str | None = None,
         mode: str = "auto",
-        types: Sequence[str] = (),
-        scopes: Sequence[str] = (),
-        tags: Sequence[str] = (),
+        types: Iterable[str] = (),
+        scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
         max_priority: int = 4,
         since: str | None = None,
         user: str | None = None,
@@ -32,31 +33,45 @@ class ContextMethods(RecallMethods):
     ) -> ContextPack:
         """What to read for a question, in `budget` tokens at most; says why, and what not.
 
-        Without a budget it is that of `engine.packing.BUDGET`.
+        Without a budget it is that of `engine.asking.BUDGET`.
         What is packed is counted in its `accessCount`, as what is recalled.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no
             sense.
         """
-        from vaultsync.context_packs.service import DEFAULT_BUDGET, build_context
+        from vaultsync.recall.request import DEFAULT_BUDGET, ContextRequest
+
+        return self.pack(
+            ContextRequest(
+                query,
+                budget=DEFAULT_BUDGET if budget is None else budget,
+                format=format,
+                intent=intent,
+                mode=mode,
+                types=types,
+                scopes=scopes,
+                tags=tags,
+                max_priority=max_priority,
+                since=since,
+                user=user,
+                agent=agent,
+            )
+        )
+
+    def pack(self, asked: ContextRequest) -> ContextPack:
+        """The same, asked for by a request.
+
+        Raises: as `context()`.
+        """
+        from vaultsync.context_packs.service import build_context
 
         self._flush()
+        agent, user = asked.agent or self.agent, asked.user or self.settings.user
         made = build_context(
             self._sources,
             self._derived.tokens,
-            query,
-            agent=agent or self.agent,
-            budget=DEFAULT_BUDGET if budget is None else budget,
-            form=format,
-            intent=intent,
-            mode=mode,
-            types=types,
-            scopes=scopes,
-            tags=tags,
-            max_priority=max_priority,
-            since=since,
-            user=user or self.settings.user,
+            asked._replace(agent=agent, user=user),
         )
         self._accesses.add(each.id for each in made.items if each.tier != "entities")
         return made

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from vaultsync import settings as config
-from vaultsync.backends.obsidian.plugin import PluginFiles, PluginFolder
+from msgspec import Struct
+
+from vaultsync.api import configuration as config
+from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
 
 
-@dataclass(frozen=True, slots=True)
-class PluginInstallation:
+class PluginInstallation(Struct, frozen=True):
     """The plugin is in the vault."""
 
     path: str
@@ -19,14 +18,6 @@ class PluginInstallation:
     version: str
     changed: tuple[str, ...]
     """The files that were not there, or were others."""
-
-    def as_json(self) -> Mapping[str, str | list[str]]:
-        """As the command line prints it."""
-        return {
-            "path": self.path,
-            "version": self.version,
-            "changed": list(self.changed),
-        }
 
 
 def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.api.warm import RemoteRecall
 
 if TYPE_CHECKING:  # an answer needs none of what packs it
     from vaultsync.api.packing import ContextMethods
     from vaultsync.api.recalling import RecallMethods
+    from vaultsync.recall.request import RecallRequest
     from vaultsync.recall.result import RecallResult
 
 
@@ -37,19 +37,7 @@ def open_for_packs(
     return RemoteContext(config.load_settings(root, agent=agent, state_dir=state_dir))
 
 
-def recall_from_index_files(
-    query: str,
-    *,
-    path: str | None = None,
-    agent: str | None = None,
-    limit: int = 10,
-    types: Sequence[str] = (),
-    scopes: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    max_priority: int = 2,
-    since: str | None = None,
-    user: str | None = None,
-) -> RecallResult:
+def recall_from_index_files(asked: RecallRequest, *, path: str | None = None) -> RecallResult:
     """The same question, asked of the files of `.index/` alone: a clone has no store.
 
     Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
@@ -60,23 +48,12 @@ def recall_from_index_files(
     from vaultsync.backends.system.clock import SystemClock
     from vaultsync.index_files.recall import StorelessVault, recall_vault_only
 
-    settings = config.load_settings(config.find_root(path), agent=agent)
+    settings = config.load_settings(config.find_root(path), agent=asked.agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
         view, index = keyless_note_view(settings), MemoryIndex(settings.language)
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
-        return recall_vault_only(
-            clone,
-            query,
-            agent=settings.agent,
-            limit=limit,
-            types=types,
-            scopes=scopes,
-            tags=tags,
-            max_priority=max_priority,
-            since=since,
-            weights=settings.weights,
-            user=user,
-        )
+        asked = asked._replace(agent=settings.agent)
+        return recall_vault_only(clone, asked, weights=settings.weights)
     finally:
         vault.close()

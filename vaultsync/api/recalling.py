@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from vaultsync.api.wiring import Services
 from vaultsync.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
+    from vaultsync.recall.request import RecallRequest
     from vaultsync.recall.result import RecallResult, RecallSources
 
 
@@ -21,9 +22,9 @@ class RecallMethods(Services):
         *,
         limit: int = 10,
         mode: str = "auto",
-        types: Sequence[str] = (),
-        scopes: Sequence[str] = (),
-        tags: Sequence[str] = (),
+        types: Iterable[str] = (),
+        scopes: Iterable[str] = (),
+        tags: Iterable[str] = (),
         max_priority: int = 2,
         status: str | None = "active",
         heads_only: bool = True,
@@ -40,26 +41,37 @@ class RecallMethods(Services):
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
         """
+        from vaultsync.recall.request import RecallRequest
+
+        return self.answer(
+            RecallRequest(
+                query,
+                limit=limit,
+                mode=mode,
+                types=types,
+                scopes=scopes,
+                tags=tags,
+                max_priority=max_priority,
+                status=status,
+                heads_only=heads_only,
+                since=since,
+                until=until,
+                user=user,
+                explain=explain,
+                agent=agent,
+            )
+        )
+
+    def answer(self, asked: RecallRequest) -> RecallResult:
+        """The same, asked for by a request.
+
+        Raises: as `recall()`.
+        """
         from vaultsync.recall.service import recall
 
         self._flush()
-        found = recall(
-            self._sources,
-            query,
-            agent=agent or self.agent,
-            limit=limit,
-            mode=mode,
-            types=types,
-            scopes=scopes,
-            tags=tags,
-            max_priority=max_priority,
-            status=status,
-            heads_only=heads_only,
-            since=since,
-            until=until,
-            user=user or self.settings.user,
-            explain=explain,
-        )
+        agent, user = asked.agent or self.agent, asked.user or self.settings.user
+        found = recall(self._sources, asked._replace(agent=agent, user=user))
         self._accesses.add(hit.id for hit in found)
         return found
 

@@ -127,7 +127,7 @@ class FactMethods(EngineSession):
         """The ids of what links to a note, and is linked to from another; None for all."""
         if to is None and source is None:
             return None
-        from vaultsync.facts.backlinks import linked_from, linking_to
+        from vaultsync.facts.related import linked_from, linking_to
 
         links = self._derived.links
         found = []

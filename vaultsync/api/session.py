@@ -141,7 +141,7 @@ class EngineSession(Services):
 
     def _with_path(self, fact: Fact) -> Fact:
         base = self._ctx.archive.find_base(fact.id)
-        return replace(fact, path=base.path if base else None)
+        return fact.evolve(path=base.path if base else None)
 
     def _vault_path(self, text: str) -> VaultPath:
         """A path in the vault, given from its root or as the system has it."""

@@ -7,10 +7,8 @@ model is loaded here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial, wraps
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vaultsync.api.daemon_client import ask_running_bridge
 from vaultsync.api.packing import ContextMethods
@@ -18,10 +16,11 @@ from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:  # what is only asked need not load what packs it
     from vaultsync.context_packs.pack import ContextPack
+    from vaultsync.recall.request import ContextRequest, RecallRequest
     from vaultsync.recall.result import RecallResult, RecallSources
 
-P = ParamSpec("P")
-T = TypeVar("T")
+Asked = TypeVar("Asked", "RecallRequest", "ContextRequest")
+Answer = TypeVar("Answer")
 
 
 class _ModelNeeded(Exception):  # noqa: N818 - nothing is wrong
@@ -33,7 +32,7 @@ def _need_model() -> NoReturn:
 
 
 class RemoteMemory(RecallMethods):
-    """Who asks the bridge when it is worth while."""
+    """Asks the bridge where that is faster."""
 
     _waits = False
 
@@ -47,88 +46,69 @@ class RemoteMemory(RecallMethods):
     def _by_bridge(
         self,
         path: str,
-        body: Mapping[str, object],
-        here: Callable[[], T],
-        read: Callable[[Mapping[str, Any]], T],
-    ) -> T:
-        """What `here` answers without a model, else what the bridge does, else `here`."""
-        if not (self.settings.state_dir / "bridge.json").exists():
-            return here()
+        asked: Asked,
+        lacks: Collection[str],
+        here: Callable[[Asked], Answer],
+        answers: Callable[[], type[Answer]],
+    ) -> Answer:
+        """What `here` answers without a model, else what the bridge does, else `here`.
+
+        Args:
+            path: the route of the bridge.
+            asked: the request.
+            lacks: the words of it that the route does not take: a request that says
+                one of them is answered here.
+            here: what answers without a bridge.
+            answers: the type of the answer, loaded when there is one.
+        """
+        usual = asked._field_defaults
+        body = {k: v for k, v in asked._asdict().items() if v != usual.get(k)}
+        bridge = self.settings.state_dir / "bridge.json"
+        if not body.keys().isdisjoint(lacks) or not bridge.exists():
+            return here(asked)
         self._waits = True
         try:
-            return here()
+            return here(asked)
         except _ModelNeeded:
-            body = {**body, "agent": self.agent}
+            body["agent"] = self.agent
             said = ask_running_bridge(self.settings, path, body, agent=self.agent)
         finally:
             self._waits = False
         if said is not None:
+            from msgspec import convert
+
             try:
-                return read(said)
-            except (KeyError, TypeError, ValueError):
+                return convert(said, answers())
+            except ValueError:
                 pass  # it failed, or is of another version
-        return here()
+        return here(asked)
 
 
-def _bridge_first(
-    method: Callable[P, T],
-    path: str,
-    lacks: frozenset[str],
-    read: Callable[[Mapping[str, Any]], T],
-) -> Callable[P, T]:
-    """A method that asks the bridge where that is faster.
+def _recall() -> type[RecallResult]:
+    from vaultsync.recall.result import RecallResult
 
-    Args:
-        method: of `Recalling`; after its question it takes words by name.
-        path: the route of the bridge that does the same.
-        lacks: the words that the route has no name for.
-        read: the answer of the route as that of the method.
-    """
-    usual = cast("FunctionType", method).__kwdefaults__ or {}
-
-    @wraps(method)
-    def asked(*args: P.args, **named: P.kwargs) -> T:
-        here = partial(method, *args, **named)
-        memory, *query = cast("tuple[Any, ...]", args)
-        words = {**dict(zip(("query",), query, strict=False)), **usual, **named}
-        if any(words[each] != usual[each] for each in lacks):
-            return here()
-        body = {key: word for key, word in words.items() if key not in lacks and word is not None}
-        found: T = memory._by_bridge(path, body, here, read)  # noqa: SLF001 - its own
-        return found
-
-    return asked
+    return RecallResult
 
 
-def _recall_of(said: Mapping[str, Any]) -> RecallResult:
-    from vaultsync.recall.result import recall_from_json
+def _pack() -> type[ContextPack]:
+    from vaultsync.context_packs.pack import ContextPack
 
-    return recall_from_json(said)
-
-
-def _pack_of(said: Mapping[str, Any]) -> ContextPack:
-    from vaultsync.context_packs.pack import pack_from_json
-
-    return pack_from_json(said)
+    return ContextPack
 
 
 class RemoteRecall(RemoteMemory):
     """`recall`, by the bridge where that is faster."""
 
-    recall = _bridge_first(
-        RecallMethods.recall,
-        "/v1/recall",
-        frozenset({"status", "heads_only", "until", "agent"}),
-        _recall_of,
-    )
+    def answer(self, asked: RecallRequest) -> RecallResult:
+        """The facts that answer a question. Raises as `recall()`."""
+        lacks = ("status", "heads_only", "until", "agent")
+        return self._by_bridge("/v1/recall", asked, lacks, super().answer, _recall)
 
 
 class RemoteContext(RemoteMemory, ContextMethods):
     """`context`, by the bridge where that is faster."""
 
-    context = _bridge_first(
-        ContextMethods.context,
-        "/v1/context",
-        frozenset({"mode", "max_priority", "since", "agent"}),
-        _pack_of,
-    )
+    def pack(self, asked: ContextRequest) -> ContextPack:
+        """What to read for a question. Raises as `context()`."""
+        lacks = ("mode", "max_priority", "since", "agent")
+        return self._by_bridge("/v1/context", asked, lacks, super().pack, _pack)

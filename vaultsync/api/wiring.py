@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
@@ -83,7 +84,7 @@ class Services:
         self._derived = DerivedData(settings, clock, self._closing, self._stores)
         # A process that begins takes the names of entities from the link index.
         links = cast("LinkIndex", LazyProxy(lambda: self._derived.links))
-        names = EntityNames(links)
+        names = EntityNames(links, Lock())
         view = note_view_for(settings)
         self._ctx = SyncContext(vault, store, archive, clock, policy, names, view)
 

@@ -28,13 +28,9 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import (
-    Conflict,
-    FieldConflict,
-    conflict_json,
-    is_deletion,
-)
+from vaultsync.notes.conflict_note import Conflict, FieldConflict, is_deletion
 from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.report import history_of, resolved_conflict, shown_conflicts
 
 MAX_WHOLE_LENGTH = 60
 """Characters of a value that is shown whole."""
@@ -106,7 +102,7 @@ def print_conflicts(options: Options, found: Sequence[Conflict]) -> int:
     """The open conflicts, each field side by side; returns the exit code."""
     code = EXIT_NEEDS_REVIEW if found else EXIT_DONE
     if options.json:
-        print_json({"conflicts": [conflict_json(each) for each in found]})
+        print_json(shown_conflicts(found))
     elif not is_terminal(sys.stdout):
         table([], [row for each in found for row in _rows(each)])
     else:
@@ -170,12 +166,7 @@ def _draw(conflict: Conflict) -> None:
 def print_resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> int:
     """What was settled, and what is left; returns the exit code."""
     if options.json:
-        print_json(
-            {
-                "conflicts": [conflict_json(each) for each in left],
-                "resolved": conflict_json(settled),
-            }
-        )
+        print_json(resolved_conflict(settled, left))
     else:
         still = {each.id for each in left}
         done = "settled in part" if settled.id in still else "settled"
@@ -188,7 +179,7 @@ def print_resolved(options: Options, settled: Conflict, left: Sequence[Conflict]
 def print_history(options: Options, found: Sequence[HistoryEntry]) -> None:
     """Who changed what when, oldest first."""
     if options.json:
-        print_json({"history": [each.as_json() for each in found]})
+        print_json(history_of(found))
         return
     if is_terminal(sys.stdout):
         _draw_history(found)

@@ -7,6 +7,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 
+from msgspec import to_builtins
+
 from vaultsync.api.opening import Initialised
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
@@ -20,11 +22,11 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.facts.listing import FactPage
+from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import public_values
+from vaultsync.model.serialization import fact_to_values, public_new, public_values
 from vaultsync.notes.conflict_note import Conflict
 
 WIDE_TERMINAL = 120
@@ -87,13 +89,7 @@ def print_initialised(options: Options, made: Initialised) -> None:
 def print_remembered(options: Options, fact: Fact, *, waits: bool) -> None:
     """A new fact."""
     if options.json:
-        print_json(
-            {
-                **public_values(fact),
-                "mirrored": fact.path is not None,
-                **_is_queued(waits),
-            }
-        )
+        print_json({**public_new(fact), **_is_queued(waits)})
         return
     echo(clean_one_line(fact.id))
     print_message(options, f"remembered {_named(fact)}, {_place(fact)}")
@@ -149,13 +145,16 @@ def _place(fact: Fact) -> str:
 
 def print_fact(options: Options, fact: Fact) -> None:
     """A fact like its note: title, properties, content."""
-    values = public_values(fact)
     if options.json:
-        print_json(values)
+        print_json(public_values(fact))
         return
     echo(style(f"# {clean_one_line(fact.title)}", bold=True) + "\n")
     rows = [("id", fact.id), ("path", fact.path or "no note yet")]
-    rows += [(key, display_value(value)) for key, value in values.items() if key not in _TEXTS]
+    rows += [
+        (key, display_value(value))
+        for key, value in fact_to_values(fact).items()
+        if key not in _TEXTS
+    ]
     rows += [(key, display_value(value)) for key, value in fact.properties.items()]
     rows.append(("revision", fact.revision))
     print_pairs([(clean_one_line(key), text) for key, text in rows])
@@ -166,7 +165,7 @@ def print_fact(options: Options, fact: Fact) -> None:
 def print_page(options: Options, found: FactPage) -> None:
     """Some facts, a line each."""
     if options.json:
-        print_json(found.as_json())
+        print_json(public_page(found))
         return
     width = shutil.get_terminal_size().columns
     if is_terminal(sys.stdout) and width < WIDE_TERMINAL:
@@ -189,7 +188,7 @@ def _row(fact: Fact) -> list[str]:
 def print_forgotten(options: Options, done: ForgetResult, *, waits: bool = False) -> None:
     """A fact that was deleted or brought back."""
     if options.json:
-        print_json({**done.as_json(), **_is_queued(waits)})
+        print_json({**to_builtins(done), **_is_queued(waits)})
         return
     echo(f"{clean_one_line(done.id)}\t{clean_one_line(done.status)}")
     _print_queued(options, waits=waits)

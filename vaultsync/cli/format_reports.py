@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -20,15 +20,15 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.archive import Notice
 from vaultsync.sync.decision_table import REASON_BASE_ONLY
 from vaultsync.sync.report import (
     ActionTaken,
+    DaemonState,
     Difference,
     DoctorCheck,
     Report,
+    ReportedNotice,
     Status,
     Verification,
 )
@@ -86,7 +86,7 @@ def print_report(
     if done.counts.get("conflicts", 0):
         code = EXIT_NEEDS_REVIEW  # of a dry run, say: it would wait
     if options.json:
-        print_json(done.as_json())
+        print_json(done)
         return code
     if not options.quiet:
         line = run_summary(done)
@@ -151,16 +151,16 @@ def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[li
     return [heads[k] for k in full], [[row[k] for k in full] for row in rows]
 
 
-def print_notices(notices: Sequence[Notice]) -> None:
+def print_notices(notices: Sequence[ReportedNotice]) -> None:
     """What waits for a person: where, what and how to mend it.
 
     What is said of many notes is said once.
     """
     alike: dict[tuple[str, str], list[str]] = {}
     for each in notices:
-        where = f"{each.path}:{each.line}" if each.line else str(each.path or "")
+        where = f"{each.path}:{each.line}" if each.line else each.path
         words = clean_one_line(each.message)
-        for place in (clean_one_line(where), clean_one_line(str(each.path))):
+        for place in (clean_one_line(where), clean_one_line(each.path)):
             if where:
                 words = words.removeprefix(f"{place}: ").removeprefix(f"{place} ")
         alike.setdefault((words, clean_one_line(each.hint)), []).append(clean_one_line(where))
@@ -183,7 +183,7 @@ def print_status(options: Options, found: Status) -> int:
     """What waits and what is wrong; returns the exit code."""
     code = EXIT_NEEDS_REVIEW if found.attention or found.conflicts else EXIT_DONE
     if options.json:
-        print_json(found.as_json())
+        print_json(found)
         return code
     print_pairs(
         [
@@ -202,24 +202,23 @@ def print_status(options: Options, found: Status) -> int:
     return code
 
 
-def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
+def _daemon(state: DaemonState | None) -> list[tuple[str, str]]:
     """What the daemon tells of itself, if one runs."""
-    if told is None:
+    if state is None:
         return []
-    watcher = display_value(told.get("watcher")) or "none"
-    if told.get("watcher_trouble"):
-        watcher += f" (the last one failed: {display_value(told['watcher_trouble'])})"
+    watcher = state.watcher or "none"
+    if state.watcher_trouble:
+        watcher += f" (the last one failed: {state.watcher_trouble})"
     rows = [
-        ("daemon", f"since {display_value(told.get('since'))}"),
+        ("daemon", f"since {state.since}"),
         ("watcher", watcher),
-        ("lag", f"{display_value(told.get('lag_seconds'))} s"),
+        ("lag", f"{state.lag_seconds} s"),
     ]
-    error = told.get("last_error")
-    if isinstance(error, Mapping):
-        said = f"{display_value(error.get('at'))}: {display_value(error.get('message'))}"
-        rows.append(("last error" if not told.get("failing") else "failing", said))
-        if error.get("hint"):
-            rows.append(("hint", display_value(error["hint"])))
+    if error := state.last_error:
+        said = f"{error.at}: {error.message}"
+        rows.append(("failing" if state.failing else "last error", said))
+        if error.hint:
+            rows.append(("hint", error.hint))
     return rows
 
 
@@ -228,16 +227,16 @@ def _then(number: int, command: str) -> str:
 
 
 def _last_run(found: Status) -> str:
-    if not found.last_run:
+    last = found.last_run
+    if last is None:
         return "none yet"
-    at, kind, run = (display_value(found.last_run.get(key)) for key in ("at", "kind", "run"))
-    return f"{at}, {kind}, run {run}"
+    return f"{last.at}, {last.kind}, run {last.run}"
 
 
 def print_verification(options: Options, found: Verification) -> None:
     """The proof that both sides are equal, or where they are not."""
     if options.json:
-        print_json(found.as_json())
+        print_json(found)
         return
     if found.equal:
         echo(f"equal: {count_noun(found.checked, 'fact')}, field by field")
@@ -285,7 +284,7 @@ def _without_path(why: str, path: str | None) -> str:
 def print_checks(options: Options, found: Sequence[DoctorCheck]) -> None:
     """What was checked, each with its mark."""
     if options.json:
-        print_json({"checks": [each.as_json() for each in found]})
+        print_json({"checks": found})
         return
     fancy = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     good, bad = ("✓", "✗") if fancy else ("ok", "FAILED")

@@ -8,7 +8,7 @@ The graph and the links, as JSON or for a person.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 import click
@@ -26,9 +26,8 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.graph.model import GraphEdge, GraphNode
-from vaultsync.graph.service import Neighborhood, stats_json
-from vaultsync.graph.stats import GraphStats
+from vaultsync.graph.service import Neighborhood
+from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 from vaultsync.operations.check_links import LinkProblem, LinkReport
 
@@ -58,7 +57,7 @@ def print_exported(options: Options, made: GraphExport, file: str) -> None:
 def print_stats(options: Options, found: GraphStats) -> None:
     """What the graph looks like."""
     if options.json:
-        print_json(stats_json(found))
+        print_json(found)
         return
     sizes = ", ".join(f"{size:,}" for size in found.components[:MAX_LISTED])
     more = len(found.components) - MAX_LISTED
@@ -67,7 +66,7 @@ def print_stats(options: Options, found: GraphStats) -> None:
     print_pairs(
         [
             ("nodes", f"{found.nodes:,}"),
-            ("links", f"{found.edges:,}"),
+            ("links", f"{found.links:,}"),
             ("types", _counts(found.types.items())),
             ("kinds", _counts(found.kinds.items())),
             ("parts", parts),
@@ -76,7 +75,7 @@ def print_stats(options: Options, found: GraphStats) -> None:
     )
     if found.hubs:
         _head("Hubs")
-        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_named(hub.node)] for hub in found.hubs]
+        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_named(hub)] for hub in found.hubs]
         table(["rank", "joined to", "name", "type", "note"], rows, whole=("rank",))
     if found.orphans:
         _head("Joined to nothing")
@@ -89,7 +88,7 @@ def _counts(many: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in many) or "none"
 
 
-def _named(node: GraphNode) -> list[str]:
+def _named(node: NodeName) -> list[str]:
     return [node.label, node.type, node.path or ""]
 
 
@@ -107,24 +106,22 @@ def _and_more(options: Options, number: int, hint: str) -> None:
 def print_neighbors(options: Options, found: Neighborhood) -> None:
     """What a node is joined to, the nearest first."""
     if options.json:
-        print_json(found.as_json())
+        print_json(found)
         return
     if is_terminal(sys.stdout):
-        echo(style(clean_one_line(found.node.label), bold=True))
-        print_message(options, clean_one_line(found.node.path or "it has no note"))
-    rows = [
-        [str(each.distance), _via(each.node, each.via), *_named(each.node)] for each in found.near
-    ]
+        echo(style(clean_one_line(found.label), bold=True))
+        print_message(options, clean_one_line(found.path or "it has no note"))
+    rows = [[str(each.distance), _via(each), *_named(each)] for each in found.neighbors]
     table(["steps", "how", "name", "type", "note"], rows, whole=("steps",))
     if not rows:
         print_message(options, "nothing is joined to it")
 
 
-def _via(node: GraphNode, edges: Sequence[GraphEdge]) -> str:
+def _via(near: Neighbor) -> str:
     """`mentions →`: it is mentioned; `← reports_to`: it says that of the other."""
     said = dict.fromkeys(
-        f"{edge.label or edge.kind} →" if edge.target == node.id else f"← {edge.label or edge.kind}"
-        for edge in edges
+        f"{edge.label or edge.type} →" if edge.target == near.id else f"← {edge.label or edge.type}"
+        for edge in near.via
     )
     return ", ".join(said)
 
@@ -132,7 +129,7 @@ def _via(node: GraphNode, edges: Sequence[GraphEdge]) -> str:
 def print_coloured(options: Options, done: GraphColours) -> None:
     """What became of Obsidian's settings."""
     if options.json:
-        print_json({"path": done.path, "changed": done.changed})
+        print_json(done)
         return
     if not done.changed:
         echo(f"every type has its colour already in {clean_one_line(done.path)}")
@@ -156,20 +153,21 @@ def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> i
     """What is wrong with links; returns the exit code."""
     code = EXIT_NEEDS_REVIEW if found.problems else EXIT_DONE
     if options.json:
-        print_json(found.as_json())
+        print_json(found)
         return code
     links = sum(sum(hows.values()) for hows in found.links.values())
     if not options.quiet:
         said = [
             count_noun(len(some), one, many=many)
             for kind, (one, many) in _EDGE_WORDS.items()
-            if (some := found.of(kind))
+            if (some := found.by_kind[kind])
         ]
         summary = ", ".join(said) or "every link leads somewhere"
         where = f"{count_noun(links, 'link')} in {count_noun(found.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
-    _listed(options, found.fixed, verbose=verbose, fixed=True)
-    _listed(options, found.problems, verbose=verbose, fixed=False)
+    _listed(options, found.fixed, {}, verbose=verbose)
+    kinds = {id(p): kind for kind, some in found.by_kind.items() for p in some}
+    _listed(options, found.problems, kinds, verbose=verbose)
     if found.unreadable:
         names = ", ".join(found.unreadable[:MAX_LISTED])
         print_message(options, f"\nnot all links of these could be read: {clean_one_line(names)}")
@@ -183,14 +181,21 @@ def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> i
     return code
 
 
-def _listed(options: Options, many: Sequence[LinkProblem], *, verbose: bool, fixed: bool) -> None:
+def _listed(
+    options: Options,
+    many: Sequence[LinkProblem],
+    kinds: Mapping[int, str],
+    *,
+    verbose: bool,
+) -> None:
+    """A table of problems of some kinds, or (without) of what was fixed."""
     some = many if verbose else many[:MAX_LISTED]
     if not some:
         return
-    heads = ["fixed" if fixed else "problem", "note", "link", "why", "fix"]
+    heads = ["problem" if kinds else "fixed", "note", "link", "why", "fix"]
     rows = [
         [
-            "fixed" if fixed else each.problem.replace("_", " "),
+            kinds.get(id(each), "fixed").replace("_", " "),
             f"{each.path}:{each.line}",
             each.link,
             each.why,

@@ -85,7 +85,7 @@ def _run_summary(said: Mapping[str, object]) -> dict[str, object]:
     """A pass without its actions: what was done, counted, and what waits."""
     counts, attention = said.get("counts"), said.get("attention")
     assert isinstance(counts, Mapping)  # noqa: S101 - the shape of a report
-    assert isinstance(attention, list)  # noqa: S101 - the same
+    assert isinstance(attention, (list, tuple))  # noqa: S101 - the same
     return {
         "run": said.get("run"),
         "seconds": said.get("seconds"),

@@ -13,15 +13,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.options import Options, agent_option, common, text_or_stdin
-from vaultsync.cli.output import (
-    clean_one_line,
-    dim,
-    echo,
-    print_json,
-    print_message,
-    style,
-    table,
-)
+from vaultsync.cli.output import clean_one_line, dim, echo, print_json, print_message, style, table
 from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 
 _ACTION_WORDS = (
@@ -37,25 +29,26 @@ def print_memory_report(options: Options, done: MemoryFileReport) -> int:
     """What a sync did; returns the exit code."""
     code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
     if options.json:
-        print_json(done.as_json())
+        print_json(done)
         return code
     for file in done.files:
-        _file(options, file, dry_run=done.dry_run)
+        _file(options, file, done)
     print_notices(done.attention)
     if not done.quiet and not done.dry_run:
         print_message(options, dim(f"\n{done.seconds:.2f} s"))
     return code
 
 
-def _file(options: Options, file: FileResult, *, dry_run: bool) -> None:
+def _file(options: Options, file: FileResult, done: MemoryFileReport) -> None:
     if options.quiet:
         return
     counts = file.counts
     did = [f"{counts[name]} {words}" for name, words in _ACTION_WORDS if counts[name]]
-    unread = any(each.kind.endswith("Error") for each in file.attention)
+    told = [each for each in done.attention if each.path == file.name]
+    unread = any(each.kind.endswith("Error") for each in told)
     nothing = "left out" if unread else "nothing in it to remember"
     line = ", ".join(did) or nothing
-    would = "dry run: " if dry_run else ""
+    would = "dry run: " if done.dry_run else ""
     echo(style(f"{would}{clean_one_line(file.name)}: {line}", bold=True))
     rows = [
         [
@@ -84,7 +77,7 @@ def print_added(options: Options, done: AddResult) -> int:
     waits = bool(done.synced and done.synced.attention)
     code = EXIT_NEEDS_REVIEW if waits or done.status == "queued" else EXIT_DONE
     if options.json:
-        print_json(done.as_json())
+        print_json(done)
         return code
     where = f"{clean_one_line(done.name)}, section {clean_one_line(done.section)}"
     if done.status == "queued":

@@ -14,11 +14,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from time import monotonic
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from vaultsync.cli.options import Options
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
 
 # Patterns are compiled when they are first used: most answers need one of them.
 _SEQUENCES = (
@@ -75,12 +79,13 @@ def print_message(options: Options, text: str) -> None:
         echo(text, err=True)
 
 
-def print_json(values: Mapping[str, object]) -> None:
+def print_json(values: Struct | Mapping[str, object]) -> None:
     """Print one JSON object: in one line, or readable on a terminal."""
     import json
 
     text = json.dumps(
         values,
+        default=_plain,
         ensure_ascii="utf" not in (getattr(sys.stdout, "encoding", "") or "utf").lower(),
         allow_nan=False,
         indent=2 if is_terminal(sys.stdout) else None,
@@ -88,6 +93,13 @@ def print_json(values: Mapping[str, object]) -> None:
     if not text.isascii() or "\x7f" in text:
         text = re.sub(_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", text)
     echo(text)
+
+
+def _plain(value: object) -> object:
+    """What JSON has of a struct."""
+    from msgspec import to_builtins
+
+    return to_builtins(value)
 
 
 def table(

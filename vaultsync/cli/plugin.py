@@ -16,7 +16,7 @@ from vaultsync.cli.output import echo, print_json, print_message
 def print_installed(options: Options, done: PluginInstallation) -> None:
     """Where it is, and what is left to do."""
     if options.json:
-        print_json(done.as_json())
+        print_json(done)
         return
     was = "is in" if done.changed else "was already in"
     echo(f"vaultsync {done.version} {was} {done.path}")

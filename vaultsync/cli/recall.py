@@ -12,18 +12,13 @@ The command that packs a context.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import (
-    Options,
-    agent_option,
-    common,
-    filters,
-    non_empty_question,
-)
+from vaultsync.cli.options import Options, agent_option, common, filters, non_empty_question
 from vaultsync.cli.output import (
     clean,
     clean_one_line,
@@ -36,7 +31,7 @@ from vaultsync.cli.output import (
 )
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import UsageError
-from vaultsync.recall.result import Hit, RecallResult, RecallStage
+from vaultsync.recall.result import Hit, RecallResult, RecallStage, said_of
 
 
 @click.command()
@@ -59,7 +54,7 @@ def index(options: Options, *, rebuild: bool) -> int:
     with session.open_memory(options) as memory, progress_bar(options) as bar:
         done = memory.index(rebuild=rebuild, told=told, progress=bar)
     if options.json:
-        print_json(done.as_json())
+        print_json(done)
         return EXIT_DONE
     print_message(
         options,
@@ -78,7 +73,7 @@ MAX_LEFT_OUT = 10
 def print_pack(options: Options, made: ContextPack) -> None:
     """The text; on stderr what is in it, why, and what was left out."""
     if options.json:
-        print_json(made.as_json())
+        print_json(made)
         return
     if made.text:
         echo(clean(made.text))
@@ -121,7 +116,7 @@ _BY = {
 def print_hits(options: Options, found: RecallResult, *, empty: bool = False) -> None:
     """The hits, best first, and how sure the answer is; or why there are none."""
     if options.json:
-        print_json(found.as_json())
+        print_json(said_of(found))
         return
     show = _on_terminal if is_terminal(sys.stdout) else _in_pipe
     for rank, hit in enumerate(found, 1):
@@ -164,7 +159,7 @@ def _in_pipe(rank: int, hit: Hit) -> None:  # noqa: ARG001 - as on a terminal
 def _stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
     seen = stage.candidates
     found = f", {len(seen)} candidates" if seen else ""
-    echo(f"{stage.name}: {stage.seconds * 1000:.1f} ms{found}")
+    echo(f"{stage.stage}: {stage.seconds * 1000:.1f} ms{found}")
     for each in seen[:MAX_CANDIDATES]:
         echo(f"  {each.score:8.4f}  {clean_one_line(titles.get(each.id, each.id))}")
     if len(seen) > MAX_CANDIDATES:
@@ -204,15 +199,9 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 def context(
     options: Options,
     *,
-    query: str,
-    budget: int,
     form: str,
-    intent: str | None,
-    types: Sequence[str],
-    scopes: Sequence[str],
-    tags: Sequence[str],
-    user: str | None,
     agent: str | None,
+    **said: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
 ) -> int:
     """Pack what answers a question into a budget of tokens.
 
@@ -222,16 +211,7 @@ def context(
     from vaultsync.cli import vault as session
 
     with session.open_packs(options, agent=agent) as memory:
-        made = memory.context(
-            query,
-            budget=budget,
-            format=form,
-            intent=intent,
-            types=types,
-            scopes=scopes,
-            tags=tags,
-            user=user,
-        )
+        made = memory.context(**said, format=form)
         print_pack(options, made)
     return EXIT_DONE
 
@@ -273,18 +253,11 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 def recall(
     options: Options,
     *,
-    query: str,
-    limit: int,
     mode: str,
-    types: Sequence[str],
-    scopes: Sequence[str],
-    tags: Sequence[str],
-    max_priority: int,
-    since: str | None,
-    user: str | None,
     vault_only: bool,
     explain: bool,
     agent: str | None,
+    **said: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
 ) -> int:
     """Find the facts that answer a question.
 
@@ -292,6 +265,7 @@ def recall(
     tag:ops, tier:critical, since:2026-03 and until:2026-05-01 filter.
     """
     from vaultsync.cli import vault as session
+    from vaultsync.recall.request import RecallRequest
 
     if vault_only:
         if explain or mode not in {"auto", "index"}:
@@ -300,33 +274,12 @@ def recall(
                 f"{option} cannot be served with --vault-only, which finds by words alone",
                 hint=f"leave out {option}, or ask without --vault-only where the store is",
             )
-        found = session.answer_from_files(
-            options,
-            query,
-            agent=agent,
-            limit=limit,
-            types=types,
-            scopes=scopes,
-            tags=tags,
-            max_priority=max_priority,
-            since=since,
-            user=user,
-        )
+        asked = RecallRequest(**said, agent=agent)
+        found = session.answer_from_files(options, asked)
         print_hits(options, found)
         return EXIT_DONE
     with session.open_answers(options, agent=agent) as memory:
-        found = memory.recall(
-            query,
-            limit=limit,
-            mode=mode,
-            types=types,
-            scopes=scopes,
-            tags=tags,
-            max_priority=max_priority,
-            since=since,
-            user=user,
-            explain=explain,
-        )
+        found = memory.recall(**said, mode=mode, explain=explain)
         # Shown before it closes: what was recalled is written down after the answer.
         empty = not found.hits and memory.is_empty
         print_hits(options, found, empty=empty)

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeAlias
 
+from msgspec import to_builtins
+
 from vaultsync.api.opening import find_settings
 from vaultsync.cli.options import Options
 from vaultsync.errors import VaultsyncError
@@ -68,7 +70,7 @@ class BridgeInDaemon:
         elif kind == "state":
             with suppress(VaultsyncError):  # without its store there is nothing to tell
                 now = serving.bridge_status(watching.settings, self.writes, watching.status())
-                self.events.publish("state", now)
+                self.events.publish("state", to_builtins(now))
 
 
 def load_token(options: Options, *, rotate: bool) -> str:

@@ -296,7 +296,7 @@ def migrate(options: Options, *, to: str) -> int:
     with session.open_memory(options) as memory, progress_bar(options) as bar:
         done = memory.migrate(to, progress=bar)
     if options.json:
-        print_json(done.as_json())
+        print_json(done)
         return EXIT_DONE
     print_message(
         options,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.api.recalling import RecallMethods
     from vaultsync.indexing.embedding_cost import EmbeddingCost
     from vaultsync.model.schema import Value
+    from vaultsync.recall.request import RecallRequest
     from vaultsync.recall.result import RecallResult
     from vaultsync.service.daemon_runner import DaemonRunner
     from vaultsync.service.obsidian_writes import ObsidianWrites
@@ -45,34 +46,11 @@ def open_answers(options: Options, *, agent: str | None = None) -> RecallMethods
     return open_for_recall(options.vault, agent=agent, state_dir=options.state_dir)
 
 
-def answer_from_files(
-    options: Options,
-    query: str,
-    *,
-    agent: str | None,
-    limit: int,
-    types: Sequence[str],
-    scopes: Sequence[str],
-    tags: Sequence[str],
-    max_priority: int,
-    since: str | None,
-    user: str | None,
-) -> RecallResult:
+def answer_from_files(options: Options, asked: RecallRequest) -> RecallResult:
     """An answer from the files of `.index/` alone."""
     from vaultsync.api.read_only import recall_from_index_files
 
-    return recall_from_index_files(
-        query,
-        path=options.vault,
-        agent=agent,
-        limit=limit,
-        types=types,
-        scopes=scopes,
-        tags=tags,
-        max_priority=max_priority,
-        since=since,
-        user=user,
-    )
+    return recall_from_index_files(asked, path=options.vault)
 
 
 def open_packs(options: Options, *, agent: str | None = None) -> ContextMethods:

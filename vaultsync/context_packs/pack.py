@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import msgspec
+from msgspec import Struct
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 
 ENTITY_TIER = "entities"
 PACK_TIERS = ("critical", "notable", "background", ENTITY_TIER)
@@ -67,8 +66,7 @@ class PackCandidate:
     """For an entity: the ids of the facts that name it. It is packed beside one of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackedItem:
+class PackedItem(Struct, frozen=True):
     """A fact that was packed."""
 
     id: str
@@ -80,21 +78,8 @@ class PackedItem:
     title: str
     cut: bool = False
 
-    def as_json(self) -> dict[str, Value]:
-        """The item as JSON."""
-        return {
-            "id": self.id,
-            "tokens": self.tokens,
-            "tier": self.tier,
-            "reason": self.reason,
-            "citation": self.citation,
-            "title": self.title,
-            "cut": self.cut,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A fact that was not packed, and what it would have cost."""
 
     id: str
@@ -102,18 +87,8 @@ class LeftOut:
     reason: str
     title: str
 
-    def as_json(self) -> dict[str, Value]:
-        """What was left out as JSON."""
-        return {
-            "id": self.id,
-            "tokens": self.tokens,
-            "reason": self.reason,
-            "title": self.title,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class ContextPack:
+class ContextPack(Struct, frozen=True):
     """A text that costs no more tokens than its budget."""
 
     text: str
@@ -133,28 +108,3 @@ class ContextPack:
     """Who counted: the name of a tokenizer, or `estimate`."""
     degraded: tuple[str, ...] = ()
     """What recall missed, a sentence each."""
-
-    def as_json(self) -> dict[str, Value]:
-        """The pack as JSON."""
-        return {
-            "text": self.text,
-            "tokens": self.tokens,
-            "budget": self.budget,
-            "by_tier": dict(self.by_tier),
-            "items": [each.as_json() for each in self.items],
-            "left_out": [each.as_json() for each in self.left_out],
-            "truncated": self.truncated,
-            "intent": self.intent,
-            "format": self.format,
-            "counter": self.counter,
-            "degraded": list(self.degraded),
-        }
-
-
-def pack_from_json(said: Mapping[str, Value]) -> ContextPack:
-    """The pack that `as_json()` made this of.
-
-    Raises:
-        ValueError: it is no pack.
-    """
-    return msgspec.convert(said, ContextPack)

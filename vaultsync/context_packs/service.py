@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
@@ -15,11 +16,10 @@ from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.scope import can_see
+from vaultsync.recall.request import ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import recall
 
-DEFAULT_BUDGET = 4_000
-"""Default budget of a pack in tokens."""
 MAX_RECALLED = 30
 """Maximum number of facts that are recalled."""
 MIN_RELATIVE_FIT = 0.35
@@ -36,48 +36,32 @@ PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 def build_context(
     sources: RecallSources,
     tokens: TokenCounter,
-    question: str,
-    *,
-    agent: str | None,
-    budget: int = DEFAULT_BUDGET,
-    form: str = "markdown",
-    intent: str | None = None,
-    mode: str = "auto",
-    types: Iterable[str] = (),
-    scopes: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    max_priority: int = 4,
-    since: str | None = None,
-    user: str | None = None,
+    asked: ContextRequest,
 ) -> ContextPack:
-    """Return what an agent should read for a question, in at most `budget` tokens.
-
-    The filters are those of `recall()`; background facts are included by default, because a
-    pack has a share for them.
+    """Return what an agent should read for a question, in at most `asked.budget` tokens.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
     """
-    if budget < 0:
-        raise InvalidFieldError("budget", budget, "a number of tokens, 0 or more")
-    if form not in PACK_FORMS:
-        raise InvalidFieldError("format", form, "one of " + ", ".join(PACK_FORMS))
-    if intent is not None and intent not in INTENTS:
-        raise InvalidFieldError("intent", intent, "one of " + ", ".join(INTENTS))
-    found = recall(
-        sources,
-        question,
-        agent=agent,
+    if asked.budget < 0:
+        raise InvalidFieldError("budget", asked.budget, "a number of tokens, 0 or more")
+    if asked.format not in PACK_FORMS:
+        raise InvalidFieldError("format", asked.format, "one of " + ", ".join(PACK_FORMS))
+    if asked.intent is not None and asked.intent not in INTENTS:
+        raise InvalidFieldError("intent", asked.intent, "one of " + ", ".join(INTENTS))
+    question = RecallRequest(
+        asked.query,
         limit=MAX_RECALLED,
-        mode=mode,
-        types=types,
-        scopes=scopes,
-        tags=tags,
-        max_priority=max_priority,
-        since=since,
-        user=user,
-        min_similarity=MIN_RELATIVE_FIT,
+        mode=asked.mode,
+        types=asked.types,
+        scopes=asked.scopes,
+        tags=asked.tags,
+        max_priority=asked.max_priority,
+        since=asked.since,
+        user=asked.user,
+        agent=asked.agent,
     )
+    found = recall(sources, question, min_similarity=MIN_RELATIVE_FIT)
     hits = found.hits
     pack = pack_context(
         found.query,  # without its secrets
@@ -91,11 +75,11 @@ def build_context(
             )
             for hit in hits
         ],
-        budget=budget,
+        budget=asked.budget,
         count=tokens.count,
-        form=form,
-        intent=intent,
-        entities=_entities(sources, [hit.fact for hit in hits], agent, user),
+        form=asked.format,
+        intent=asked.intent,
+        entities=_entities(sources, [hit.fact for hit in hits], asked.agent, asked.user),
     )
     return replace(pack, counter=tokens.name, degraded=found.degraded)
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from msgspec import to_builtins
+
 from vaultsync.daemon.debounce import Debouncer
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.daemon.state import DaemonState, DueTimes
+from vaultsync.daemon.state import DueTimes
 from vaultsync.daemon.watcher_supervisor import MakeWatcher, WatcherSupervisor
 from vaultsync.errors import DaemonStoppedError, VaultsyncError
 from vaultsync.model.backoff import BackOff
@@ -21,7 +23,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.report import DaemonState, Progress, Report
 
 FULL_SCAN_FROM = 100
 """From so many on, a look at all folders is as cheap."""
@@ -116,7 +118,7 @@ class DaemonLoop:
         now = self._clock.monotonic()
         wait = self._wanted.wait(now, self._notes.next_due(), self._others.next_due())
         self._at = (now + wait, self._wall() + wait)
-        self.state.lag = self._lag(now)
+        self.state.lag_seconds = self._lag(now)
         return wait
 
     def close(self) -> None:
@@ -164,29 +166,32 @@ class DaemonLoop:
             self._want_all(heard.lost)
         if (name, trouble) != (self._keeper.name, self._keeper.trouble):
             self.state.watcher = self._keeper.name
-            self.state.trouble = self._keeper.trouble
-            said = {"watcher": self.state.watcher, "trouble": self.state.trouble}
+            self.state.watcher_trouble = self._keeper.trouble
+            said = {
+                "watcher": self.state.watcher,
+                "trouble": self.state.watcher_trouble,
+            }
             self._tell_state()  # first: who hears that it listens asks for its status
             self._tell("watcher", said)
 
     def _ask_store(self, now: float) -> None:
         if now < self._wanted.ask_at:
             return
-        if self.state.away:
+        if self.state.store_away:
             self._work.reopen()
         try:
             found = self._work.ctx.store.state()
         except VaultsyncError as error:
             self._wanted.ask_at = now + self._absences.next()
-            if not self.state.away:
-                self.state.away = error.message
+            if not self.state.store_away:
+                self.state.store_away = error.message
                 self._tell("store", {"away": error.message})
                 self._want_all("the store is away")
                 self._tell_state()
             return
         self._wanted.ask_at = now + self._intervals.poll
-        if self.state.away:
-            self.state.away = ""
+        if self.state.store_away:
+            self.state.store_away = ""
             self._absences.reset()
             self._want_all("the store is back")
             self._tell("store", {"away": ""})
@@ -208,7 +213,7 @@ class DaemonLoop:
             self._want_all(f"{len(folders)} folders changed at once")
         if wanted.all or now >= wanted.next_full_scan:
             self._pass(now, None)
-        elif self.state.away:
+        elif self.state.store_away:
             return  # the whole vault is looked at when it is back
         elif folders or wanted.behind_since is not None:
             self._pass(now, folders)
@@ -268,7 +273,7 @@ class DaemonLoop:
             wanted.derive_at = self._clock.monotonic() + self._intervals.derive
         first = self.state.passes == 1
         if not report.quiet or (first and report.attention):
-            self._tell("pass", report.as_json())
+            self._tell("pass", to_builtins(report))
         if first or not report.quiet or self.state.failing:
             self.state.failing = False
             self._tell_state()
@@ -333,15 +338,16 @@ class DaemonLoop:
 
     def _tell_state(self) -> None:
         archive = self._work.ctx.archive
-        self.state.lag = self._lag(self._clock.monotonic())
+        self.state.lag_seconds = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
         self.state.attention = len(archive.notices())
-        self._tell("state", self.state.as_json())
+        self._tell("state", to_builtins(self.state))
 
     def _lag(self, now: float) -> float:
         times = [self._notes.oldest(), self._others.oldest(), self._wanted.behind_since]
-        return max((now - at for at in times if at is not None), default=0.0)
+        longest = max((now - at for at in times if at is not None), default=0.0)
+        return round(longest, 3)
 
     def _wall(self) -> float:
         return self._clock.now().timestamp()

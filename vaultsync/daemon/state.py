@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vaultsync.daemon.schedule import Intervals
-from vaultsync.errors import VaultsyncError
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
-from vaultsync.privacy.error_json import error_values
 from vaultsync.storage.archive import Archive
 
 RUNS_TO_CONFIRM_DELETION = 2
@@ -83,59 +78,3 @@ class DueTimes:
         soonest = max(min(due), self.not_before)
         asks = max(self.ask_at - now, 0.0)
         return min(max(soonest - now, 0.0), asks, self._intervals.check)
-
-
-def error_summary(error: Exception) -> dict[str, Value]:
-    """An error as it is told: its kind, what happened, and what helps."""
-    hint = error.hint if isinstance(error, VaultsyncError) else ""
-    return error_values(type(error).__name__, str(error), hint)
-
-
-@dataclass(slots=True)
-class DaemonState:
-    """What the daemon tells of itself."""
-
-    since: str
-    watcher: str = ""
-    """Which watcher listens; empty when none does."""
-    trouble: str = ""
-    """Why the last watcher failed."""
-    away: str = ""
-    """Why the store does not answer; empty when it does."""
-    lag: float = 0.0
-    """Seconds since the oldest change that has not been taken up."""
-    passes: int = 0
-    waiting: int = 0
-    """Facts that the next pass looks at again."""
-    conflicts: int = 0
-    attention: int = 0
-    """What waits for a person, but for conflicts."""
-    last_error: dict[str, Value] | None = None
-    failing: bool = False
-    """Whether the last pass failed."""
-
-    def fail(self, error: Exception, at: str) -> dict[str, Value]:
-        """Remember what a pass failed with; returns it as it is told."""
-        self.failing = True
-        return self.note(error, at)
-
-    def note(self, error: Exception, at: str) -> dict[str, Value]:
-        """Remember an error; returns it as it is told."""
-        self.last_error = {"at": at, **error_summary(error)}
-        return dict(self.last_error)
-
-    def as_json(self) -> dict[str, Value]:
-        """As `status` shows it."""
-        return {
-            "since": self.since,
-            "watcher": self.watcher,
-            "watcher_trouble": self.trouble,
-            "store_away": self.away,
-            "lag_seconds": round(self.lag, 3),
-            "passes": self.passes,
-            "waiting": self.waiting,
-            "conflicts": self.conflicts,
-            "attention": self.attention,
-            "failing": self.failing,
-            "last_error": self.last_error,
-        }

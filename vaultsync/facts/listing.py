@@ -1,35 +1,43 @@
-"""Facts by filter, a page at a time."""
+"""Facts by filter, one page at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
+
+from msgspec import Struct
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.facts.service import STATUS_FORGOTTEN
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see, check_scope
-from vaultsync.model.serialization import public_values
+from vaultsync.model.serialization import PublicFact, public_values
 from vaultsync.model.time_span import time_span
 from vaultsync.sync.context import SyncContext
 
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """Some facts, and where the next ones begin."""
+    """One page of facts, and where the next one begins."""
 
     facts: tuple[Fact, ...]
     next: str | None
 
-    def as_json(self) -> dict[str, Value]:
-        """The facts as surfaces show them, and the id to ask for the next ones after."""
-        return {
-            "facts": [public_values(each) for each in self.facts],
-            "next": self.next,
-        }
+
+class PublicPage(Struct, frozen=True):
+    """Some facts as surfaces show them, and where the next ones begin."""
+
+    facts: list[PublicFact]
+    next: str | None
+    """The id to ask for the next ones after; None at the end."""
+
+
+def public_page(page: FactPage) -> PublicPage:
+    """What surfaces show of a page."""
+    return PublicPage([public_values(each) for each in page.facts], page.next)
 
 
 def select_facts(
@@ -47,85 +55,71 @@ def select_facts(
     limit: int = 100,
     after: str | None = None,
 ) -> FactPage:
-    """Facts by id, those that match; superseded ones too.
+    """The facts that match all filters, superseded ones included, ordered by id.
 
     Args:
-        ctx: the sides.
-        agent: who looks; a person (None) sees all.
-        type_name: only those of a type.
-        scope: only those of a scope.
-        status: only those of a status; `forgotten` lists what was deleted and can be
+        ctx: the two sides.
+        agent: whose facts; the user (None) sees all.
+        type_name: only facts of this type.
+        scope: only facts of this scope.
+        status: only facts of this status; `forgotten` lists deleted facts that can be
             restored.
-        tag: only those that have it, or one below it.
-        since: only those created on this day (or month, or time) or later.
-        until: only those created on this day (or in this month) or earlier, or before
+        tag: only facts with this tag or one nested below it.
+        since: only facts created on this day (or month, or at this time) or later.
+        until: only facts created on this day (or in this month) or earlier, or before
             this time.
         among: only these ids.
-        newest: from the greatest id down. An id that was made here begins with its time.
-        limit: at most so many.
-        after: go on after the fact of this id.
+        newest: in descending order of ids. Ids generated here begin with their time.
+        limit: maximum number of facts, from 1.
+        after: the id after which the page begins.
 
     Raises:
-        UnknownTypeError, InvalidScopeError, InvalidFieldError: a filter makes no sense.
+        UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter
+            is invalid.
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
-    gone = status == STATUS_FORGOTTEN
+    deleted = status == STATUS_FORGOTTEN
     span = time_span(since, until)
     filters = FactFilters(
         scopes=None if scope is None else frozenset({check_scope(scope)}),
         types=frozenset(() if type_name is None else {check_type(type_name)}),
         tags=frozenset({tag} if tag else ()),
-        status=None if gone else status or None,
+        status=None if deleted else status or None,
         since=span.since,
         until=span.until,
         heads_only=False,
     )
-    found: list[Fact] = []
-    more = False
-    for fact in _visible(ctx, agent, after, gone=gone, among=among, newest=newest):
-        if not filters.admits(fact):
-            continue
-        if len(found) == limit:
-            more = True
-            break
-        found.append(fact)
-    bases = ctx.archive.find_bases([fact.id for fact in found])
-    facts = tuple(
-        fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in found
-    )
-    return FactPage(facts, facts[-1].id if more else None)
-
-
-def _visible(
-    ctx: SyncContext,
-    agent: str | None,
-    after: str | None,
-    *,
-    gone: bool,
-    among: Collection[str] | None,
-    newest: bool,
-) -> Iterator[Fact]:
-    """What an agent sees, in order, from where it goes on."""
     start = check_id(after) if after else ""
     begin = "" if newest else start
-    if gone:
-        facts = _tombstones_of(ctx, begin, among)
+    if deleted:
+        facts = _tombstones(ctx, begin, among)
     elif among is not None:
         known = ctx.redacted_store.find_many(each for each in among if each > begin)
         facts = (known[each] for each in sorted(known))
     else:
         facts = ctx.redacted_store.iter_facts(begin)
     if newest:
-        some = [fact for fact in facts if not start or fact.id < start]
-        facts = iter(sorted(some, key=lambda fact: fact.id, reverse=True))
-    return (fact for fact in facts if can_see(agent, fact.scope))
+        before = [fact for fact in facts if not start or fact.id < start]
+        facts = iter(sorted(before, key=lambda fact: fact.id, reverse=True))
+    matches = (fact for fact in facts if can_see(agent, fact.scope) and filters.admits(fact))
+    page = list(islice(matches, limit + 1))
+    shown = with_note_paths(ctx, page[:limit])
+    return FactPage(shown, shown[-1].id if len(page) > limit else None)
 
 
-def _tombstones_of(ctx: SyncContext, start: str, among: Collection[str] | None) -> Iterator[Fact]:
-    """What tombstones last said, by id."""
+def _tombstones(ctx: SyncContext, start: str, among: Collection[str] | None) -> Iterator[Fact]:
+    """Deleted facts as they last were, by id."""
     rows = (row.fact_id for row in ctx.redacted_store.feed() if row.deleted)
     for fact_id in sorted(each for each in rows if each > start):
         fact = ctx.redacted_store.tombstone(fact_id)
         if fact is not None and (among is None or fact_id in among):
             yield fact
+
+
+def with_note_paths(ctx: SyncContext, facts: Collection[Fact]) -> tuple[Fact, ...]:
+    """The facts with the paths of their notes."""
+    bases = ctx.archive.find_bases([fact.id for fact in facts])
+    return tuple(
+        fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in facts
+    )

@@ -1,108 +1,234 @@
-"""What stands around one fact: who links to it, what it names, what it replaced, its use."""
+"""What is connected to a fact: backlinks, related facts, older and newer versions.
+
+Notes are found by the names that users give them, and links are resolved as Obsidian does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
-from vaultsync.facts import service as fact_work
-from vaultsync.facts.backlinks import find_backlinks
-from vaultsync.links.ports import LinkIndex
+from msgspec import Struct
+
+from vaultsync.errors import InvalidIdError
+from vaultsync.facts.listing import with_note_paths
+from vaultsync.facts.service import get
+from vaultsync.links.index_sync import RELATED_KEY, update_link_index
+from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.wikilinks import LinkResolver, NoteNames, find_by_name, name_key
+from vaultsync.model.canonical import check_id
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
 MAX_CHAIN_FACTS = 100
-"""So many facts of a chain are followed, each way."""
+"""Maximum number of older, and of newer, versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
-    """What stands around one fact. Facts have the paths of their notes."""
+class Backlink(NamedTuple):
+    """A fact whose note links to another note."""
 
     fact: Fact
-    backlinks: tuple[Fact, ...]
+    """With the path of its note."""
+    links: tuple[LinkReference, ...]
+
+
+class Named(Struct, frozen=True):
+    """A fact by its name."""
+
+    id: str
+    title: str
+    path: VaultPath | None
+
+
+class Version(Named, frozen=True):
+    """A fact of a chain."""
+
+    createdAt: str  # noqa: N815 - as in frontmatter
+
+
+class UseSignals(Struct, frozen=True, rename="camel"):
+    """What is kept out of the note."""
+
+    access_count: int
+    last_accessed_at: str | None
+    decay_factor: float | None
+    """0 to 1."""
+    importance: float | None
+    """0 to 1."""
+    utility: float
+    """0 to 1: of importance and access count."""
+
+
+class Related(Struct, frozen=True):
+    """What stands around one fact. Facts have the paths of their notes."""
+
+    backlinks: tuple[Named, ...]
     """Whose notes link to it, by path."""
-    related: tuple[Fact, ...]
+    related: tuple[Named, ...]
     """Those that it names itself."""
-    chain: tuple[Fact, ...]
+    chain: tuple[Version, ...]
     """What it replaced and what replaced it, oldest first; it stands among them."""
-
-    def as_json(self) -> dict[str, Value]:
-        """All of it as JSON, with the signals that are kept out of the note."""
-        fact = self.fact
-        return {
-            "backlinks": [_named(each) for each in self.backlinks],
-            "related": [_named(each) for each in self.related],
-            "chain": [{**_named(each), "createdAt": each.created_at} for each in self.chain],
-            "signals": {
-                "accessCount": fact.access_count,
-                "lastAccessedAt": fact.last_accessed_at,
-                "decayFactor": fact.decay_factor,
-                "importance": fact.importance,
-                "utility": utility(fact.importance, fact.access_count),
-            },
-        }
+    signals: UseSignals
 
 
-def _named(fact: Fact) -> dict[str, Value]:
-    return {"id": fact.id, "title": fact.title, "path": fact.path}
+def _named(facts: Iterable[Fact]) -> tuple[Named, ...]:
+    return tuple(Named(each.id, each.title, each.path) for each in facts)
 
 
 def find_related(ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None) -> Related:
-    """What stands around a fact, of what the agent sees.
+    """What is connected to a fact, as far as the agent can see it.
 
     Raises:
         FactNotFoundError, InvalidIdError.
-        StoreUnavailableError, IndexBusyError, OSError: as `backlinks()`.
+        StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
     """
-    fact = ctx.view.redact(fact_work.get(ctx, fact_id, agent=agent))
-    linking = find_backlinks(ctx, links, fact.id, agent=agent)
+    fact = ctx.view.redact(get(ctx, fact_id, agent=agent))
+    backlinks = find_backlinks(ctx, links, fact.id, agent=agent)
+    facts = ctx.redacted_store.find_many(fact.related_fact_ids)
+    related = [
+        facts[key]
+        for key in fact.related_fact_ids
+        if key in facts and can_see(agent, facts[key].scope)
+    ]
+    seen = {fact.id}
+    older = _versions(ctx, fact, "supersedes_id", seen, agent)
+    newer = _versions(ctx, fact, "superseded_by_id", seen, agent)
+    chain = with_note_paths(ctx, [*reversed(older), fact, *newer])
     return Related(
-        fact,
-        tuple(each.fact for each in linking),
-        _found(ctx, fact.related_fact_ids, agent),
-        _chain(ctx, fact, agent),
+        _named(each.fact for each in backlinks),
+        _named(with_note_paths(ctx, related)),
+        tuple(Version(n.id, n.title, n.path, n.created_at) for n in chain),
+        UseSignals(
+            fact.access_count,
+            fact.last_accessed_at,
+            fact.decay_factor,
+            fact.importance,
+            utility(fact.importance, fact.access_count),
+        ),
     )
 
 
-def _found(ctx: SyncContext, fact_ids: Sequence[str], agent: str | None) -> tuple[Fact, ...]:
-    """The facts of these ids that are there and visible, in their order."""
-    facts = ctx.redacted_store.find_many(fact_ids)
-    seen = [facts[key] for key in fact_ids if key in facts and can_see(agent, facts[key].scope)]
-    return _with_paths(ctx, seen)
-
-
-def _with_paths(ctx: SyncContext, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    held = list(facts)
-    bases = ctx.archive.find_bases([fact.id for fact in held])
-    return tuple(
-        fact.evolve(path=bases[fact.id].path if fact.id in bases else None) for fact in held
-    )
-
-
-def _chain(ctx: SyncContext, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
-    """The facts that replaced each other, as far as they are there and visible."""
-    met = {fact.id}
-    before = _followed(ctx, fact, "supersedes_id", met, agent)
-    after = _followed(ctx, fact, "superseded_by_id", met, agent)
-    return _with_paths(ctx, [*reversed(before), fact, *after])
-
-
-def _followed(
-    ctx: SyncContext, fact: Fact, attr: str, met: set[str], agent: str | None
+def _versions(
+    ctx: SyncContext, fact: Fact, attr: str, seen: set[str], agent: str | None
 ) -> list[Fact]:
+    """The versions on one side of a fact, up to the first that is gone or not visible."""
     found: list[Fact] = []
-    for _ in range(MAX_CHAIN_FACTS):
-        key = getattr(fact, attr)
-        if not key or key in met:
+    while len(found) < MAX_CHAIN_FACTS and (key := getattr(fact, attr)) and key not in seen:
+        seen.add(key)
+        version = ctx.redacted_store.find_many([key]).get(key)
+        if version is None or not can_see(agent, version.scope):
             break
-        met.add(key)
-        there = ctx.redacted_store.find_many([key]).get(key)
-        if there is None or not can_see(agent, there.scope):
-            break
-        found.append(there)
-        fact = there
+        found.append(version)
+        fact = version
     return found
+
+
+# --------------------------------------------------------------------- backlinks
+
+
+def find_backlinks(
+    ctx: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None = None
+) -> list[Backlink]:
+    """The visible facts whose notes link to the note of a fact, by path.
+
+    Links are resolved by the current paths of the notes, as Obsidian does. The link index
+    is updated first.
+
+    Raises:
+        StoreUnavailableError: the store does not answer.
+        IndexBusyError, OSError: as `LinkIndex.update()`.
+    """
+    update_link_index(ctx.redacted_store, links)
+    base = ctx.archive.find_base(fact_id)
+    names = [fact_id] + ([base.path] if base else [])
+    by_fact = {
+        key: tuple(group)
+        for key, group in groupby(links.links_to(names), key=lambda link: link.fact_id)
+    }
+    facts = ctx.redacted_store.find_many(by_fact)
+    bases = ctx.archive.find_bases(by_fact)
+    resolver = _resolver_of(ctx, names) if by_fact else LinkResolver.of(())
+    found = []
+    for key, group in by_fact.items():
+        fact = facts.get(key)
+        if fact is None or not can_see(agent, fact.scope) or key == fact_id:
+            continue
+        path = bases[key].path if key in bases else None
+        source = path or VaultPath("")
+        to = base.path if base else None
+        leading = tuple(
+            link
+            for link in group
+            if (link.key == RELATED_KEY and link.target == fact_id)
+            or (to is not None and resolver.resolve(link.target, source) == to)
+        )
+        if leading:
+            found.append(Backlink(fact.evolve(path=path), leading))
+    return sorted(found, key=lambda each: (each.fact.path or "", each.fact.id))
+
+
+def _resolver_of(ctx: SyncContext, names: Sequence[str]) -> LinkResolver:
+    """Resolves links that end in one of these names; other paths cannot matter to them."""
+    keys = {name_key(each) for each in names}
+    return LinkResolver.of(path for path in ctx.archive.paths() if name_key(path) in keys)
+
+
+def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
+    """The fact with an id, a path, a file name, a title or an alias; with its path.
+
+    An id or path wins over a name, and a name over an alias, as in the graph.
+
+    Raises:
+        NotFoundError: the agent can see no such fact, or more than one.
+    """
+    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    visible = (fact for fact in _candidates(ctx, name) if can_see(agent, fact.scope))
+    found = find_by_name(
+        name,
+        visible,
+        lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
+        kind="note",
+    )
+    return found.evolve(path=paths.get(found.id))
+
+
+def _candidates(ctx: SyncContext, name: str) -> Iterable[Fact]:
+    """The only fact that an id can name; all facts for any other name."""
+    try:
+        return ctx.redacted_store.find_many([check_id(name)]).values()
+    except InvalidIdError:
+        return ctx.redacted_store.iter_facts()
+
+
+def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+    """The ids of the facts whose notes link to a note.
+
+    Raises:
+        NotFoundError: as `find_fact()`.
+        StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
+    """
+    target = find_fact(ctx, name, agent=agent)
+    return {each.fact.id for each in find_backlinks(ctx, links, target.id, agent=agent)}
+
+
+def linked_from(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+    """The ids of the facts that a note links to, as Obsidian resolves its links.
+
+    Raises: as `linking_to()`.
+    """
+    source = find_fact(ctx, name, agent=agent)
+    update_link_index(ctx.redacted_store, links)
+    paths = ctx.archive.paths()
+    resolver = LinkResolver.of(paths)
+    found = set()
+    for link in links.links_from(source.id):
+        if link.key == RELATED_KEY:
+            found.add(link.target)
+        else:
+            path = resolver.resolve(link.target, source.path or VaultPath(""))
+            found.add(paths.get(path, "") if path else "")
+    return found - {"", source.id}

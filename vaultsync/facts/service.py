@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, Literal, cast
+
+from msgspec import Struct
 
 from vaultsync.errors import (
     ComputedFieldError,
+    ConflictNotFoundError,
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
     IdTakenError,
     InvalidFieldError,
     RevisionMismatchError,
+    ScopeDeniedError,
     StoreUnavailableError,
+    SupersededError,
+    UnknownPlaceholderError,
 )
-from vaultsync.facts.autolink import link_entities
+from vaultsync.facts.entity_links import link_entities
 from vaultsync.facts.offline import (
     offline_fact,
     queue_changes,
@@ -23,10 +31,7 @@ from vaultsync.facts.offline import (
     queued_create,
     queued_delete,
     queued_update,
-    update_later,
 )
-from vaultsync.facts.permissions import check_access, check_not_superseded
-from vaultsync.facts.placeholders import apply_restored_changes
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
@@ -37,37 +42,43 @@ from vaultsync.model.schema import (
     Value,
 )
 from vaultsync.model.scope import can_see, private_scope
+from vaultsync.notes.conflict_note import Conflict
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
 
-STATUS_FORGOTTEN, STATUS_ACTIVE = "forgotten", "active"
+STATUS_FORGOTTEN: Final = "forgotten"
+STATUS_ACTIVE: Final = "active"
 MAX_UPDATE_TRIES = 20
-"""How often an update is repeated when other writers get in between."""
+"""How often a write is tried when other writers get in between."""
+CONTENDED = ("the one just read", "another, again and again")
+"""Expected and found revision in the error of a write that lost every try."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetResult:
+class ForgetResult(Struct, frozen=True):
     """A fact that was deleted or brought back."""
 
     id: str
-    status: str
-    """`forgotten` or `active`."""
-
-    def as_json(self) -> dict[str, Value]:
-        """Both, by name."""
-        return {"id": self.id, "status": self.status}
+    status: Literal["forgotten", "active"]
 
 
 def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
-    """Write a new fact to the store.
+    """Write a new fact to the store, or to the outbox while the store is unavailable.
+
+    Args:
+        ctx: the two sides.
+        values: the fields by key; `content` or `title` must have text.
+        agent: who writes; None is the user.
+
+    Returns: the fact; without a revision if it waits in the outbox.
 
     Raises:
-        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError.
-        ComputedFieldError: a value that nobody sets.
-        ScopeDeniedError: the scope is another agent's.
-        IdTakenError: there is, or was, a fact of that id.
+        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a value
+            that its field does not accept.
+        ComputedFieldError: a field that cannot be set.
+        ScopeDeniedError: the scope belongs to another agent.
+        IdTakenError: there is, or was, a fact with that id.
     """
     _check_settable(values)
     at = ctx.today()
@@ -99,12 +110,12 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
 
 
 def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
-    """One fact with the path of its note; from the base while the store is away.
+    """The fact with the path of its note; from the base while the store is unavailable.
 
-    A fact that waits for the store in the outbox is there too; it has no revision yet.
+    A fact that waits in the outbox is returned too; it has no revision yet.
 
     Raises:
-        FactNotFoundError: there is none, or not for this agent.
+        FactNotFoundError: there is none that the agent can see.
         FactForgottenError: it was deleted.
     """
     fact_id = check_id(fact_id)
@@ -112,31 +123,31 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
     try:
         fact = ctx.store.get(fact_id)
     except StoreUnavailableError:
-        waits = queued_changes(ctx, fact_id)
-        offline = offline_fact(ctx, fact_id, waits)
-        if waits and waits[-1].kind == "delete":
+        queued = queued_changes(ctx, fact_id)
+        if queued and queued[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
-        if offline is None:
+        last_known = offline_fact(ctx, fact_id, queued)
+        if last_known is None:
             raise
-        fact = offline
+        fact = last_known
     except FactNotFoundError:
         row = ctx.store.last_write(fact_id)
-        buried = ctx.store.tombstone(fact_id)
-        if row and buried and can_see(agent, buried.scope):
+        tombstone = ctx.store.tombstone(fact_id)
+        if row and tombstone and can_see(agent, tombstone.scope):
             raise FactForgottenError(fact_id, row.at) from None
-        waits = queued_changes(ctx, fact_id)
-        made = any(each.kind == "create" for each in waits)
-        waiting = offline_fact(ctx, fact_id, waits) if made else None
-        if waiting is None:
+        queued = queued_changes(ctx, fact_id)
+        created = any(each.kind == "create" for each in queued)
+        last_known = offline_fact(ctx, fact_id, queued) if created else None
+        if last_known is None:
             raise
-        fact = waiting
+        fact = last_known
     if not can_see(agent, fact.scope):
         raise FactNotFoundError(fact_id)
     return fact.evolve(path=base.path if base else None)
 
 
 def is_visible(ctx: SyncContext, fact_id: str, *, agent: str | None) -> bool:
-    """Whether a fact, deleted or not, is one that the agent may see."""
+    """Whether the agent can see a fact, deleted or not."""
     if agent is None:
         return True
     try:
@@ -149,21 +160,45 @@ def is_visible(ctx: SyncContext, fact_id: str, *, agent: str | None) -> bool:
 
 
 def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[HistoryEntry]:
-    """Who changed which field when, from which side; oldest first.
+    """Who changed which field when, and on which side; oldest first.
 
     Raises:
-        FactNotFoundError: there is no such fact, or not for this agent.
-        FactForgottenError: it was deleted before anything was recorded of it.
+        FactNotFoundError: there is no such fact that the agent can see.
+        FactForgottenError: it was deleted before any change was recorded.
     """
     fact_id = check_id(fact_id)
     if not is_visible(ctx, fact_id, agent=agent):
         raise FactNotFoundError(fact_id)
-    found = ctx.archive.history(fact_id=fact_id)
-    if not found:
+    entries = ctx.archive.history(fact_id=fact_id)
+    if not entries:
         get(ctx, fact_id, agent=agent)
         return []
     base = ctx.archive.find_base(fact_id)
-    return list(readable_history(found, ctx.view, base.fact if base else None))
+    return list(readable_history(entries, ctx.view, base.fact if base else None))
+
+
+def visible_conflicts(ctx: SyncContext, *, agent: str | None) -> list[Conflict]:
+    """The open conflicts about facts that the agent can see, with today's note paths."""
+    conflicts = ctx.archive.conflicts()
+    bases = ctx.archive.find_bases([each.fact_id for each in conflicts])
+    return [
+        replace(each, path=bases[each.fact_id].path if each.fact_id in bases else each.path)
+        for each in conflicts
+        if is_visible(ctx, each.fact_id, agent=agent)
+    ]
+
+
+def find_conflict(ctx: SyncContext, conflict_id: str, *, agent: str | None = None) -> Conflict:
+    """The open conflict with an id, or with the only id that starts with it.
+
+    Raises:
+        ConflictNotFoundError: the agent can see none, or more than one.
+    """
+    visible = visible_conflicts(ctx, agent=agent)
+    matches = [each for each in visible if each.id.startswith(conflict_id)]
+    if len(matches) != 1 or not conflict_id:
+        raise ConflictNotFoundError(conflict_id)
+    return matches[0]
 
 
 def update(
@@ -176,14 +211,25 @@ def update(
     remove_tags: Sequence[str] = (),
     expect: str | None = None,
 ) -> Fact:
-    """Change a fact in the store. Without `expect`, what others write meanwhile stays.
+    """Change fields of a fact in the store.
+
+    Args:
+        ctx: the two sides.
+        fact_id: of the fact.
+        values: the new values by key; None clears a field. Other fields stay.
+        agent: who writes; None is the user.
+        add_tags: added after `values` are applied.
+        remove_tags: removed before `add_tags` are added.
+        expect: the revision to replace. Without it, the change is applied to the newest
+            revision, and what others write in the meantime stays.
 
     Raises:
-        FactNotFoundError.
-        InvalidFieldError: a value that its field does not take.
-        FixedFieldError, ComputedFieldError: a field that never changes, or nobody sets.
-        UnknownPlaceholderError: `[REDACTED:…]` stands for no secret of the fact.
-        RevisionMismatchError: the fact is not at `expect`.
+        FactNotFoundError: there is none that the agent can see.
+        InvalidFieldError: a value that its field does not accept.
+        FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
+        UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
+        RevisionMismatchError: the fact is not at `expect`, or changed at every try.
+        StoreUnavailableError: the store is unavailable and the fact is not known locally.
     """
     fact_id = check_id(fact_id)
     _check_settable(values)
@@ -205,21 +251,61 @@ def update(
             result = ctx.store.write([write])[0]
         except StoreUnavailableError:
             known = known or offline_fact(ctx, fact_id)
-            tags = (add_tags, remove_tags)
-            return update_later(ctx, known, values, tags, agent=agent)
+            if known is None:
+                raise StoreUnavailableError("this fact is not known locally") from None
+            fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
+            keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
+            queue_changes(ctx, queued_update(ctx, known, fact, keys, agent=agent))
+            return fact
         if not isinstance(result, RevisionMismatch):
             return fact.evolve(revision=result, path=current.path)
         if expect is not None:
             raise RevisionMismatchError(fact_id, expect, result.found)
-    raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
+    raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def apply_restored_changes(
+    ctx: SyncContext,
+    fact: Fact,
+    values: Mapping[str, Value],
+    add_tags: Sequence[str] = (),
+    remove_tags: Sequence[str] = (),
+) -> Fact:
+    """The changed fact, with redaction placeholders in the input replaced by the secrets.
+
+    Raises:
+        UnknownPlaceholderError: a placeholder stands for no secret of the fact.
+        InvalidFieldError: a value that its field does not accept; the error shows the value
+            as written, since its writer may not see the secret.
+    """
+    written = {**values, "+tags": list(add_tags), "-tags": list(remove_tags)}
+    restored, unknown = ctx.view.restore_values(written, fact)
+    if unknown:
+        raise UnknownPlaceholderError(fact.id, unknown)
+    added = cast("Sequence[str]", restored.pop("+tags"))
+    removed = {tag.lstrip("#") for tag in cast("Sequence[str]", restored.pop("-tags"))}
+    try:
+        changed = fact.replace(restored)
+        if added or removed:
+            kept = [tag for tag in changed.tags if tag not in removed]
+            changed = changed.replace({"tags": [*kept, *added]})
+    except InvalidFieldError as error:
+        if error.field not in values:
+            raise
+        raise InvalidFieldError(error.field, values[error.field], error.expected) from None
+    return changed
 
 
 def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -> Fact:
-    """A new fact that replaces an older one; both name each other.
+    """Write a new fact that replaces an older one; each names the other.
+
+    The new fact takes over type, priority, tags, entities and scope.
 
     Raises:
-        FactNotFoundError, RevisionMismatchError, SupersededError: the older one is gone,
-        changed again and again, or replaced already.
+        FactNotFoundError: there is no older fact that the agent can see.
+        SupersededError: it was replaced already.
+        RevisionMismatchError: it changed at every try.
+        InvalidFieldError: `text` is blank.
     """
     old = get(ctx, fact_id, agent=agent)
     check_not_superseded(ctx, old, agent=agent)
@@ -256,7 +342,7 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
 
 
 def _replace(ctx: SyncContext, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
-    """Write both ends at once, or none; the new one with its revision."""
+    """Write both ends at once, or none; returns the new one with its revision."""
     who = agent or "person"
     for _ in range(MAX_UPDATE_TRIES):
         _check_in_store(old)
@@ -264,21 +350,21 @@ def _replace(ctx: SyncContext, old: Fact, fresh: Fact, *, agent: str | None) -> 
         replaced = old.evolve(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
         first = StoreWrite(old.id, replaced, old.revision, who)
         second = StoreWrite(fresh.id, fresh, None, who, needs=old.id)
-        _, made = ctx.store.write([first, second])
-        if isinstance(made, str):
-            return fresh.evolve(revision=made)
+        _, revision = ctx.store.write([first, second])
+        if isinstance(revision, str):
+            return fresh.evolve(revision=revision)
         old = get(ctx, old.id, agent=agent)
-    raise RevisionMismatchError(old.id, "the one just read", "another, always")
+    raise RevisionMismatchError(old.id, *CONTENDED)
 
 
 def forget(
     ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
 ) -> ForgetResult:
-    """Delete a fact: it becomes a tombstone, and `restore` brings it back.
+    """Delete a fact: it becomes a tombstone, and `restore()` brings it back.
 
     Raises:
-        FactNotFoundError.
-        RevisionMismatchError: the fact is not at `expect`.
+        FactNotFoundError: there is none that the agent can see.
+        RevisionMismatchError: the fact is not at `expect`, or changed at every try.
     """
     known: Fact | None = None
     for _ in range(MAX_UPDATE_TRIES):
@@ -290,27 +376,26 @@ def forget(
             if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
                 return ForgetResult(fact.id, STATUS_FORGOTTEN)
         except StoreUnavailableError:
-            # What was read is what is to go, nothing that its reader did not see.
+            # Delete the version that was read, not one that its reader never saw.
             known = known or offline_fact(ctx, check_id(fact_id))
             if known is None:
                 raise
             queue_changes(ctx, queued_delete(ctx, known, agent=agent))
             return ForgetResult(known.id, STATUS_FORGOTTEN)
-    raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
+    raise RevisionMismatchError(fact_id, *CONTENDED)
 
 
 def _check_settable(values: Mapping[str, Value]) -> None:
-    """See that nobody sets what is computed; an author's property of that name may go."""
+    """Refuse values for computed fields; a property of that name may still be cleared."""
     for key, value in values.items():
         if value is not None and (key in NON_FIELD_KEYS or key == "updatedAt"):
             raise ComputedFieldError(key)
 
 
 def _check_in_store(fact: Fact) -> None:
-    """See that the store has a fact, which it has not while that waits in the outbox."""
+    """Treat a fact that is still in the outbox as one of an unavailable store."""
     if not fact.revision:
-        why = "this fact waits for it in the outbox; the next pass brings it over"
-        raise StoreUnavailableError(why)
+        raise StoreUnavailableError("this fact is still in the outbox; the next run writes it")
 
 
 def _check_revision(fact: Fact, expect: str | None) -> None:
@@ -321,32 +406,78 @@ def _check_revision(fact: Fact, expect: str | None) -> None:
 def restore(
     ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
 ) -> ForgetResult:
-    """Bring back a fact that was deleted, on whichever side.
+    """Bring back a fact that was deleted on either side.
 
     Raises:
-        FactNotFoundError: the store never knew it.
-        RevisionMismatchError: what was deleted is not at `expect`.
+        FactNotFoundError: the store never had it, or the agent cannot see it.
+        RevisionMismatchError: the tombstone is not at `expect`, or changed at every try.
     """
     fact_id = check_id(fact_id)
     for _ in range(MAX_UPDATE_TRIES):
-        buried = ctx.store.tombstone(fact_id)
-        if buried is None:
+        tombstone = ctx.store.tombstone(fact_id)
+        if tombstone is None:
             get(ctx, fact_id, agent=agent)
             return ForgetResult(fact_id, STATUS_ACTIVE)
-        if not can_see(agent, buried.scope):
+        if not can_see(agent, tombstone.scope):
             raise FactNotFoundError(fact_id)
-        _check_revision(buried, expect)
-        fact = buried.evolve(updated_at=ctx.today())
-        write = StoreWrite(fact_id, fact, buried.revision, agent or "person")
+        _check_revision(tombstone, expect)
+        fact = tombstone.evolve(updated_at=ctx.today())
+        write = StoreWrite(fact_id, fact, tombstone.revision, agent or "person")
         if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return ForgetResult(fact_id, STATUS_ACTIVE)
-    raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
+    raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def check_access(
+    ctx: SyncContext, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
+) -> None:
+    """Check that an agent may write a fact, and sees the facts that it relates it to.
+
+    Args:
+        ctx: the two sides.
+        fact: as it would be written.
+        agent: who writes; the user (None) may write everything.
+        before: the related facts so far, which are not checked: an agent with more rights
+            may have added them.
+
+    Raises:
+        ScopeDeniedError: the scope belongs to another agent.
+        FactNotFoundError: a related fact does; the note would show its title.
+    """
+    if not can_see(agent, fact.scope):
+        raise ScopeDeniedError(agent or "", fact.scope)
+    added = {*fact.related_fact_ids} - {*before}
+    if agent is None or not added:
+        return
+    with suppress(StoreUnavailableError):  # without the store nothing can be compared
+        for each in ctx.store.find_many(added).values():
+            if not can_see(agent, each.scope):
+                raise FactNotFoundError(each.id)
+
+
+def check_not_superseded(ctx: SyncContext, fact: Fact, *, agent: str | None) -> None:
+    """Check that nothing replaces a fact yet, so that a chain of versions has one head.
+
+    Where the replacement was deleted since, the fact is the head again.
+
+    Raises:
+        SupersededError: names the head of the chain.
+    """
+    head, seen = fact, {fact.id}
+    while (successor := head.superseded_by_id) is not None and successor not in seen:
+        found = ctx.store.find_many([successor]).get(successor)
+        if found is None or not can_see(agent, found.scope):
+            break
+        seen.add(successor)
+        head = found
+    if head is not fact:
+        raise SupersededError(fact.id, head.id)
 
 
 def field_key(key: str, type_name: str) -> str:
-    """The full key of a field that may be named without its type's prefix.
+    """The full key of a field that is named without the prefix of its type.
 
-    `outcome` of a decision is `decisionOutcome`; `created_at` is not a key.
+    `outcome` of a decision is `decisionOutcome`. A name without such a field stays as it is.
     """
     if key in FIELDS_BY_KEY or key in OWN_FIELDS_BY_KEY:
         return key

@@ -1,1 +1,1 @@
-"""What the graph's page is made of: its script and its style sheet, in `static/`."""
+"""The graph of a memory: built, measured, exported. `static/` holds the parts of its page."""

@@ -1,4 +1,4 @@
-"""One colour for each type, and colour groups for Obsidian's own graph."""
+"""A colour for each type, and the colour groups of Obsidian's graph view."""
 
 from __future__ import annotations
 
@@ -27,40 +27,42 @@ COLOURS: Mapping[str, str] = MappingProxyType(
         "unresolved": "#9a9a9a",
     }
 )
-"""Type -> colour; told apart on light and on dark ground."""
+"""Type -> colour; readable on light and on dark backgrounds."""
 
 OTHER_COLOUR = "#9a9a9a"
 
 
 def colour_of(type_name: str) -> str:
-    """The colour of a type."""
+    """The colour of a type, as `#rrggbb`."""
     return COLOURS.get(type_name, OTHER_COLOUR)
 
 
 def merged_colours(text: str | None) -> str:
     """Obsidian's `graph.json` with a colour group for each type; the rest stays.
 
-    A group that a person made for the same query keeps its colour, and all their groups
-    stand first: in Obsidian the first that matches wins.
+    The user's groups keep their colours and come first: Obsidian applies the first match.
+
+    Args:
+        text: the file; None if it does not exist.
 
     Raises:
         ValueError: the text is not JSON as Obsidian writes it.
     """
     settings: Value = json.loads(text) if text and text.strip() else {}
     if not isinstance(settings, dict):
-        why = "it holds no settings"
+        why = "it is not a JSON object"
         raise ValueError(why)  # noqa: TRY004 - the file is wrong, not the call
     groups = settings.get("colorGroups", [])
     if not isinstance(groups, list):
-        why = "its colour groups are no list"
+        why = "its colour groups are not a list"
         raise ValueError(why)  # noqa: TRY004 - the same
     known = {each.get("query") for each in groups if isinstance(each, dict)}
-    fresh = [
+    added = [
         {"query": query, "color": {"a": 1, "rgb": int(colour_of(name)[1:], 16)}}
         for name in TYPES
         if (query := f'[type:"{name}"]') not in known
     ]
-    if text and not fresh:
+    if text and not added:
         return text
-    made = {**settings, "colorGroups": [*groups, *fresh]}
-    return json.dumps(made, ensure_ascii=False, indent=2)
+    merged = {**settings, "colorGroups": [*groups, *added]}
+    return json.dumps(merged, ensure_ascii=False, indent=2)

@@ -1,4 +1,4 @@
-"""A graph as JSON, as GraphML, and as a canvas for Obsidian; the same for the same graph."""
+"""A graph as JSON, GraphML or Obsidian canvas; the same graph gives the same bytes."""
 
 from __future__ import annotations
 
@@ -7,28 +7,22 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from vaultsync.graph.colours import colour_of
-from vaultsync.graph.model import (
-    EDGE_MENTIONS,
-    EDGE_RELATED,
-    Graph,
-    GraphEdge,
-    GraphNode,
-)
+from vaultsync.graph.model import EDGE_MENTIONS, EDGE_RELATED, Graph, GraphEdge, GraphNode
 from vaultsync.graph.page import graph_to_html
 from vaultsync.model.schema import Value
 
 
 def graph_to_json(graph: Graph) -> str:
     """`{"nodes": […], "links": […]}`, as D3 and many others read it."""
-    said = {
+    exported = {
         "nodes": [_node_json(node) for node in graph.nodes.values()],
         "links": [_edge_json(edge) for edge in graph.edges],
     }
-    return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(exported, ensure_ascii=False, indent=1) + "\n"
 
 
 def _node_json(node: GraphNode) -> dict[str, Value]:
@@ -54,7 +48,7 @@ def _edge_json(edge: GraphEdge) -> dict[str, Value]:
     }
 
 
-# XML 1.0 has no place for these, not even escaped.
+# Not allowed in XML 1.0, not even escaped.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -62,14 +56,13 @@ def graph_to_graphml(graph: Graph) -> str:
     """GraphML, as Gephi, yEd and Cytoscape read it."""
     import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
-    made = nx.MultiDiGraph()  # type: ignore[var-annotated]
+    exported = nx.MultiDiGraph()  # type: ignore[var-annotated]
     for node in graph.nodes.values():
-        made.add_node(_xml(node.id), **_attributes(_node_json(node), "id"))
+        exported.add_node(_xml(node.id), **_attributes(_node_json(node), "id"))
     for number, edge in enumerate(graph.edges):
-        ends = _xml(edge.source), _xml(edge.target)
-        said = _attributes(_edge_json(edge), "source", "target")
-        made.add_edge(*ends, f"e{number}", **said)
-    lines = nx.generate_graphml(made, named_key_ids=True)
+        attributes = _attributes(_edge_json(edge), "source", "target")
+        exported.add_edge(_xml(edge.source), _xml(edge.target), f"e{number}", **attributes)
+    lines = nx.generate_graphml(exported, named_key_ids=True)
     return "\n".join(["<?xml version='1.0' encoding='utf-8'?>", *lines, ""])
 
 
@@ -77,28 +70,27 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def _attributes(said: Mapping[str, Value], *ends: str) -> dict[str, str | int]:
-    """What GraphML keeps of a node or an edge: texts and numbers."""
+def _attributes(values: Mapping[str, Value], *excluded: str) -> dict[str, str | int]:
+    """The values that GraphML can hold: texts and numbers."""
     return {
         key: _xml(value) if isinstance(value, str) else value
-        for key, value in said.items()
-        if key not in ends and isinstance(value, (str, int))
+        for key, value in values.items()
+        if key not in excluded and isinstance(value, (str, int))
     }
 
 
 # ------------------------------------------------------------------------- canvas
 
 WIDTH, HEIGHT = 320, 120
-"""Of a card, in pixels: a title and a line or two."""
+"""The size of a card in pixels: room for a title and a line or two."""
 GAP, CANVAS_MARGIN, BETWEEN = 40, 60, 260
-"""Between cards, around them in their group, and between groups."""
+"""Pixels between cards, around the cards of a group, and between groups."""
 
 
 def graph_to_canvas(graph: Graph) -> str:
-    """A JSON Canvas (spec 1.0): a frame for each type, with a card for each note.
+    """A JSON Canvas (spec 1.0): a group for each type, with a card for each note.
 
-    Frames stand in rows, facts above what they are about; in each, the cards that are
-    joined to most come first.
+    Groups stand in rows, facts above entities; cards with the most edges come first.
     """
     degrees: dict[str, int] = defaultdict(int)
     for edge in graph.edges:
@@ -107,10 +99,13 @@ def graph_to_canvas(graph: Graph) -> str:
     nodes: list[dict[str, Value]] = []
     centres: dict[str, tuple[int, int]] = {}
     y = 0
-    for row in _rows(graph):
+    by_type: dict[str, list[GraphNode]] = defaultdict(list)
+    for node in graph.nodes.values():
+        by_type[node.type].append(node)
+    for row in _rows(by_type):
         x = below = 0
-        for type_name, members in row:
-            cards = sorted(members, key=lambda n: (-degrees[n.id], n.label, n.id))
+        for type_name in row:
+            cards = sorted(by_type[type_name], key=lambda n: (-degrees[n.id], n.label, n.id))
             columns = max(1, round(math.sqrt(len(cards) * 1.2)))
             for number, node in enumerate(cards):
                 left = x + CANVAS_MARGIN + number % columns * (WIDTH + GAP)
@@ -120,11 +115,19 @@ def graph_to_canvas(graph: Graph) -> str:
             width = min(columns, len(cards)) * (WIDTH + GAP) - GAP + 2 * CANVAS_MARGIN
             lines = math.ceil(len(cards) / columns)
             height = lines * (HEIGHT + GAP) - GAP + 2 * CANVAS_MARGIN
-            nodes.append(_frame(type_name, len(cards), (x, y, width, height)))
+            nodes.append(
+                {
+                    "id": _hex(f"group {type_name}"),
+                    "type": "group",
+                    **_box(x, y, width, height),
+                    "color": colour_of(type_name),
+                    "label": f"{type_name} ({len(cards)})",
+                }
+            )
             x += width + BETWEEN
             below = max(below, height)
         y += below + BETWEEN
-    # What comes first lies below: frames under their cards.
+    # Obsidian draws the first nodes lowest: groups below their cards.
     nodes.sort(key=lambda node: node["type"] != "group")
     edges = [_arrow(edge, centres) for edge in graph.edges]
     return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent="\t")
@@ -135,31 +138,27 @@ _ROWS = (
     ("fact", "preference", "note", "episodic", "observation"),
     ("person", "project", "entity", "unresolved"),
 )
-"""The types side by side in each row; a type that is in none gets the last one."""
+"""The types of each row; any other type is in the last one."""
 
 
-def _rows(graph: Graph) -> list[list[tuple[str, list[GraphNode]]]]:
-    by_type: dict[str, list[GraphNode]] = defaultdict(list)
-    for node in graph.nodes.values():
-        by_type[node.type].append(node)
-    known = {name for row in _ROWS for name in row}
-    others = tuple(sorted(by_type.keys() - known))
-    rows = [*_ROWS[:-1], _ROWS[-1] + others]
-    found = [[(name, by_type[name]) for name in row if name in by_type] for row in rows]
-    return [row for row in found if row]
+def _rows(types: Collection[str]) -> Iterator[list[str]]:
+    others = sorted(set(types).difference(*_ROWS))
+    for row in (*_ROWS[:-1], (*_ROWS[-1], *others)):
+        names = [name for name in row if name in types]
+        if names:
+            yield names
 
 
 def _hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _box(x: int, y: int, width: int, height: int) -> dict[str, Value]:
+    return {"x": x, "y": y, "width": width, "height": height}
+
+
 def _card(node: GraphNode, x: int, y: int) -> dict[str, Value]:
-    place: dict[str, Value] = {"x": x, "y": y, "width": WIDTH, "height": HEIGHT}
-    card: dict[str, Value] = {
-        "id": _hex(node.id),
-        **place,
-        "color": colour_of(node.type),
-    }
+    card = {"id": _hex(node.id), **_box(x, y, WIDTH, HEIGHT), "color": colour_of(node.type)}
     if node.path is not None:
         return {**card, "type": "file", "file": node.path}
     return {**card, "type": "text", "text": _MARKUP.sub(r"\\\g<0>", node.label)}
@@ -168,27 +167,13 @@ def _card(node: GraphNode, x: int, y: int) -> dict[str, Value]:
 _MARKUP = re.compile(r"[\\`*_\[\]<>#|~$%=]")
 
 
-def _frame(type_name: str, many: int, box: tuple[int, int, int, int]) -> dict[str, Value]:
-    x, y, width, height = box
-    return {
-        "id": _hex(f"group {type_name}"),
-        "type": "group",
-        "x": x,
-        "y": y,
-        "width": width,
-        "height": height,
-        "color": colour_of(type_name),
-        "label": f"{type_name} ({many})",
-    }
-
-
 def _arrow(edge: GraphEdge, centres: Mapping[str, tuple[int, int]]) -> dict[str, Value]:
     (x1, y1), (x2, y2) = centres[edge.source], centres[edge.target]
     if abs(x2 - x1) * HEIGHT > abs(y2 - y1) * WIDTH:
         sides = ("right", "left") if x2 > x1 else ("left", "right")
     else:
         sides = ("bottom", "top") if y2 > y1 else ("top", "bottom")
-    made: dict[str, Value] = {
+    arrow: dict[str, Value] = {
         "id": _hex(f"{edge.source}\n{edge.target}\n{edge.kind}\n{edge.label}"),
         "fromNode": _hex(edge.source),
         "fromSide": sides[0],
@@ -197,7 +182,7 @@ def _arrow(edge: GraphEdge, centres: Mapping[str, tuple[int, int]]) -> dict[str,
         "toEnd": "none" if edge.kind == EDGE_RELATED else "arrow",
     }
     label = edge.label or ("" if edge.kind in (EDGE_MENTIONS, EDGE_RELATED) else edge.kind)
-    return {**made, "label": label} if label else made
+    return {**arrow, "label": label} if label else arrow
 
 
 EXPORTS: Mapping[str, Callable[[Graph], str]] = MappingProxyType(
@@ -208,4 +193,4 @@ EXPORTS: Mapping[str, Callable[[Graph], str]] = MappingProxyType(
         "html": graph_to_html,
     }
 )
-"""Format -> what makes it."""
+"""Format -> its writer."""

@@ -1,6 +1,6 @@
-"""The graph of a memory: facts and entities, and what joins them.
+"""The graph of a memory: facts and entities as nodes, links and relations as edges.
 
-Plain values in a fixed order, so that every export is the same for the same facts.
+Nodes and edges have a fixed order, so that exports of the same facts are identical.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from vaultsync.model.paths import VaultPath, stem_of
 EDGE_MENTIONS, EDGE_RELATION, EDGE_RELATED = "mentions", "relation", "related"
 EDGE_SUPERSEDES, EDGE_FOLLOWS = "supersedes", "follows"
 EDGE_KINDS = (EDGE_MENTIONS, EDGE_RELATION, EDGE_RELATED, EDGE_SUPERSEDES, EDGE_FOLLOWS)
-"""What an edge says: links and entities; a property that holds links; related facts; a
-newer fact that replaces an older one; a fact that follows up another."""
+"""Links and entities; a property that holds links; `relatedFactIds`; a newer fact that
+replaces an older one; a fact that follows up on another."""
 UNRESOLVED = "unresolved"
-"""The type of what is linked to and has no note."""
+"""The type of a link target without a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A fact, or a name that links lead to and that is no fact's."""
+    """A fact, or a link target without a note."""
 
     id: str
-    """Of the fact; `name:` and the folded name of what is unresolved."""
+    """The id of the fact; `name:` and the folded name of an unresolved target."""
     label: str
     type: str
     scope: str = ""
@@ -37,13 +37,13 @@ class GraphNode:
     status: str = ""
     priority: int | None = None
     created: str = ""
-    """The day."""
+    """The date."""
     aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GraphEdge:
-    """What joins two nodes."""
+    """A connection between two nodes."""
 
     source: str
     target: str
@@ -51,18 +51,18 @@ class GraphEdge:
     label: str = ""
     """The name of the relation."""
     weight: int = 1
-    """How often it is said."""
+    """The number of links with the same ends, kind and label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes by id, and edges between them; no edge leads from a node to itself."""
+    """Nodes by id, and the edges between them; no edge leads from a node to itself."""
 
     nodes: Mapping[str, GraphNode]
     edges: tuple[GraphEdge, ...]
 
     def only(self, ids: Iterable[str]) -> Graph:
-        """Some nodes, and the edges between them."""
+        """The subgraph of some nodes."""
         kept = set(ids)
         nodes = {key: node for key, node in self.nodes.items() if key in kept}
         edges = tuple(e for e in self.edges if e.source in kept and e.target in kept)
@@ -70,68 +70,63 @@ class Graph:
 
 
 def build_graph(facts: Iterable[Fact]) -> Graph:
-    """The graph of some facts, each with the path of its note; of others nothing is said.
+    """The graph of some facts, each with the path of its note; edges to others are left out.
 
-    A link means what it means in Obsidian; a name that is no file's may still be the
-    title or alias of just one fact.
+    Links are resolved as in Obsidian; a name that no file has may still be the title or an
+    alias of exactly one fact.
     """
     known = sorted(facts, key=lambda fact: fact.id)
-    nodes = {fact.id: _node(fact) for fact in known}
-    finder = _Finder(known)
-    said: Counter[GraphEdge] = Counter()
+    nodes = {
+        fact.id: GraphNode(
+            fact.id,
+            fact.title or fact.type.capitalize(),
+            fact.type,
+            fact.scope,
+            fact.path,
+            fact.status,
+            fact.priority,
+            fact.created_at[:10],
+            fact.aliases,
+        )
+        for fact in known
+    }
+    resolver = _FactResolver(known)
+    weights: Counter[tuple[str, str, str, str]] = Counter()
     for fact in known:
-        for kind, label, target in _edges_of(fact, finder):
+        for kind, label, target in _edges_of(fact, resolver):
             if isinstance(target, GraphNode):
                 nodes.setdefault(target.id, target)
-                target = target.id  # noqa: PLW2901 - a name, from here on
-            if target in nodes and target != fact.id:
-                said[GraphEdge(fact.id, target, kind, label)] += 1
+            target_id = target.id if isinstance(target, GraphNode) else target
+            if target_id in nodes and target_id != fact.id:
+                weights[fact.id, target_id, kind, label] += 1
     order = {key: number for number, key in enumerate(nodes)}
-    edges = [
-        GraphEdge(edge.source, edge.target, edge.kind, edge.label, number)
-        for edge, number in said.items()
-    ]
+    edges = [GraphEdge(*edge, weight) for edge, weight in weights.items()]
     edges.sort(key=lambda e: (order[e.source], order[e.target], e.kind, e.label))
     return Graph(nodes, tuple(edges))
 
 
-def _node(fact: Fact) -> GraphNode:
-    return GraphNode(
-        fact.id,
-        fact.title or fact.type.capitalize(),
-        fact.type,
-        fact.scope,
-        fact.path,
-        fact.status,
-        fact.priority,
-        fact.created_at[:10],
-        fact.aliases,
-    )
-
-
-class _Finder:
-    """Which fact a link leads to."""
+class _FactResolver:
+    """Finds the facts that links lead to."""
 
     def __init__(self, facts: Iterable[Fact]) -> None:
-        by_path: dict[VaultPath, str] = {}
-        self._called: dict[str, set[str]] = {}
+        self._ids: dict[VaultPath, str] = {}
+        self._by_name: dict[str, set[str]] = {}
         for fact in facts:
             if fact.path is not None:
-                by_path[fact.path] = fact.id
+                self._ids[fact.path] = fact.id
             for name in (fact.title, *fact.aliases):
-                self._called.setdefault(fold_case(name), set()).add(fact.id)
-        self._ids = by_path
-        self._names = LinkResolver.of(by_path)
+                self._by_name.setdefault(fold_case(name), set()).add(fact.id)
+        self._files = LinkResolver.of(self._ids)
 
     def find(self, target: str, source: VaultPath) -> str | GraphNode | None:
-        """The id of a fact, or a node for what is unresolved; None for attachments."""
-        path = self._names.resolve(target, source)
+        """The id of a fact, or a node for an unresolved name; None for an attachment."""
+        path = self._files.resolve(target, source)
         if path is not None:
             return self._ids.get(path)
         name = stem_of(target.strip())
-        called = self._called.get(fold_case(name), set())
-        if len(called) == 1:
-            return next(iter(called))
+        named = self._by_name.get(fold_case(name), set())
+        if len(named) == 1:
+            return next(iter(named))
         if _ATTACHMENT.search(target) or "://" in target or not name:
             return None
         return GraphNode(f"name:{fold_case(name)}", name, UNRESOLVED)
@@ -140,16 +135,16 @@ class _Finder:
 _ATTACHMENT = re.compile(r"\.(?!md\Z)[A-Za-z][A-Za-z0-9]{1,5}\Z", re.IGNORECASE)
 
 
-def _edges_of(fact: Fact, finder: _Finder) -> Iterator[tuple[str, str, str | GraphNode]]:
-    """Kind, label and target of everything that a fact says of others."""
-    source = fact.path or VaultPath("")
+def _edges_of(fact: Fact, resolver: _FactResolver) -> Iterator[tuple[str, str, str | GraphNode]]:
+    """Kind, label and target of the edges that lead from a fact."""
     named = relations(fact)
     for key, link in fact_links(fact):
+        target = resolver.find(link.target, fact.path or VaultPath(""))
         relation = key.partition(".")[0]
-        kind = EDGE_RELATION if relation in named else EDGE_MENTIONS
-        target = finder.find(link.target, source)
-        if target is not None:
-            yield kind, relation if kind == EDGE_RELATION else "", target
+        if target is not None and relation in named:
+            yield EDGE_RELATION, relation, target
+        elif target is not None:
+            yield EDGE_MENTIONS, "", target
     for related in fact.related_fact_ids:
         yield EDGE_RELATED, "", related
     if fact.supersedes_id:

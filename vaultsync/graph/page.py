@@ -1,8 +1,7 @@
-"""A graph as one HTML page that needs nothing else: no network, no other file.
+"""A graph as one self-contained HTML page: no network, no other file.
 
-Its policy allows the one script and the one style sheet that it holds, by their hashes,
-and nothing else; what facts say reaches the page as data only. Both are files of the
-package, read when a page is made.
+Its content security policy allows only its own script and style sheet, by their hashes;
+the text of facts reaches the page as data only.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from vaultsync.graph.colours import COLOURS, colour_of
 from vaultsync.graph.model import EDGE_KINDS, Graph
 
 _SCRIPTS = ("layout.js", "draw.js", "controls.js")
-"""The parts of the one script, in the order in which they run."""
+"""The parts of the script, in the order in which they run."""
 
 
 def graph_to_html(graph: Graph) -> str:
-    """A page with a picture of the graph to be moved, zoomed and searched."""
+    """A page with a drawing of the graph that can be moved, zoomed and searched."""
     script = "\n".join(map(_static, _SCRIPTS))
     style = _static("page.css")
     policy = (
@@ -42,12 +41,12 @@ def _hash(text: str) -> str:
 
 
 def _data(graph: Graph) -> str:
-    """The graph in short: types, kinds and nodes by number."""
+    """The graph as compact JSON: types, kinds and nodes are referred to by number."""
     counts = Counter(node.type for node in graph.nodes.values())
     order = {name: place for place, name in enumerate(COLOURS)}
     types = sorted(counts, key=lambda name: (order.get(name, len(order)), name))
     number = {key: place for place, key in enumerate(graph.nodes)}
-    said = {
+    data = {
         "types": [[name, colour_of(name)] for name in types],
         "kinds": list(EDGE_KINDS),
         "nodes": [
@@ -55,18 +54,12 @@ def _data(graph: Graph) -> str:
             for n in graph.nodes.values()
         ],
         "links": [
-            [
-                number[e.source],
-                number[e.target],
-                EDGE_KINDS.index(e.kind),
-                e.label,
-                e.weight,
-            ]
+            [number[e.source], number[e.target], EDGE_KINDS.index(e.kind), e.label, e.weight]
             for e in graph.edges
         ],
     }
-    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-    # Nothing in the data can end the element that holds it, or begin another.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # Escaped, so that no text can end its `<script>` element or begin another.
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
@@ -86,7 +79,7 @@ _PAGE = """\
 </head>
 <body>
 <canvas id="picture" tabindex="0" role="application" aria-describedby="keys"
- aria-label="Picture of the graph"></canvas>
+ aria-label="Drawing of the graph"></canvas>
 <header>
 <h1>Memory graph</h1>
 <p id="summary"></p>
@@ -94,7 +87,7 @@ _PAGE = """\
 <label for="search">Search</label>
 <input id="search" type="search" placeholder="Title, type or path" autocomplete="off"
  spellcheck="false" role="combobox" aria-controls="results" aria-expanded="false">
-<ul id="results" role="listbox" aria-label="What was found" hidden></ul>
+<ul id="results" role="listbox" aria-label="Search results" hidden></ul>
 </div>
 </header>
 <aside id="panel" aria-live="polite" hidden></aside>
@@ -106,8 +99,8 @@ _PAGE = """\
 <button id="theme" type="button">Dark</button>
 </div>
 <p id="keys">Drag to move, scroll to zoom. Arrows move, + and &#8722; zoom, 0 fits,
-/ searches, Esc lets go.</p>
-<noscript><p class="none">This page draws its picture with a script.</p></noscript>
+/ searches, Esc clears the selection.</p>
+<noscript><p class="none">This page needs JavaScript to draw the graph.</p></noscript>
 <script type="application/json" id="graph">{data}</script>
 <script>{script}</script>
 </body>

@@ -1,78 +1,21 @@
-"""The graph of what somebody sees: made of the facts, never kept."""
+"""The graph of the facts that an agent can see; built when asked for, never stored."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from vaultsync.errors import NotFoundError
-from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
-from vaultsync.graph.stats import (
-    GraphStats,
-    Neighbor,
-    find_neighbors,
-    find_nodes,
-    graph_stats,
-)
-from vaultsync.model.schema import Value
+from vaultsync.graph.model import Graph, build_graph
+from vaultsync.graph.stats import Neighbor, NodeName, find_neighbors, name_of
+from vaultsync.links.wikilinks import NoteNames, find_by_name
 from vaultsync.model.scope import can_see, check_scope
 from vaultsync.sync.context import SyncContext
 
-MAX_HINT_NAMES = 5
-"""Names that a hint lists."""
 
-
-@dataclass(frozen=True, slots=True)
-class Neighborhood:
+class Neighborhood(NodeName, frozen=True):
     """A node, and the nodes near it."""
 
-    node: GraphNode
     depth: int
-    near: tuple[Neighbor, ...]
-
-    def as_json(self) -> dict[str, Value]:
-        """The neighbourhood as JSON."""
-        return {
-            **node_json(self.node),
-            "depth": self.depth,
-            "neighbors": [
-                {
-                    **node_json(each.node),
-                    "distance": each.distance,
-                    "via": [_edge_json(edge) for edge in each.via],
-                }
-                for each in self.near
-            ],
-        }
-
-
-def node_json(node: GraphNode) -> dict[str, Value]:
-    """A node as JSON."""
-    return {"id": node.id, "label": node.label, "type": node.type, "path": node.path}
-
-
-def _edge_json(edge: GraphEdge) -> dict[str, Value]:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "type": edge.kind,
-        "label": edge.label,
-    }
-
-
-def stats_json(stats: GraphStats) -> dict[str, Value]:
-    """What a graph looks like, as JSON."""
-    return {
-        "nodes": stats.nodes,
-        "links": stats.edges,
-        "types": dict(stats.types),
-        "kinds": dict(stats.kinds),
-        "components": list(stats.components),
-        "hubs": [
-            {**node_json(hub.node), "rank": round(hub.rank, 6), "degree": hub.degree}
-            for hub in stats.hubs
-        ],
-        "orphans": [node_json(node) for node in stats.orphans],
-    }
+    """Up to how many steps."""
+    neighbors: tuple[Neighbor, ...]
+    """The nearest first."""
 
 
 def load_graph(
@@ -83,18 +26,18 @@ def load_graph(
     around: str | None = None,
     depth: int = 1,
 ) -> Graph:
-    """The graph of the facts that an agent sees.
+    """The graph of the facts that an agent can see.
 
     Args:
-        ctx: the sides.
-        agent: who looks; a person (None) sees all.
+        ctx: the two sides.
+        agent: whose facts; the user (None) sees all.
         scope: only the facts of one scope.
-        around: only a node of that name, and those near it.
-        depth: up to how many steps from it.
+        around: only the node with this name, and those near it.
+        depth: maximum distance from that node, in edges.
 
     Raises:
         StoreUnavailableError: the store does not answer.
-        InvalidScopeError: the scope makes no sense.
+        InvalidScopeError: there is no such scope.
         NotFoundError: no node, or more than one, has the name.
     """
     if scope is not None:
@@ -108,26 +51,19 @@ def load_graph(
     if around is None:
         return graph
     hood = neighborhood(graph, around, depth)
-    return graph.only([hood.node.id, *(each.node.id for each in hood.near)])
+    return graph.only([hood.id, *(each.id for each in hood.neighbors)])
 
 
 def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
-    """The node of a name, and those up to so many steps from it.
+    """The node with a name, and the nodes up to `depth` edges from it.
 
     Raises:
         NotFoundError: no node, or more than one, has the name.
     """
-    found = find_nodes(graph, name)
-    if not found:
-        message = f"nothing in the graph is called {name!r}"
-        raise NotFoundError(message, hint="give a title, an alias, an id or the path of a note")
-    if len(found) > 1:
-        named = ", ".join(each.path or each.id for each in found[:MAX_HINT_NAMES])
-        message = f"{len(found)} in the graph are called {name!r}"
-        raise NotFoundError(message, hint=f"name one by its path: {named}")
-    return Neighborhood(found[0], depth, tuple(find_neighbors(graph, found[0].id, depth)))
-
-
-def load_graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
-    """What a graph looks like."""
-    return graph_stats(graph, hubs=hubs)
+    node = find_by_name(
+        name,
+        graph.nodes.values(),
+        lambda each: NoteNames(each.id, each.path, each.label, each.aliases),
+        kind="node",
+    )
+    return Neighborhood(*name_of(node), depth, tuple(find_neighbors(graph, node.id, depth)))

@@ -2,62 +2,69 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from typing import Any
 
+from msgspec import Struct, json, structs
+
+from vaultsync.api.graphing import GraphColours
+from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import IndexFileNotFoundError
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
+from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.result import said_of
 from vaultsync.service.bridge_service import BridgeServices
+
+
+class IndexFile(Struct, frozen=True):
+    """A file of `.index/`."""
+
+    name: str
+    bytes: int
+
+
+class IndexFiles(Struct, frozen=True):
+    """The files of `.index/`."""
+
+    files: list[IndexFile]
+
+
+class IndexText(Struct, frozen=True):
+    """The text of a file of `.index/`."""
+
+    name: str
+    text: str
+
+
+class GraphJson(Struct, frozen=True):
+    """The graph of the memory, as `graph export` writes it."""
+
+    nodes: list[dict[str, Any]]
+    links: list[dict[str, Any]]
 
 
 def recall(serving: BridgeServices, _: str, asked: bodies.Recall) -> Mapping[str, Value]:
     """The facts that answer a question."""
-    agent = serving.asks(asked.agent)
-    found = serving.reading(
-        lambda memory: memory.recall(
-            asked.query,
-            limit=asked.limit,
-            mode=asked.mode,
-            types=asked.types,
-            scopes=asked.scopes,
-            tags=asked.tags,
-            max_priority=asked.max_priority,
-            since=asked.since,
-            user=asked.user,
-            explain=asked.explain,
-            agent=agent,
-        )
-    )
-    return found.as_json()
+    said = {**structs.asdict(asked), "agent": serving.asks(asked.agent)}
+    request = RecallRequest(**said)
+    return said_of(serving.reading(lambda memory: memory.answer(request)))
 
 
-def context(serving: BridgeServices, _: str, asked: bodies.Context) -> Mapping[str, Value]:
+def context(serving: BridgeServices, _: str, asked: bodies.Context) -> ContextPack:
     """A context pack."""
-    agent = serving.asks(asked.agent)
-    made = serving.reading(
-        lambda memory: memory.context(
-            asked.query,
-            budget=asked.budget,
-            format=asked.format,
-            intent=asked.intent,
-            types=asked.types,
-            scopes=asked.scopes,
-            tags=asked.tags,
-            user=asked.user,
-            agent=agent,
-        )
-    )
-    return made.as_json()
+    said = {**structs.asdict(asked), "agent": serving.asks(asked.agent)}
+    request = ContextRequest(**said)
+    return serving.reading(lambda memory: memory.pack(request))
 
 
-def index(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def index(serving: BridgeServices, _: str, __: bodies.Body) -> IndexFiles:
     """The names of the tables."""
     found = serving.reading(lambda memory: memory.index_files())
-    return {"files": [{"name": name, "bytes": len(text.encode())} for name, text in found.items()]}
+    return IndexFiles([IndexFile(name, len(text.encode())) for name, text in found.items()])
 
 
-def index_file(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def index_file(serving: BridgeServices, name: str, _: bodies.Body) -> IndexText:
     """One table.
 
     Raises:
@@ -66,17 +73,15 @@ def index_file(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[st
     found = serving.reading(lambda memory: memory.index_files())
     if name not in found:
         raise IndexFileNotFoundError(name)
-    return {"name": name, "text": found[name]}
+    return IndexText(name, found[name])
 
 
-def graph(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def graph(serving: BridgeServices, _: str, __: bodies.Body) -> GraphJson:
     """The graph, as `graph export` writes it."""
     made = serving.reading(lambda memory: memory.graph_export(format="json"))
-    found: dict[str, Value] = json.loads(made.text)
-    return found
+    return json.decode(made.text, type=GraphJson)
 
 
-def graph_colours(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def graph_colours(serving: BridgeServices, _: str, __: bodies.Body) -> GraphColours:
     """Obsidian's settings of its graph view."""
-    made = serving.reading(lambda memory: memory.graph_colours())
-    return {"path": made.path, "changed": made.changed}
+    return serving.reading(lambda memory: memory.graph_colours())

@@ -11,12 +11,10 @@ from typing import TypeVar
 import msgspec
 
 from vaultsync import errors
-from vaultsync.http_bridge.requests import Body
-from vaultsync.model.schema import Value
-from vaultsync.privacy.error_json import error_json, error_values_json
+from vaultsync.privacy.error_json import Failure, error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
 
-B = TypeVar("B", bound=Body)
+B = TypeVar("B", bound=msgspec.Struct)
 MAX_DEPTH = 20
 """Brackets within brackets of a body."""
 _LOG = logging.getLogger("vaultsync.bridge")
@@ -76,7 +74,7 @@ def _check_depth(data: bytes) -> None:
             depth -= 1
 
 
-def error_response(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
+def error_response(error: Exception) -> tuple[HTTPStatus, Failure]:
     """The status and the body for an error; what is a fault of ours is logged."""
     if not isinstance(error, errors.VaultsyncError):
         lines = "".join(traceback.format_exception(error))
@@ -91,6 +89,6 @@ def error_response(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
     return status, error_json(error)
 
 
-def encode_json(answer: Mapping[str, Value]) -> bytes:
+def encode_json(answer: object) -> bytes:
     """An answer as JSON."""
     return msgspec.json.encode(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,8 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from vaultsync.http_bridge import mirror
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.http_bridge.encoding import encode_json, parse_query_string
-from vaultsync.model.schema import Value
-from vaultsync.service.bridge_service import BridgeServices
+from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
 from vaultsync.service.events import Subscription
 
 PING = 15.0
@@ -52,7 +51,7 @@ async def _stream(
     request: Request,
     heard: Subscription,
     bell: asyncio.Event,
-    now: Mapping[str, Value],
+    now: BridgeStatus,
 ) -> AsyncIterator[bytes]:
     gone = asyncio.create_task(_until_gone(request, heard))
     try:
@@ -79,5 +78,5 @@ async def _until_gone(request: Request, heard: Subscription) -> None:
     heard.end()
 
 
-def _frame(kind: str, data: Mapping[str, Value]) -> bytes:
+def _frame(kind: str, data: object) -> bytes:
     return b"event: " + kind.encode() + b"\ndata: " + encode_json(data) + b"\n\n"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from msgspec import Struct
 
+from vaultsync.facts.listing import PublicPage, public_page
+from vaultsync.facts.related import Related
+from vaultsync.facts.service import ForgetResult
 from vaultsync.http_bridge import requests as bodies
-from vaultsync.model.schema import Value
-from vaultsync.model.serialization import public_values
+from vaultsync.model.serialization import NewFact, PublicFact, public_new, public_values
 from vaultsync.service.bridge_service import BridgeServices
+from vaultsync.sync.report import History, history_of
 
 
-def listing(serving: BridgeServices, _: str, asked: bodies.Listing) -> Mapping[str, Value]:
+class FreshId(Struct, frozen=True):
+    """An id that nothing has."""
+
+    id: str
+
+
+def listing(serving: BridgeServices, _: str, asked: bodies.Listing) -> PublicPage:
     """A page of facts."""
     page = serving.reading(
         lambda memory: memory.list(
@@ -22,10 +31,10 @@ def listing(serving: BridgeServices, _: str, asked: bodies.Listing) -> Mapping[s
             after=asked.after,
         )
     )
-    return page.as_json()
+    return public_page(page)
 
 
-def remember(serving: BridgeServices, _: str, asked: bodies.Remember) -> Mapping[str, Value]:
+def remember(serving: BridgeServices, _: str, asked: bodies.Remember) -> NewFact:
     """A new fact."""
     fact = serving.writing(
         lambda memory: memory.remember(
@@ -39,15 +48,15 @@ def remember(serving: BridgeServices, _: str, asked: bodies.Remember) -> Mapping
             fields=asked.fields,
         )
     )
-    return {**public_values(fact), "mirrored": fact.path is not None}
+    return public_new(fact)
 
 
-def get(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def get(serving: BridgeServices, name: str, _: bodies.Body) -> PublicFact:
     """One fact."""
     return public_values(serving.reading(lambda memory: memory.get(name)))
 
 
-def update(serving: BridgeServices, name: str, asked: bodies.Update) -> Mapping[str, Value]:
+def update(serving: BridgeServices, name: str, asked: bodies.Update) -> PublicFact:
     """A fact, changed."""
     fact = serving.writing(
         lambda memory: memory.update(
@@ -62,34 +71,32 @@ def update(serving: BridgeServices, name: str, asked: bodies.Update) -> Mapping[
     return public_values(fact)
 
 
-def supersede(serving: BridgeServices, name: str, asked: bodies.Supersede) -> Mapping[str, Value]:
+def supersede(serving: BridgeServices, name: str, asked: bodies.Supersede) -> PublicFact:
     """A fact that replaces another one."""
     return public_values(serving.writing(lambda memory: memory.supersede(name, asked.text)))
 
 
-def forget(serving: BridgeServices, name: str, asked: bodies.Expecting) -> Mapping[str, Value]:
+def forget(serving: BridgeServices, name: str, asked: bodies.Expecting) -> ForgetResult:
     """A fact, deleted."""
-    done = serving.writing(lambda memory: memory.forget(name, expect=asked.expect))
-    return done.as_json()
+    return serving.writing(lambda memory: memory.forget(name, expect=asked.expect))
 
 
-def restore(serving: BridgeServices, name: str, asked: bodies.Expecting) -> Mapping[str, Value]:
+def restore(serving: BridgeServices, name: str, asked: bodies.Expecting) -> ForgetResult:
     """A fact, brought back."""
-    done = serving.writing(lambda memory: memory.restore(name, expect=asked.expect))
-    return done.as_json()
+    return serving.writing(lambda memory: memory.restore(name, expect=asked.expect))
 
 
-def history(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def history(serving: BridgeServices, name: str, _: bodies.Body) -> History:
     """The changes of a fact."""
     found = serving.reading(lambda memory: memory.history(name))
-    return {"history": [each.as_json() for each in found]}
+    return history_of(found)
 
 
-def related(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def related(serving: BridgeServices, name: str, _: bodies.Body) -> Related:
     """What stands around a fact."""
-    return serving.reading(lambda memory: memory.related(name)).as_json()
+    return serving.reading(lambda memory: memory.related(name))
 
 
-def fresh_id(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def fresh_id(serving: BridgeServices, _: str, __: bodies.Body) -> FreshId:
     """An id that nothing has."""
-    return {"id": serving.reading(lambda memory: memory.new_id())}
+    return FreshId(serving.reading(lambda memory: memory.new_id()))

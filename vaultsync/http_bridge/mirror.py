@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from msgspec import Struct, to_builtins
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.http_bridge import requests as bodies
-from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import conflict_json
-from vaultsync.service.bridge_service import BridgeServices
-from vaultsync.sync.report import Report
+from vaultsync.operations.check_links import LinkReport
+from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
+from vaultsync.sync.report import (
+    Conflicts,
+    Report,
+    ResolveResult,
+    Verification,
+    resolved_conflict,
+    shown_conflicts,
+)
 
 
-def status(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+class Nothing(Struct, frozen=True):
+    """An empty object."""
+
+
+def status(serving: BridgeServices, _: str, __: bodies.Body) -> BridgeStatus:
     """What waits, and how the daemon is."""
     return serving.reading(serving.state)
 
 
-def conflicts(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def conflicts(serving: BridgeServices, _: str, __: bodies.Body) -> Conflicts:
     """The open conflicts."""
-    found = serving.reading(lambda memory: memory.conflicts())
-    return {"conflicts": [conflict_json(each) for each in found]}
+    return shown_conflicts(serving.reading(lambda memory: memory.conflicts()))
 
 
-def resolve(serving: BridgeServices, name: str, asked: bodies.Resolve) -> Mapping[str, Value]:
+def resolve(serving: BridgeServices, name: str, asked: bodies.Resolve) -> ResolveResult:
     """A conflict, settled, and those that are left.
 
     Raises:
@@ -42,13 +51,10 @@ def resolve(serving: BridgeServices, name: str, asked: bodies.Resolve) -> Mappin
     else:
         raise InvalidFieldError("take", take, "a side, or `field` and `text` in place of it")
     left = serving.reading(lambda memory: memory.conflicts())
-    return {
-        "conflicts": [conflict_json(each) for each in left],
-        "resolved": conflict_json(settled),
-    }
+    return resolved_conflict(settled, left)
 
 
-def sync(serving: BridgeServices, _: str, asked: bodies.Sync) -> Mapping[str, Value]:
+def sync(serving: BridgeServices, _: str, asked: bodies.Sync) -> Report:
     """One pass."""
     report = serving.engine(
         lambda memory: memory.sync(
@@ -61,7 +67,7 @@ def sync(serving: BridgeServices, _: str, asked: bodies.Sync) -> Mapping[str, Va
     return _told(serving, report)
 
 
-def maintain(serving: BridgeServices, _: str, asked: bodies.Maintain) -> Mapping[str, Value]:
+def maintain(serving: BridgeServices, _: str, asked: bodies.Maintain) -> Report:
     """The upkeep."""
     report = serving.engine(
         lambda memory: memory.maintain(
@@ -71,7 +77,7 @@ def maintain(serving: BridgeServices, _: str, asked: bodies.Maintain) -> Mapping
     return _told(serving, report)
 
 
-def adopt_all(serving: BridgeServices, _: str, asked: bodies.AdoptAll) -> Mapping[str, Value]:
+def adopt_all(serving: BridgeServices, _: str, asked: bodies.AdoptAll) -> Report:
     """Notes that became facts."""
     report = serving.engine(
         lambda memory: memory.adopt(scope=asked.scope, type=asked.type, dry_run=asked.dry_run)
@@ -79,7 +85,7 @@ def adopt_all(serving: BridgeServices, _: str, asked: bodies.AdoptAll) -> Mappin
     return _told(serving, report)
 
 
-def adopt(serving: BridgeServices, name: str, asked: bodies.Adopt) -> Mapping[str, Value]:
+def adopt(serving: BridgeServices, name: str, asked: bodies.Adopt) -> Report:
     """A note that became a fact."""
     report = serving.engine(
         lambda memory: memory.adopt_id(name, scope=asked.scope, type=asked.type)
@@ -87,30 +93,29 @@ def adopt(serving: BridgeServices, name: str, asked: bodies.Adopt) -> Mapping[st
     return _told(serving, report)
 
 
-def undo(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def undo(serving: BridgeServices, name: str, _: bodies.Body) -> Report:
     """A run, taken back."""
     return _told(serving, serving.engine(lambda memory: memory.undo(name)))
 
 
-def verify(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def verify(serving: BridgeServices, _: str, __: bodies.Body) -> Verification:
     """The proof that both sides are equal."""
-    return serving.engine(lambda memory: memory.verify()).as_json()
+    return serving.engine(lambda memory: memory.verify())
 
 
-def fix_links(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def fix_links(serving: BridgeServices, _: str, __: bodies.Body) -> LinkReport:
     """The links that were mended, and those that were not."""
-    return serving.engine(lambda memory: memory.links_check(fix=True)).as_json()
+    return serving.engine(lambda memory: memory.links_check(fix=True))
 
 
-def written(serving: BridgeServices, name: str, asked: bodies.WriteAnswer) -> Mapping[str, Value]:
+def written(serving: BridgeServices, name: str, asked: bodies.WriteAnswer) -> Nothing:
     """The answer to a `write` event, handed to who waits for it."""
     serving.answer(name, applied=asked.applied, found=asked.found, reason=asked.reason)
-    return {}
+    return Nothing()
 
 
-def _told(serving: BridgeServices, report: Report) -> Mapping[str, Value]:
+def _told(serving: BridgeServices, report: Report) -> Report:
     """A report, of which all who listen hear when something was done."""
-    said = report.as_json()
     if not (report.dry_run or report.quiet):
-        serving.on_run(said)
-    return said
+        serving.on_run(to_builtins(report))
+    return report

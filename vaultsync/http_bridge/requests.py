@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from vaultsync.recall.request import DEFAULT_BUDGET
+
 Text: TypeAlias = Annotated[str, Meta(max_length=1_000_000)]
 Word: TypeAlias = Annotated[str, Meta(max_length=1_000)]
 Words: TypeAlias = Annotated[list[Word], Meta(max_length=1_000)]
@@ -122,7 +124,7 @@ class Context(Body):
     """A question and a budget."""
 
     query: Annotated[str, Meta(max_length=10_000)]
-    budget: Annotated[int, Meta(ge=0, le=1_000_000)] = 4_000
+    budget: Annotated[int, Meta(ge=0, le=1_000_000)] = DEFAULT_BUDGET
     format: Word = "markdown"
     intent: Word | None = None
     types: Words = []

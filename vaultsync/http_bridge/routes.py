@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from vaultsync.http_bridge import ask, mirror, shapes
+from msgspec import json
+
+from vaultsync.api.graphing import GraphColours
+from vaultsync.context_packs.pack import ContextPack
+from vaultsync.facts.listing import PublicPage
+from vaultsync.facts.related import Related
+from vaultsync.facts.service import ForgetResult
+from vaultsync.http_bridge import ask, mirror
 from vaultsync.http_bridge import handlers as facts
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.http_bridge.requests import Body
-from vaultsync.model.schema import Value
-from vaultsync.service.bridge_service import BridgeServices
-
-Json: TypeAlias = Mapping[str, Value]
+from vaultsync.model.serialization import NewFact, PublicFact
+from vaultsync.operations.check_links import LinkReport
+from vaultsync.recall.result import RecallResult
+from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
+from vaultsync.sync.report import Conflicts, History, Report, ResolveResult, Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +36,9 @@ class RouteRow:
     says: str
     takes: type[Body]
     """Of a GET the query, else the body."""
-    answers: type[shapes.Shape]
-    do: Callable[[BridgeServices, str, Any], Json]
+    answers: type
+    """A struct, or typed keys."""
+    do: Callable[[BridgeServices, str, Any], object]
     """Is called in a thread that may wait."""
 
 
@@ -40,7 +49,7 @@ ROUTES = (
         "status",
         "What waits and what is wrong.",
         Body,
-        shapes.Status,
+        BridgeStatus,
         mirror.status,
     ),
     RouteRow(
@@ -49,7 +58,7 @@ ROUTES = (
         "list",
         "Facts by id, a page at a time.",
         bodies.Listing,
-        shapes.Facts,
+        PublicPage,
         facts.listing,
     ),
     RouteRow(
@@ -58,7 +67,7 @@ ROUTES = (
         "remember",
         "A new fact.",
         bodies.Remember,
-        shapes.NewFact,
+        NewFact,
         facts.remember,
     ),
     RouteRow(
@@ -67,7 +76,7 @@ ROUTES = (
         "get",
         "One fact.",
         Body,
-        shapes.Fact,
+        PublicFact,
         facts.get,
     ),
     RouteRow(
@@ -76,7 +85,7 @@ ROUTES = (
         "update",
         "Change a fact.",
         bodies.Update,
-        shapes.Fact,
+        PublicFact,
         facts.update,
     ),
     RouteRow(
@@ -85,7 +94,7 @@ ROUTES = (
         "supersede",
         "A new fact that replaces an older one.",
         bodies.Supersede,
-        shapes.Fact,
+        PublicFact,
         facts.supersede,
     ),
     RouteRow(
@@ -94,7 +103,7 @@ ROUTES = (
         "forget",
         "Delete a fact and its note.",
         bodies.Expecting,
-        shapes.Forgotten,
+        ForgetResult,
         facts.forget,
     ),
     RouteRow(
@@ -103,7 +112,7 @@ ROUTES = (
         "restore",
         "Bring a deleted fact back.",
         bodies.Expecting,
-        shapes.Forgotten,
+        ForgetResult,
         facts.restore,
     ),
     RouteRow(
@@ -112,7 +121,7 @@ ROUTES = (
         "history",
         "Who changed which field when.",
         Body,
-        shapes.History,
+        History,
         facts.history,
     ),
     RouteRow(
@@ -121,7 +130,7 @@ ROUTES = (
         "related",
         "What stands around a fact.",
         Body,
-        shapes.Related,
+        Related,
         facts.related,
     ),
     RouteRow(
@@ -130,17 +139,17 @@ ROUTES = (
         "adopt",
         "The note that bears this id becomes a fact.",
         bodies.Adopt,
-        shapes.Report,
+        Report,
         mirror.adopt,
     ),
-    RouteRow("POST", "/v1/ids", "ids", "A fresh id.", Body, shapes.Id, facts.fresh_id),
+    RouteRow("POST", "/v1/ids", "ids", "A fresh id.", Body, facts.FreshId, facts.fresh_id),
     RouteRow(
         "GET",
         "/v1/conflicts",
         "conflicts",
         "The open conflicts.",
         Body,
-        shapes.Conflicts,
+        Conflicts,
         mirror.conflicts,
     ),
     RouteRow(
@@ -149,7 +158,7 @@ ROUTES = (
         "resolve",
         "Settle a conflict for a side, or a field of it by a text.",
         bodies.Resolve,
-        shapes.Resolved,
+        ResolveResult,
         mirror.resolve,
     ),
     RouteRow(
@@ -158,7 +167,7 @@ ROUTES = (
         "sync",
         "One pass over both sides.",
         bodies.Sync,
-        shapes.Report,
+        Report,
         mirror.sync,
     ),
     RouteRow(
@@ -167,7 +176,7 @@ ROUTES = (
         "maintain",
         "Delete what expired or faded, and collapse long chains.",
         bodies.Maintain,
-        shapes.Report,
+        Report,
         mirror.maintain,
     ),
     RouteRow(
@@ -176,7 +185,7 @@ ROUTES = (
         "adopt_all",
         "The notes that are no facts yet become facts.",
         bodies.AdoptAll,
-        shapes.Report,
+        Report,
         mirror.adopt_all,
     ),
     RouteRow(
@@ -185,7 +194,7 @@ ROUTES = (
         "undo",
         "Take a run back.",
         Body,
-        shapes.Report,
+        Report,
         mirror.undo,
     ),
     RouteRow(
@@ -194,7 +203,7 @@ ROUTES = (
         "verify",
         "Prove vault = store = base.",
         Body,
-        shapes.Verification,
+        Verification,
         mirror.verify,
     ),
     RouteRow(
@@ -203,7 +212,7 @@ ROUTES = (
         "fix_links",
         "Mend the links that leave no doubt.",
         Body,
-        shapes.Links,
+        LinkReport,
         mirror.fix_links,
     ),
     RouteRow(
@@ -212,7 +221,7 @@ ROUTES = (
         "recall",
         "The facts that answer a question.",
         bodies.Recall,
-        shapes.Recall,
+        RecallResult,
         ask.recall,
     ),
     RouteRow(
@@ -221,7 +230,7 @@ ROUTES = (
         "context",
         "What to read for a question, in a budget of tokens.",
         bodies.Context,
-        shapes.Context,
+        ContextPack,
         ask.context,
     ),
     RouteRow(
@@ -230,7 +239,7 @@ ROUTES = (
         "index",
         "The files of `.index/`.",
         Body,
-        shapes.IndexFiles,
+        ask.IndexFiles,
         ask.index,
     ),
     RouteRow(
@@ -239,7 +248,7 @@ ROUTES = (
         "index_file",
         "One file of `.index/`.",
         Body,
-        shapes.IndexText,
+        ask.IndexText,
         ask.index_file,
     ),
     RouteRow(
@@ -248,7 +257,7 @@ ROUTES = (
         "graph",
         "The graph of the memory.",
         Body,
-        shapes.Graph,
+        ask.GraphJson,
         ask.graph,
     ),
     RouteRow(
@@ -257,7 +266,7 @@ ROUTES = (
         "graph_colours",
         "A colour for each type in Obsidian's graph view.",
         Body,
-        shapes.Colours,
+        GraphColours,
         ask.graph_colours,
     ),
     RouteRow(
@@ -266,9 +275,24 @@ ROUTES = (
         "write",
         "The answer to a `write` event.",
         bodies.WriteAnswer,
-        shapes.Nothing,
+        mirror.Nothing,
         mirror.written,
     ),
 )
 """All but `GET /v1/events`, which does not end: see `stream.py`."""
 EVENTS_PATH = "/v1/events"
+
+
+def answer_schemas(kinds: Iterable[type], ref: str) -> dict[str, dict[str, Any]]:
+    """JSON Schema of some answers, and of what is in them, by name.
+
+    What has a default is sent like all else, but for the stages of an answer that was not
+    asked to explain itself.
+    """
+    found: dict[str, dict[str, Any]] = json.schema_components(kinds, ref_template=ref)[1]
+    for name, schema in found.items():
+        for key, each in schema.get("properties", {}).items():
+            if "default" in each and (name, key) != ("Recall", "stages"):
+                del each["default"]
+                schema.setdefault("required", []).append(key)
+    return dict(sorted(found.items()))

@@ -8,7 +8,7 @@ by meaning.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteError
@@ -31,7 +31,7 @@ from vaultsync.recall.ranking import (
     rescale_similarities,
     weighted_score,
 )
-from vaultsync.recall.request import parse_request
+from vaultsync.recall.request import RecallRequest, parse_request
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
@@ -67,17 +67,8 @@ _EntriesByPath = Mapping[VaultPath, tuple[IndexEntry, frozenset[str]]]
 
 def recall_vault_only(
     clone: StorelessVault,
-    question: str,
+    asked: RecallRequest,
     *,
-    agent: str | None,
-    limit: int = 10,
-    types: Iterable[str] = (),
-    scopes: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    max_priority: int = 2,
-    since: str | None = None,
-    until: str | None = None,
-    user: str | None = None,
     weights: RankingWeights | None = None,
 ) -> RecallResult:
     """Answer a question from the index files, best hits first; writes nothing.
@@ -87,26 +78,15 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(
-        question,
-        today=clone.clock.now().date(),
-        limit=limit,
-        types=types,
-        scopes=scopes,
-        tags=tags,
-        max_priority=max_priority,
-        since=since,
-        until=until,
-        user=user,
-    )
+    query, filters = parse_request(asked, today=clone.clock.now().date())
     entries = _read_entries(clone)
-    search = _IndexFileSearch(clone, query, filters, agent, weights or RankingWeights())
+    search = _IndexFileSearch(clone, query, filters, asked.agent, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
     if entries:
         _index_entries(clone, entries)
-        hits = search.hits(entries, limit)
+        hits = search.hits(entries, asked.limit)
     return RecallResult(
-        query=clone.view.redact_text(question),
+        query=clone.view.redact_text(asked.query),
         source=INDEX_FILES_SOURCE,
         confidence=search.confidence(hits),
         degraded=() if entries else (NO_TABLES_REASON,),
@@ -233,8 +213,11 @@ class _IndexFileSearch:
             matches_hints=self._query.has_hints and self._query.matches_hints(fact),
             importance=fact.importance,
         )
-        return Hit(
-            fact=fact,
+        hit = Hit(
+            id=fact.id,
+            title=fact.title,
+            type=fact.type,
+            path=fact.path,
             score=round(weighted_score(signals, self._weights), 4),
             similarity=round(signals.similarity, 4),
             recency=round(signals.recency, 4),
@@ -243,6 +226,7 @@ class _IndexFileSearch:
             why=explain_hit(reasons),
             snippet=snippet(fact.content, self._terms),
         )
+        return hit.about(fact)
 
 
 def _read_fact(clone: StorelessVault, path: VaultPath, entry: IndexEntry) -> Fact | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
-from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncContext
 
 COST_SAMPLE = 64
@@ -15,8 +14,7 @@ TIMED_TEXTS = 16
 """Number of their texts that are embedded to measure the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingCost:
+class EmbeddingCost(Struct, frozen=True):
     """An estimate from a sample of the facts."""
 
     before: str | None
@@ -25,16 +23,6 @@ class EmbeddingCost:
     facts: int
     texts: int
     seconds: float
-
-    def as_json(self) -> dict[str, Value]:
-        """The estimate as JSON."""
-        return {
-            "before": self.before,
-            "after": self.after,
-            "facts": self.facts,
-            "texts": self.texts,
-            "seconds": self.seconds,
-        }
 
 
 def estimate_embedding_cost(

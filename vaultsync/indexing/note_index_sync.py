@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_neighbours import index_documents
-from vaultsync.model.schema import Value
 from vaultsync.storage.feed_cursor import feed_backlog, make_version
 from vaultsync.storage.store import FeedRow
 from vaultsync.sync.context import SyncContext
@@ -36,18 +35,6 @@ class IndexReport(NamedTuple):
     """Another process is writing the index; it, or the next run, indexes these facts."""
     degraded: str = ""
     """Why the index may be behind the facts; empty when it is not."""
-
-    def as_json(self) -> dict[str, Value]:
-        """The report as JSON."""
-        return {
-            "notes": self.notes,
-            "put": self.put,
-            "dropped": self.dropped,
-            "seconds": self.seconds,
-            "rebuilt": self.rebuilt,
-            "busy": self.busy,
-            "degraded": self.degraded,
-        }
 
 
 def catch_up_note_index(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
 from vaultsync.indexing.chunking import Chunk
@@ -17,7 +18,6 @@ from vaultsync.indexing.embedding_texts import (
 )
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 from vaultsync.storage.feed_cursor import feed_backlog, make_version, store_seq_of_version
 from vaultsync.storage.store import FeedRow
 from vaultsync.sync.context import SyncContext
@@ -33,8 +33,7 @@ PROBE_TEXT = "Is anybody there?"
 """Embedded to tell a text that cannot be embedded from a model that does not answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedReport:
+class EmbedReport(Struct, frozen=True):
     """What was done to bring the vectors up to date."""
 
     facts: int = 0
@@ -49,25 +48,11 @@ class EmbedReport:
     """Deleted facts whose vectors were removed."""
     left: int = 0
     """Changed facts that were not processed."""
-    waiting: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[str, str] = {}
     """Id of each fact with a text that could not be embedded -> why; retried next time."""
     seconds: float = 0.0
     degraded: str = ""
     """Why the vectors may be behind the facts; empty when they are not."""
-
-    def as_json(self) -> dict[str, Value]:
-        """The report as JSON."""
-        return {
-            "facts": self.facts,
-            "put": self.put,
-            "embedded": self.embedded,
-            "reused": self.reused,
-            "removed": self.removed,
-            "left": self.left,
-            "waiting": dict(self.waiting),
-            "seconds": self.seconds,
-            "degraded": self.degraded,
-        }
 
 
 def embed_pending(

@@ -1,4 +1,4 @@
-"""Link the first mention of each entity in a text, where it is prose and nothing else."""
+"""Link the first mention of each entity in the prose of a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultsync.links.mentions import Mention, NameMatcher
+from vaultsync.links.mentions import Mention
 from vaultsync.links.wikilinks import (
     Link,
     ProseBlock,
@@ -22,16 +22,9 @@ class LinkTarget(NamedTuple):
     """An entity that a text may mention."""
 
     link: str
-    """What a link to its note says."""
+    """The target of a link to its note."""
     names: tuple[str, ...]
-    """What it is called: its name and its aliases."""
-
-
-def auto_link(text: str, targets: Iterable[LinkTarget]) -> str:
-    """The text with the first mention of each target as a link; see `link_mentions()`."""
-    by_link = {each.link: each for each in targets}
-    names = NameMatcher({link: each.names for link, each in by_link.items()})
-    return link_mentions(text, names.mentions(text), by_link)
+    """Its name and its aliases."""
 
 
 def link_mentions(
@@ -41,82 +34,80 @@ def link_mentions(
     *,
     within: Sequence[tuple[int, int]] | None = None,
 ) -> str:
-    """The text with the first of the mentions of each target as a link; the rest stays.
+    """The text with the first mention of each target linked; the rest stays as it is.
 
-    Of mentions that overlap the longest counts, and one of several targets counts for
-    none. Nothing is linked in headings, code, math, comments, links, brackets, addresses,
-    tags and HTML, and no target that the text links to already. Applied again, it changes
-    nothing.
+    Of overlapping mentions the longest counts; a mention of several targets counts for none.
+    Nothing is linked in headings, code, math, comments, links, brackets, addresses, tags and
+    HTML, and no target that the text links to already. Applied again, it changes nothing.
 
     Args:
         text: markdown.
-        mentions: what `Vocabulary.mentions()` found in it.
-        targets: by the keys of the mentions; mentions of others are passed over, and so
-            are targets whose link no wiki-link can say.
-        within: the spans in which links may be added; everywhere when None.
+        mentions: as found by `NameMatcher.mentions()`.
+        targets: by the keys of the mentions; mentions of others are ignored, and so are
+            targets that a wiki-link cannot hold.
+        within: the spans in which links may be added; everywhere if None.
     """
-    if not mentions:
-        return text
     parts = prose_blocks(text)
     linked = {name_key(link.target) for part in parts for link in part.links}
-    todo = {
+    unlinked = {
         key
         for key, each in targets.items()
         if is_linkable(each.link) and linked.isdisjoint(map(name_key, (each.link, *each.names)))
     }
     rows = [part.block[:2] for part in parts if part.block.kind == TABLE_ROW_BLOCK]
     edits: list[tuple[int, int, str]] = []
-    for mention in _free(text, mentions, parts):
-        meant = [key for key in mention.keys if key in targets]
-        if len(meant) != 1 or meant[0] not in todo:
+    for mention in _linkable_mentions(text, mentions, parts):
+        keys = [key for key in mention.keys if key in targets]
+        if len(keys) != 1 or keys[0] not in unlinked:
             continue
-        link = targets[meant[0]].link
-        fresh = _written(text, mention, link, in_row=_is_within(mention, rows))
-        if fresh and (within is None or _is_within(mention, within)):
-            edits.append((mention.start, mention.end, fresh))
-            todo.remove(meant[0])
-    made = text
-    for start, end, fresh in reversed(edits):
-        made = made[:start] + fresh + made[end:]
-    return made if _is_proved(text, made, len(edits)) else text
+        link = _wiki_link(text, mention, targets[keys[0]].link, in_row=_is_within(mention, rows))
+        if link and (within is None or _is_within(mention, within)):
+            edits.append((mention.start, mention.end, link))
+            unlinked.remove(keys[0])
+    linked_text = text
+    for start, end, link in reversed(edits):
+        linked_text = linked_text[:start] + link + linked_text[end:]
+    return linked_text if _adds_links_only(text, linked_text, len(edits)) else text
 
 
 def _is_within(mention: Mention, spans: Iterable[tuple[int, int]]) -> bool:
     return any(start <= mention.start and mention.end <= end for start, end in spans)
 
 
-def _written(text: str, mention: Mention, link: str, *, in_row: bool) -> str:
-    """The link that stands for a mention; empty when its line has no place for one."""
-    said = text[mention.start : mention.end]
-    if said == link:
-        return f"[[{link}]]"
-    if not is_linkable(said) or (not in_row and _may_be_row(text, mention)):
+def _wiki_link(text: str, mention: Mention, target: str, *, in_row: bool) -> str:
+    """The link that replaces a mention; empty if none fits into its line."""
+    name = text[mention.start : mention.end]
+    if name == target:
+        return f"[[{target}]]"
+    if not is_linkable(name) or (not in_row and _may_be_row(text, mention)):
         return ""
-    return f"[[{link}\\|{said}]]" if in_row else f"[[{link}|{said}]]"
+    return f"[[{target}\\|{name}]]" if in_row else f"[[{target}|{name}]]"
 
 
 def _may_be_row(text: str, mention: Mention) -> bool:
-    """Whether a line holds a bar: it may be of a table that has none at its edge."""
+    """Whether the line of a mention has a bar, as the row of a table without outer bars."""
     end = text.find("\n", mention.end)
     line = text.rfind("\n", 0, mention.start) + 1
     return "|" in text[line : end if end >= 0 else None]
 
 
-def _free(text: str, mentions: Iterable[Mention], parts: Iterable[ProseBlock]) -> list[Mention]:
-    """The mentions in prose that overlap no longer one, by where they begin."""
-    closed = bytearray(b"\1") * len(text)
+def _linkable_mentions(
+    text: str, mentions: Iterable[Mention], parts: Iterable[ProseBlock]
+) -> list[Mention]:
+    """The mentions in prose that overlap no longer one, ordered by position."""
+    blocked = bytearray(b"\1") * len(text)
     for part in parts:
         start, end = part.block[:2]
-        closed[start:end] = bytes(end - start)
-        for start, end in _closed(text, part):
-            closed[start:end] = b"\1" * (end - start)
+        blocked[start:end] = bytes(end - start)
+        for start, end in _blocked_spans(text, part):
+            blocked[start:end] = b"\1" * (end - start)
     kept = []
     for mention in sorted(mentions, key=lambda each: each.start - each.end):
         start, end = mention[:2]
-        if 1 not in closed[start:end]:
+        if 1 not in blocked[start:end]:
             kept.append(mention)
-        # Where a part of it has no place, none has: `Alice` of `Alice Smith/x`.
-        closed[start:end] = b"\1" * (end - start)
+        # A shorter mention within a blocked one is blocked too: `Alice` in `Alice Smith/x`.
+        blocked[start:end] = b"\1" * (end - start)
     return sorted(kept)
 
 
@@ -134,21 +125,21 @@ _NON_PROSE = tuple(
         ("::", r"(?<!\S)\S+::\S*"),  # fields
     )
 )
-"""What each of them holds, and how it looks."""
-# Blocks that are no text: HTML, and what `[a reference]: leads to`.
-_NO_TEXT = re.compile(r"</?[A-Za-z!]|\[(?!\^)[^\[\]]+\]:")
+"""A substring that each match contains, to test quickly; and the pattern."""
+# Blocks without prose: HTML, and link reference definitions.
+_NO_PROSE = re.compile(r"</?[A-Za-z!]|\[(?!\^)[^\[\]]+\]:")
 _BRACKET = re.compile(r"\\.|[\[\]]")
-_BEHIND = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_DESTINATION = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 
-def _closed(text: str, part: ProseBlock) -> list[tuple[int, int]]:
-    """Where in a block nothing may be linked."""
+def _blocked_spans(text: str, part: ProseBlock) -> list[tuple[int, int]]:
+    """The spans of a block in which nothing may be linked."""
     block = part.block
     whole = (block.start, block.end)
-    if block.kind == HEADING_BLOCK or _NO_TEXT.match(text, block.inner):
+    if block.kind == HEADING_BLOCK or _NO_PROSE.match(text, block.inner):
         return [whole]
     links = [(link.start, link.end) for link in part.links]
-    plain = _blanked(text, whole, links)  # what a link leads to is no path
+    plain = _blank_out(text, whole, links)  # the target of a link would look like a path
     marks = [
         (block.start + found.start(), block.start + found.end())
         for sign, pattern in _NON_PROSE
@@ -158,40 +149,37 @@ def _closed(text: str, part: ProseBlock) -> list[tuple[int, int]]:
     return [*part.opaque, *links, *marks, *_brackets(text, *whole)]
 
 
-def _blanked(text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]) -> str:
-    """A part of a text with blanks for some spans in it."""
-    at, last = whole
+def _blank_out(text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]) -> str:
+    """A part of a text with some spans replaced by blanks."""
+    position, last = whole
     pieces = []
     for start, end in spans:
-        if start >= at:  # not within one before
-            pieces += [text[at:start], " " * (end - start)]
-            at = end
-    return "".join([*pieces, text[at:last]])
+        if start >= position:  # spans may nest
+            pieces += [text[position:start], " " * (end - start)]
+            position = end
+    return "".join([*pieces, text[position:last]])
 
 
 def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """What stands in brackets, with the destination behind them."""
+    """The spans of brackets, including the destination after them."""
     found: list[tuple[int, int]] = []
     opened: list[int] = []
     for mark in _BRACKET.finditer(text, start, end):
         if mark[0] == "[":
             opened.append(mark.start())
         elif mark[0] == "]" and opened:
-            behind = _BEHIND.match(text, mark.end(), end)
-            found.append((opened.pop(), behind.end() if behind else mark.end()))
+            destination = _DESTINATION.match(text, mark.end(), end)
+            found.append((opened.pop(), (destination or mark).end()))
     return found
 
 
-def _is_proved(old: str, new: str, added: int) -> bool:
-    """Whether the new text has the links of the old one, and so many more."""
-    then, now = [_link_words(link) for link in find_links(old)], find_links(new)
-    left = iter(then)
-    want = next(left, None)
-    for link in now:
-        if _link_words(link) == want:
-            want = next(left, None)
-    return want is None and len(now) == len(then) + added
+def _adds_links_only(old: str, new: str, added: int) -> bool:
+    """Whether the new text has the links of the old one in order, and `added` more."""
+    before, after = find_links(old), find_links(new)
+    left = iter(after)
+    kept = all(any(_is_same(link, each) for each in left) for link in before)
+    return kept and len(after) == len(before) + added
 
 
-def _link_words(link: Link) -> tuple[str, str, str | None, bool]:
-    return link.target, link.subpath, link.alias, link.embed
+def _is_same(one: Link, other: Link) -> bool:
+    return one[:4] == other[:4]  # all but the span and the kind

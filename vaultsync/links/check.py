@@ -1,6 +1,6 @@
-"""Which links lead nowhere, which could mean several notes, which say only an alias.
+"""Find broken links, ambiguous links, and links that name only an alias.
 
-Judged as Obsidian would follow them; see docs/concepts/links-and-graph.md.
+Links are resolved as in Obsidian; see docs/concepts/links-and-graph.md.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ BROKEN, AMBIGUOUS, ALIAS_ONLY = "broken", "ambiguous", "alias_only"
 class LinkTargetCheck(NamedTuple):
     """Where a link leads, and what is wrong with it."""
 
-    how: str
-    """The rule by which it was resolved; empty when it leads nowhere."""
+    rule: str
+    """How it was resolved, in words; empty if it leads nowhere."""
     to: VaultPath | None = None
     problem: str = ""
     """`BROKEN`, `AMBIGUOUS`, `ALIAS_ONLY` or empty."""
     why: str = ""
     candidates: tuple[VaultPath, ...] = ()
-    """The notes that it means, or might."""
-    turn: Retarget | None = None
-    """How it can be mended without a doubt."""
+    """The notes that it leads to, or was meant to lead to."""
+    fix: Retarget | None = None
+    """The new target, if there is only one that it can have meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSurvey:
-    """What the files of a vault are called, and where in them links can lead."""
+    """The names of all files of a vault, and the anchors of its notes."""
 
-    names: LinkResolver
+    resolver: LinkResolver
     anchors: Mapping[VaultPath, LinkAnchors]
     """Of the notes that could be read."""
     aliases: Mapping[str, tuple[VaultPath, ...]]
-    """Folded alias -> the notes that have it."""
+    """Folded alias -> notes."""
     titles: Mapping[str, tuple[VaultPath, ...]]
-    """Folded title -> the notes whose first heading it is."""
-    alike: Mapping[str, tuple[VaultPath, ...]]
-    """`alike_key()` of a name -> the files that are called like it."""
+    """Folded title -> notes."""
+    similar: Mapping[str, tuple[VaultPath, ...]]
+    """`similarity_key()` of a name -> files."""
     moved: Mapping[VaultPath, VaultPath] = field(default_factory=dict)
-    """Where notes once were -> where they are."""
-    once: LinkResolver = field(default_factory=lambda: LinkResolver.of(()))
-    """The names of those old places."""
+    """Former path -> current path."""
+    former: LinkResolver = field(default_factory=lambda: LinkResolver.of(()))
+    """Resolves links among the former paths."""
 
     @classmethod
     def of(
@@ -62,7 +62,7 @@ class LinkSurvey:
         aliases: Mapping[VaultPath, Iterable[str]],
         titles: Mapping[VaultPath, Iterable[str]],
     ) -> LinkSurvey:
-        """What is to be known of all files, and of the notes among them."""
+        """A survey of all files, with what is known of the notes among them."""
         known = sorted(set(paths))
         return cls(
             LinkResolver.of(known),
@@ -72,56 +72,58 @@ class LinkSurvey:
             _inverted({path: [path] for path in known}, similarity_key),
         )
 
-    def judge(self, link: Link, source: VaultPath) -> LinkTargetCheck:
+    def check(self, link: Link, source: VaultPath) -> LinkTargetCheck:
         """Where a link in the note at `source` leads, and what is wrong with it."""
-        many = self.names.meanings(link.target, source)
-        if not many:
-            return self._lost(link, source)
-        to, how = many[0], self._how(link, source, many)
-        missing = self._missing(link, to)
+        found = self.resolver.candidates(link.target, source)
+        if not found:
+            return self._check_unresolved(link, source)
+        to, rule = found[0], self._rule(link, source, found)
+        missing = self._missing_anchor(link, to)
         if missing:
-            return LinkTargetCheck(how, to, BROKEN, missing, (to,))
-        if len(many) > 1:
-            why = f"{len(many)} files are called so; it means {to}, by the {how}"
-            return LinkTargetCheck(how, to, AMBIGUOUS, why, many)
-        return LinkTargetCheck(how, to)
+            return LinkTargetCheck(rule, to, BROKEN, missing, (to,))
+        if len(found) > 1:
+            why = f"{len(found)} files have this name; it leads to {to}, by the {rule}"
+            return LinkTargetCheck(rule, to, AMBIGUOUS, why, found)
+        return LinkTargetCheck(rule, to)
 
-    def _how(self, link: Link, source: VaultPath, many: tuple[VaultPath, ...]) -> str:
+    def _rule(self, link: Link, source: VaultPath, found: tuple[VaultPath, ...]) -> str:
         target = link.target
         if not target:
             return "note itself"
-        if len(many) > 1:
-            beside = fold_case(parent_folder(many[0])) == fold_case(parent_folder(source))
+        if len(found) > 1:
+            beside = fold_case(parent_folder(found[0])) == fold_case(parent_folder(source))
             return "note's own folder" if beside else "shortest path"
         if target.startswith(("./", "../")):
             return "path from the note"
         if "/" not in target:
             return "name"
         whole = fold_case(target.lstrip("/")).removesuffix(".md")
-        exact = fold_case(many[0]).removesuffix(".md") == whole
+        exact = fold_case(found[0]).removesuffix(".md") == whole
         return "path" if exact else "end of the path"
 
-    def _missing(self, link: Link, to: VaultPath) -> str:
-        """Which heading or block of a note is not there; empty when none is missing."""
+    def _missing_anchor(self, link: Link, to: VaultPath) -> str:
+        """Says that a note lacks the heading or block of a link; empty if it does not."""
         anchors = self.anchors.get(to)
         if not link.subpath or anchors is None or anchors.holds(link.subpath):
             return ""
         what = "block" if link.subpath.startswith("#^") else "heading"
         return f"{to} has no {what} {link.subpath.lstrip('#')}"
 
-    def _lost(self, link: Link, source: VaultPath) -> LinkTargetCheck:
-        """What a link that leads nowhere may have meant."""
-        for problem, paths, why in self._guesses(link.target, source):
+    def _check_unresolved(self, link: Link, source: VaultPath) -> LinkTargetCheck:
+        """What a link that leads nowhere was probably meant to lead to."""
+        for problem, paths, guess in self._guesses(link.target, source):
             if paths:
-                by_name = problem == ALIAS_ONLY and link.kind == WIKI_LINK and not link.embed
-                turn = self._turn(paths, link, source, link.target if by_name else None)
-                said = f"{why} {_listed(paths)}"
-                if problem == ALIAS_ONLY:
-                    said += "; links follow file names"
-                return LinkTargetCheck("", None, problem, said, paths, turn)
-        named = self.alike.get(similarity_key(file_name_of(link.target)), ())
-        if named:
-            return LinkTargetCheck("", None, BROKEN, f"there is {_listed(named)}", named)
+                alias = problem == ALIAS_ONLY
+                why = f"{guess} {_listed(paths)}" + "; links follow file names" * alias
+                fix = None
+                if len(paths) == 1:
+                    text = link_target_text(self.resolver, paths[0], link, source)
+                    by_name = alias and link.kind == WIKI_LINK and not link.embed
+                    fix = Retarget(text, link.target if by_name else None) if text else None
+                return LinkTargetCheck("", None, problem, why, paths, fix)
+        similar = self.similar.get(similarity_key(file_name_of(link.target)), ())
+        if similar:
+            return LinkTargetCheck("", None, BROKEN, f"there is {_listed(similar)}", similar)
         if "://" in link.target:
             why = "it is a web address, which double brackets do not lead to"
         else:
@@ -131,25 +133,14 @@ class LinkSurvey:
     def _guesses(
         self, target: str, source: VaultPath
     ) -> Iterator[tuple[str, tuple[VaultPath, ...], str]]:
-        """Problem, notes and why, the surest first."""
+        """Problem, notes and explanation; the most certain guess first."""
         yield ALIAS_ONLY, self.aliases.get(fold_case(target), ()), "it is an alias of"
-        was = self.once.resolve(target, source)
-        yield BROKEN, (self.moved[was],) if was else (), "the note moved to"
+        former = self.former.resolve(target, source)
+        yield BROKEN, (self.moved[former],) if former else (), "the note moved to"
         yield ALIAS_ONLY, self.titles.get(fold_case(target), ()), "it is the title of"
-        alike = self.alike.get(similarity_key(file_name_of(target)), ())
-        near = tuple(path for path in alike if _ends_alike(path, target))
-        yield BROKEN, near, "it is spelled otherwise than"
-
-    def _turn(
-        self,
-        to: tuple[VaultPath, ...],
-        link: Link,
-        source: VaultPath,
-        shown: str | None,
-    ) -> Retarget | None:
-        """How the link is mended when there is just one note it can have meant."""
-        said = link_target_text(self.names, to[0], link, source) if len(to) == 1 else None
-        return Retarget(said, shown) if said is not None else None
+        similar = self.similar.get(similarity_key(file_name_of(target)), ())
+        matching = tuple(path for path in similar if _ends_with(path, target))
+        yield BROKEN, matching, "it is spelled differently from"
 
 
 def _inverted(
@@ -157,8 +148,8 @@ def _inverted(
 ) -> dict[str, tuple[VaultPath, ...]]:
     """Key of a name -> the files that have it, in order."""
     found: dict[str, list[VaultPath]] = defaultdict(list)
-    for path, many in names.items():
-        for key in dict.fromkeys(map(key_of, many)):
+    for path, own in names.items():
+        for key in dict.fromkeys(map(key_of, own)):
             found[key].append(path)
     return {key: tuple(paths) for key, paths in found.items()}
 
@@ -167,13 +158,13 @@ _BLANKS = re.compile(r"[\s_\-\u2010-\u2015]+")
 
 
 def similarity_key(name: str) -> str:
-    """The same for names that differ in case, width, blanks, hyphens or `.md` only."""
+    """A key shared by names that differ only in case, width, blanks, hyphens or `.md`."""
     text = unicodedata.normalize("NFKC", name_key(name)).casefold()
     return _BLANKS.sub(" ", text).strip()
 
 
-def _ends_alike(path: VaultPath, target: str) -> bool:
-    """Whether a path ends in the folders that a target names."""
+def _ends_with(path: VaultPath, target: str) -> bool:
+    """Whether a path ends in the folders and the name of a target, by similarity."""
     wanted = [similarity_key(each) for each in target.split("/") if each not in ("", ".", "..")]
     return [similarity_key(each) for each in path.split("/")][-len(wanted) :] == wanted
 
@@ -185,9 +176,10 @@ def _listed(paths: tuple[VaultPath, ...]) -> str:
 
 def aliases_of(properties: Mapping[str, Value]) -> list[str]:
     """The aliases of a note as Obsidian reads them: a list, or one text."""
-    found: list[str] = []
-    for key, value in properties.items():
-        if key.lower() == "aliases":
-            many = value if isinstance(value, (list, tuple)) else [value]
-            found += [each for each in many if isinstance(each, str) and each.strip()]
-    return found
+    return [
+        each
+        for key, value in properties.items()
+        if key.lower() == "aliases"
+        for each in (value if isinstance(value, (list, tuple)) else [value])
+        if isinstance(each, str) and each.strip()
+    ]

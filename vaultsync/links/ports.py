@@ -1,4 +1,4 @@
-"""The link index: which note links where. Derived; it can always be rebuilt."""
+"""The link index: which note links where. It is derived and can always be rebuilt."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ class LinkReference(NamedTuple):
     """A link in the note of a fact, as written."""
 
     fact_id: str
-    """Of the note that holds it."""
+    """Of the note that contains it."""
     target: str
-    """As in `core.links.Link`; the id of a fact under the key `relatedFactIds`."""
+    """As `Link.target`; the id of a fact under the key `relatedFactIds`."""
     subpath: str
     kind: str
     """`wiki`, `markdown`, `embed` or `property`."""
     key: str = ""
-    """The property that holds it (`see.0`: the first of a list); empty in the body."""
+    """The property that contains it (`see.0`: first of a list); empty in the body."""
 
 
 class EntityRecord(NamedTuple):
-    """A fact that is a person, a project or another entity, and what it is called."""
+    """The names of a fact that is a person, a project or another entity."""
 
     fact_id: str
     scope: str
@@ -30,14 +30,14 @@ class EntityRecord(NamedTuple):
 
 
 class LinkIndex(Protocol):
-    """Links by their source and by the folded name they point to; the names of entities.
+    """Links by source and by the folded name of their target; the names of entities.
 
     One writer at a time, any number of readers in any process. A damaged or missing index
-    is an empty one with no version; nobody loses anything but time.
+    is an empty one without a version; it is rebuilt.
     """
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to; None when it has to be built."""
+        """The version of the last `update()`; None if the index has to be built."""
         ...
 
     def update(
@@ -48,9 +48,14 @@ class LinkIndex(Protocol):
         version: str,
         entities: Iterable[EntityRecord] = (),
     ) -> None:
-        """Replace the links of facts, and forget facts, all or none.
+        """Replace the links of facts and forget facts, all or none.
 
-        A fact in `put` or `drop` that is not among `entities` is none (any more).
+        Args:
+            put: the links of each changed fact, in order.
+            drop: the deleted facts.
+            version: what the index contains afterwards.
+            entities: those of the facts in `put` that are entities; the others are not,
+                whatever they were before.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
@@ -59,17 +64,17 @@ class LinkIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything, the version too. Raises as `update()`."""
+        """Forget everything, including the version. Raises as `update()`."""
         ...
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
-        """The links in the note of a fact, in the order they were put."""
+        """The links in the note of a fact, in the order of `update()`."""
         ...
 
     def links_to(self, names: Iterable[str]) -> list[LinkReference]:
-        """All links whose target ends in one of these file names (case and form folded).
+        """All links whose target ends in one of these file names, without `.md` and case.
 
-        `.md` does not count. Of links to places in the same note there are none.
+        Links to places in the same note are not included.
         """
         ...
 
@@ -78,5 +83,5 @@ class LinkIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
+        """Close the file. May be called again."""
         ...

@@ -1,4 +1,4 @@
-"""All references of a note: links in text and properties, tags, headings and blocks."""
+"""The references of a note (links, tags), and the anchors that others can refer to."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.links.wikilinks import (
-    Link,
-    ProseBlock,
-    find_links,
-    prose_blocks,
-    whole_link,
-)
+from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
@@ -22,19 +16,19 @@ ENTITIES_PROPERTY = "entities"
 
 @dataclass(frozen=True, slots=True)
 class LinkAnchors:
-    """The places in a note that a link can lead to."""
+    """The places within a note that a link can lead to."""
 
     headings: tuple[tuple[int, str], ...] = ()
-    """Level and `comparable()` text of each heading, in order."""
+    """Level and `heading_key()` of each heading, in order."""
     blocks: frozenset[str] = frozenset()
-    """The ids of blocks, in lower case, without `^`."""
+    """Block ids in lower case, without `^`."""
     footnotes: frozenset[str] = frozenset()
 
     def holds(self, subpath: str) -> bool:
-        """Whether `#Heading`, `#One#Two` or `#^block` is there, as Obsidian looks for it.
+        """Whether `#Heading`, `#One#Two` or `#^block` exists, as Obsidian looks it up.
 
-        Each of several headings has to come after the one before it and lie deeper.
-        Case, punctuation and runs of blanks do not count.
+        Each of several headings must follow the one before it, at a deeper level. Case,
+        punctuation and runs of blanks do not count.
         """
         places = [each for each in subpath.split("#") if each.strip()]
         if len(places) == 1 and places[0].startswith("^"):
@@ -52,33 +46,38 @@ class LinkAnchors:
 
 @dataclass(frozen=True, slots=True)
 class NoteReferences:
-    """What a note refers to, and what of it can be referred to."""
+    """The links and tags of a note, and its anchors."""
 
     links: tuple[Link, ...]
-    """In the body, by where they begin."""
+    """In the body, ordered by position."""
     properties: tuple[tuple[str, Link], ...]
     """In properties, each with its key: `up`, `see.0` for the first of a list."""
     tags: tuple[str, ...]
-    """As written, without `#`, those of the property `tags` first."""
+    """As written, without `#`; those of the property `tags` come first."""
     anchors: LinkAnchors
 
 
 def note_references(body: str, properties: Mapping[str, Value]) -> NoteReferences:
-    """All references of a note, from its body and its properties as written."""
+    """The references of a note.
+
+    Args:
+        body: the text after the frontmatter.
+        properties: the frontmatter as read.
+    """
     links: list[Link] = []
     tags = property_tags(properties)
     headings: list[tuple[int, str]] = []
     blocks: set[str] = set()
     footnotes: set[str] = set()
-    for passage in prose_blocks(body):
-        links += passage.links
-        block = passage.block
+    for prose in prose_blocks(body):
+        links += prose.links
+        block = prose.block
         inside = body[block.inner : block.end]
         if block.kind == HEADING_BLOCK:
             level, heading = _heading(inside)
             headings.append((level, heading_key(heading)))
         if "#" in inside:
-            tags += _tags(body, passage)
+            tags += _tags(body, prose)
         if "^" in inside:
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
             footnotes.update(_FOOTNOTE.findall(inside))
@@ -86,36 +85,36 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
     return NoteReferences(tuple(links), tuple(property_links(properties)), tuple(tags), anchors)
 
 
-# What Obsidian leaves out when it compares headings.
+# Ignored by Obsidian when it compares headings.
 _MARKS = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\r\n]")
 _ATX = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?\s*\Z", re.DOTALL)
-_UNDERLINED = re.compile(r"(.*)\n[ \t>]*(=|-)[=-]*\s*\Z", re.DOTALL)
-# Behind a blank; right behind an embed works too, and Obsidian's own help relies on it.
+_SETEXT = re.compile(r"(.*)\n[ \t>]*(=|-)[=-]*\s*\Z", re.DOTALL)
+# After a blank; directly after an embed works too, and Obsidian's own help relies on it.
 _BLOCK_ID = re.compile(r"(?:\A|\s|\]\])\^([A-Za-z0-9-]+)\s*\Z")
 _FOOTNOTE = re.compile(r"\A\[\^([^\]\s]+)\]:")
-# What ends a tag in Obsidian: all ASCII punctuation but `-`, `_` and `/`, and that of
-# Unicode's general and supplemental blocks.
+# In Obsidian a tag ends at any ASCII punctuation but `-`, `_` and `/`, and at that of the
+# Unicode blocks of general and supplemental punctuation.
 _TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 
 
 def heading_key(heading: str) -> str:
-    """A heading as it is compared: without punctuation, in lower case."""
+    """The form in which headings are compared: lower case, without punctuation."""
     return " ".join(_MARKS.sub(" ", heading).split()).lower()
 
 
 def _heading(text: str) -> tuple[int, str]:
-    """Level and text of a heading of either kind."""
+    """Level and text of an ATX or setext heading."""
     found = _ATX.match(text)
     if found is not None:
         return len(found[1]), found[2]
-    under = _UNDERLINED.match(text)
-    assert under is not None  # noqa: S101 - a heading is one or the other
-    return (1 if under[2] == "=" else 2), under[1]
+    setext = _SETEXT.match(text)
+    assert setext is not None  # noqa: S101 - a heading is one or the other
+    return (1 if setext[2] == "=" else 2), setext[1]
 
 
-def _tags(body: str, passage: ProseBlock) -> list[str]:
-    block = passage.block
-    closed = [*passage.opaque, *((link.start, link.end) for link in passage.links)]
+def _tags(body: str, prose: ProseBlock) -> list[str]:
+    block = prose.block
+    closed = [*prose.opaque, *((link.start, link.end) for link in prose.links)]
     return [
         found[1]
         for found in _TAG.finditer(body, block.inner, block.end)
@@ -125,20 +124,19 @@ def _tags(body: str, passage: ProseBlock) -> list[str]:
 
 
 def property_tags(properties: Mapping[str, Value]) -> list[str]:
-    """The tags of the property `tags`: a list, or a text parted by commas or blanks."""
+    """The tags of the property `tags`: a list, or a text separated by commas or blanks."""
     found: list[str] = []
     for key, value in properties.items():
         if key.lower() != "tags":
             continue
-        many = value if isinstance(value, (list, tuple)) else [value]
-        for each in many:
+        for each in value if isinstance(value, (list, tuple)) else [value]:
             words = re.split(r"[,\s]+", each) if isinstance(each, str) else []
             found += [word.lstrip("#") for word in words if word.strip("#")]
     return found
 
 
 def property_links(properties: Mapping[str, Value]) -> Iterator[tuple[str, Link]]:
-    """The links in properties: a text counts when a wiki-link is all that it says."""
+    """The links in properties, each with its key: texts that consist of one wiki-link."""
     for key, value in properties.items():
         yield from _links_in(key, value)
 
@@ -157,9 +155,9 @@ def _links_in(key: str, value: Value) -> Iterator[tuple[str, Link]]:
 
 
 def fact_links(fact: Fact) -> Iterator[tuple[str, Link]]:
-    """The links of a fact's note, each with the property that holds it, or with `""`.
+    """The links in the note of a fact, each with its property, or with `""` in the body.
 
-    Related facts are no links by name; they are known by their ids.
+    Related facts are left out: they are referred to by id.
     """
     for text in (fact.title, fact.context or "", fact.content):
         for link in find_links(text):

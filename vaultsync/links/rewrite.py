@@ -1,7 +1,7 @@
-"""Rewrite what links lead to, and nothing else of a note.
+"""Rewrite the targets of links, and nothing else of a note.
 
-What is replaced is the target within a link. The alias, the heading, the blanks, the
-kind of the link and every byte around it stay, and the result is read again to prove it.
+Alias, heading, blanks, the kind of the link and every byte around it stay; the result is
+parsed again to prove it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from vaultsync.model.schema import Value
 
 
 class Retarget(NamedTuple):
-    """What a link shall lead to."""
+    """The new target of a link."""
 
     target: str
     """As `Link.target`."""
     shown_text: str | None = None
-    """What a wiki-link shows that showed its target before."""
+    """The alias for a wiki-link that has none; None adds none."""
 
 
 RetargetLink: TypeAlias = Callable[[Link], Retarget | None]
-"""Says where a link shall lead; None leaves it alone."""
+"""Returns the new target of a link; None leaves it alone."""
 
 
 class _Edit(NamedTuple):
@@ -51,11 +51,11 @@ class _Edit(NamedTuple):
 
 
 def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
-    """The text of a note whose links lead elsewhere, in its properties and its body.
+    """The text of a note with the links of its properties and its body retargeted.
 
     Raises:
-        UnreadableNoteError: the note cannot be read.
-        UnsafeSpliceError: a property could not be proved to change in its link only.
+        UnreadableNoteError: the note cannot be parsed.
+        UnsafeSpliceError: more than the link of a property might change.
     """
     parts, properties = frontmatter.split_note(text, path)
     body = rewrite_links(parts.body, retarget)
@@ -64,82 +64,81 @@ def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
 
 
 def rewrite_links(text: str, retarget: RetargetLink) -> str:
-    """The body of a note whose links lead elsewhere."""
+    """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
     edits: list[_Edit] = []
-    for passage in prose_blocks(text):
-        for link in passage.links:
-            turn = _retargeted(link, retarget)
-            if turn is not None:
-                row = passage.block.kind == TABLE_ROW_BLOCK
-                edits += _edits(text, link, turn, pipe="\\|" if row else "|")
-    made = _applied(text, edits)
-    return made if _is_proved(text, made, retarget) else text
+    for prose in prose_blocks(text):
+        for link in prose.links:
+            new = _new_target(link, retarget)
+            if new is not None:
+                row = prose.block.kind == TABLE_ROW_BLOCK
+                edits += _edits(text, link, new, pipe="\\|" if row else "|")
+    rewritten = _apply(text, edits)
+    return rewritten if _changes_targets_only(text, rewritten, retarget) else text
 
 
-def _retargeted(link: Link, retarget: RetargetLink) -> Retarget | None:
-    """What a link shall lead to, when that is something else and can be said."""
-    turn = retarget(link) if link.target else None
-    if turn is None or turn.target == link.target:
+def _new_target(link: Link, retarget: RetargetLink) -> Retarget | None:
+    """The new target of a link, if it differs and the link can hold it."""
+    new = retarget(link) if link.target else None
+    if new is None or new.target == link.target:
         return None
-    if link.kind == WIKI_LINK and not is_linkable(turn.target):
+    if link.kind == WIKI_LINK and not is_linkable(new.target):
         return None
-    return turn
+    return new
 
 
-def _applied(text: str, edits: list[_Edit]) -> str:
-    pieces, at = [], 0
-    for start, end, fresh in sorted(edits):
-        pieces += [text[at:start], fresh]
-        at = end
-    return "".join([*pieces, text[at:]])
+def _apply(text: str, edits: list[_Edit]) -> str:
+    pieces, position = [], 0
+    for start, end, replacement in sorted(edits):
+        pieces += [text[position:start], replacement]
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
-def _edits(text: str, link: Link, turn: Retarget, *, pipe: str) -> list[_Edit]:
+def _edits(text: str, link: Link, new: Retarget, *, pipe: str) -> list[_Edit]:
     begin = link.start + (1 if link.embed else 0)
     if link.kind == MARKDOWN_LINK:
-        return [_edit_destination(text, begin + 1 + len(link.alias or "") + 1, turn)]
+        return [_edit_destination(text, begin + 1 + len(link.alias or "") + 1, new)]
     start = text.index(link.target, begin + 2)
-    edits = [_Edit(start, start + len(link.target), turn.target)]
-    if turn.shown_text is not None and link.alias is None:
-        edits.append(_Edit(link.end - 2, link.end - 2, pipe + turn.shown_text))
+    edits = [_Edit(start, start + len(link.target), new.target)]
+    if new.shown_text is not None and link.alias is None:
+        edits.append(_Edit(link.end - 2, link.end - 2, pipe + new.shown_text))
     return edits
 
 
-def _edit_destination(text: str, at: int, turn: Retarget) -> _Edit:
-    found = DESTINATION.match(text, at)
+def _edit_destination(text: str, position: int, new: Retarget) -> _Edit:
+    found = DESTINATION.match(text, position)
     assert found is not None  # noqa: S101 - it is how the link was found
     kind = "angled" if found["angled"] is not None else "bare"
     start, end = found.span(kind)
     place = found[kind].find("#")
     if place >= 0:
         end = start + place - found[kind][:place].endswith("\\")
-    return _Edit(start, end, _encoded(turn.target, _UNSAFE[kind]))
+    encoded = _UNSAFE[kind].sub(
+        lambda char: "".join(f"%{byte:02X}" for byte in char[0].encode()), new.target
+    )
+    return _Edit(start, end, encoded)
 
 
-# What would end the destination, be read as something else, or hide it in a table.
+# Characters that would end the destination, change its meaning, or end a table cell.
 _UNSAFE = {
     "angled": re.compile(r"[\x00-\x1f\x7f<>\\%#|`]"),
     "bare": re.compile(r"[\x00-\x20\x7f\xa0<>()\\%#|`\"]"),
 }
 
 
-def _encoded(target: str, unsafe: re.Pattern[str]) -> str:
-    return unsafe.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), target)
+def _changes_targets_only(old: str, new: str, retarget: RetargetLink) -> bool:
+    """Whether the new text has the same links, but for their targets."""
+    before, after = find_links(old), find_links(new)
+    return len(before) == len(after) and all(map(_is_retargeted, before, after, repeat(retarget)))
 
 
-def _is_proved(old: str, new: str, retarget: RetargetLink) -> bool:
-    """Whether the new text has the same links, but for what they lead to."""
-    then, now = find_links(old), find_links(new)
-    return len(then) == len(now) and all(map(_links_as_meant, then, now, repeat(retarget)))
-
-
-def _links_as_meant(before: Link, after: Link, retarget: RetargetLink) -> bool:
-    turn = _retargeted(before, retarget) or Retarget(before.target)
-    alias = turn.shown_text if before.alias is None else before.alias
+def _is_retargeted(before: Link, after: Link, retarget: RetargetLink) -> bool:
+    new = _new_target(before, retarget) or Retarget(before.target)
+    alias = new.shown_text if before.alias is None else before.alias
     if before.kind == MARKDOWN_LINK:
-        alias = after.alias  # it may hold an embed, which is judged by itself
+        alias = after.alias  # it may contain an embed, which is checked by itself
     return (after.target, after.subpath, after.alias, after.embed, after.kind) == (
-        turn.target,
+        new.target,
         before.subpath,
         alias,
         before.embed,
@@ -153,47 +152,47 @@ def _links_as_meant(before: Link, after: Link, retarget: RetargetLink) -> bool:
 def _relink_properties(
     parts: NoteParts, properties: Mapping[str, Value], path: str, retarget: RetargetLink
 ) -> NoteParts:
-    fresh: dict[str, str] = {}
-    meant = {key: _relinked(value, retarget, fresh) for key, value in properties.items()}
-    if not fresh:
+    replacements: dict[str, str] = {}
+    intended = {key: _relinked(each, retarget, replacements) for key, each in properties.items()}
+    if not replacements:
         return parts
-    made = parts._replace(yaml=_in_quotes(parts.yaml, fresh))
+    edited = parts._replace(yaml=_replace_quoted(parts.yaml, replacements))
     try:
-        if repr(frontmatter.read_properties(made, path)) == repr(meant):
-            return made
+        if repr(frontmatter.read_properties(edited, path)) == repr(intended):
+            return edited
     except UnreadableNoteError:
-        pass  # a name that needs other quotes: the whole value is written anew
-    changed = {key: each for key, each in meant.items() if each != properties[key]}
+        pass  # the new name needs other quotes: rewrite the whole value
+    changed = {key: each for key, each in intended.items() if each != properties[key]}
     return frontmatter.edit_properties(parts, changed, path, before=dict(properties))
 
 
-def _relinked(value: Value, retarget: RetargetLink, fresh: dict[str, str]) -> Value:
-    """A value whose links lead elsewhere; `fresh` gets each text that changes."""
+def _relinked(value: Value, retarget: RetargetLink, replacements: dict[str, str]) -> Value:
+    """A value with its links retargeted; each text that changes is added to `replacements`."""
     if isinstance(value, str):
-        link = whole_link(value.strip())
-        turn = _retargeted(link, retarget) if link else None
-        if link is None or turn is None:
+        text = value.strip()
+        link = whole_link(text)
+        new = _new_target(link, retarget) if link else None
+        if link is None or new is None:
             return value
-        made = value.strip()
-        fresh[value] = value.replace(made, _applied(made, _edits(made, link, turn, pipe="|")))
-        return fresh[value]
+        replacements[value] = value.replace(text, _apply(text, _edits(text, link, new, pipe="|")))
+        return replacements[value]
     if isinstance(value, Mapping):
-        return {key: _relinked(each, retarget, fresh) for key, each in value.items()}
+        return {key: _relinked(each, retarget, replacements) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_relinked(each, retarget, fresh) for each in value]
+        return [_relinked(each, retarget, replacements) for each in value]
     return value
 
 
-def _in_quotes(yaml: str, fresh: Mapping[str, str]) -> str:
-    """Properties with texts replaced where they stand in quotes, not in comments."""
+def _replace_quoted(yaml: str, replacements: Mapping[str, str]) -> str:
+    """The YAML with texts replaced where they are quoted, but not in comments."""
 
     def replaced(found: re.Match[str]) -> str:
         line = yaml.rfind("\n", 0, found.start()) + 1
         if _COMMENT.search(yaml, line, found.start()):
             return found[0]
-        return f"{found[1]}{fresh[found[2]]}{found[1]}"
+        return f"{found[1]}{replacements[found[2]]}{found[1]}"
 
-    texts = "|".join(re.escape(text) for text in sorted(fresh, key=len, reverse=True))
+    texts = "|".join(re.escape(text) for text in sorted(replacements, key=len, reverse=True))
     return re.sub(rf"([\"'])({texts})\1", replaced, yaml)
 
 
@@ -204,54 +203,57 @@ _COMMENT = re.compile(r"(?:\A|(?<=\n)|[ \t])#")
 
 
 class MovedFiles:
-    """What links meant before some files moved, and what they mean now."""
+    """How links resolved before some files moved, and how they resolve now."""
 
     def __init__(
-        self,
-        before: LinkResolver,
-        now: LinkResolver,
-        moved: Mapping[VaultPath, VaultPath],
+        self, before: LinkResolver, now: LinkResolver, moved: Mapping[VaultPath, VaultPath]
     ) -> None:
-        self.before = before
-        self.now = now
+        self._before = before
+        self._now = now
         self.moved = moved
-        """Where each of them was -> where it is."""
-        self._was = {new: old for old, new in moved.items()}
-
-    def source(self, path: VaultPath) -> VaultPath:
-        """Where the note was that is at `path` now."""
-        return self._was.get(path, path)
+        """Old path -> new path."""
+        self._old_paths = {new: old for old, new in moved.items()}
 
     def retarget(self, path: VaultPath) -> RetargetLink:
-        """Turns the links of the note that is at `path` now to what they meant before."""
-        source = self.source(path)
+        """Retargets the links of the note now at `path` to the files that they led to."""
+        source = self._old_paths.get(path, path)
 
-        def turn(link: Link) -> Retarget | None:
-            led = self.before.resolve(link.target, source)
-            if led is None:
+        def new_target(link: Link) -> Retarget | None:
+            old = self._before.resolve(link.target, source)
+            if old is None:
                 return None
-            to = self.moved.get(led, led)
-            if self.now.resolve(link.target, path) == to:
+            to = self.moved.get(old, old)
+            if self._now.resolve(link.target, path) == to:
                 return None
-            relative = _is_relative(link, source, led)
-            said = link_target_text(self.now, to, link, path, relative=relative)
-            return Retarget(said) if said else None
+            relative = _is_relative(link, source, old)
+            text = link_target_text(self._now, to, link, path, relative=relative)
+            return Retarget(text) if text else None
 
-        return turn
+        return new_target
+
+    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
+        """The current path of the file that a link in the note now at `path` led to."""
+        old = self._before.resolve(target, self._old_paths.get(path, path))
+        return self.moved.get(old, old) if old is not None else None
+
+    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
+        """The file that a link in the note at `path` leads to now."""
+        return self._now.resolve(target, path)
 
 
 def link_target_text(
-    names: LinkResolver,
-    to: VaultPath,
-    link: Link,
-    source: VaultPath,
-    *,
-    relative: bool = False,
+    names: LinkResolver, to: VaultPath, link: Link, source: VaultPath, *, relative: bool = False
 ) -> str | None:
-    """What a link like `link` in the note at `source` says to lead to a file.
+    """The target of a link from the note at `source` to a file, in the style of `link`.
 
-    The shortest name that is unique, else the path; `.md` as the link had it, and a path
-    from the note where it had one. None when no such link leads there.
+    Args:
+        names: resolves links.
+        to: the file.
+        link: the link to imitate: it keeps or leaves out `.md`.
+        source: the note that contains the link.
+        relative: whether to prefer a path from the note.
+
+    Returns: the shortest text that leads to the file; None if no such link can.
     """
     suffix = link.target[-3:].lower() == ".md" and to[-3:].lower() == ".md"
     short = names.link_text(to)
@@ -262,17 +264,17 @@ def link_target_text(
         forms.insert(0, f"./{path}" if dotted else path)
     for form in forms:
         bare = form[:-3] if form[-3:].lower() == ".md" and not suffix else form
-        said = f"{bare}.md" if suffix and bare[-3:].lower() != ".md" else bare
-        if names.resolve(said, source) == to and (link.kind == MARKDOWN_LINK or is_linkable(said)):
-            return said
+        text = f"{bare}.md" if suffix and bare[-3:].lower() != ".md" else bare
+        if names.resolve(text, source) == to and (link.kind == MARKDOWN_LINK or is_linkable(text)):
+            return text
     return None
 
 
-def _is_relative(link: Link, source: VaultPath, led: VaultPath) -> bool:
-    """Whether a link says the way from its note, as other programs read markdown links."""
+def _is_relative(link: Link, source: VaultPath, old: VaultPath) -> bool:
+    """Whether a link is a path from its note, as other programs read markdown links."""
     if link.target.startswith(("./", "../")):
         return True
     if link.kind != MARKDOWN_LINK or link.target.startswith("/"):
         return False
     path = posixpath.normpath(posixpath.join(parent_folder(source), link.target))
-    return led in (path, f"{path}.md")
+    return old in (path, f"{path}.md")

@@ -1,65 +1,69 @@
-"""Links between notes: find them, resolve them as Obsidian does, write them."""
+"""Links between notes: parse them, resolve them as Obsidian does, write them."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
 
+from vaultsync.errors import NotFoundError
 from vaultsync.markdown.blocks import ProseSpan, prose_paragraphs, prose_spans
-from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
+
+T = TypeVar("T")
 
 WIKI_LINK = "wiki"
 MARKDOWN_LINK = "markdown"
 
 
 class Link(NamedTuple):
-    """A link as it stands in a text."""
+    """A link in a text."""
 
     target: str
-    """As written, percent-decoded in a markdown link, without heading, block and blanks
-    around it. Empty for a place in the same note."""
+    """As written, percent-decoded in a markdown link, without subpath and surrounding
+    blanks. Empty for a place in the same note."""
     subpath: str
     """`#Heading`, `#^block` or empty."""
     alias: str | None
-    """What is shown instead of the target."""
+    """The text that is shown instead of the target."""
     embed: bool
     start: int
     end: int
     """The span of the whole link in the text, brackets and `!` included."""
     kind: str
-    """`WIKI` or `MARKDOWN`."""
+    """`WIKI_LINK` or `MARKDOWN_LINK`."""
 
 
 def find_links(text: str) -> list[Link]:
-    """The links in the body of a note, by where they begin.
+    """The links in the body of a note, ordered by position.
 
-    What Obsidian does not take for a link is none: in code, math and comments, behind a
-    backslash, to the web. Spans nest only where an embed is the text of a link.
+    As in Obsidian, code, math, comments, escaped brackets and web addresses are not links.
+    Spans nest only where an embed is the text of a link.
     """
     if "](" not in text:
         if "[[" not in text:
             return []
-        if not any(mark in text for mark in _HIDING):
+        if not any(mark in text for mark in _HIDING_MARKS):
             links = (
                 _wiki(found, embed=found.start() > 0 and text[found.start() - 1] == "!")
                 for found in _WIKI.finditer(text)
             )
-            return [link for link in links if _leads_anywhere(link)]
+            return [link for link in links if not _is_empty(link)]
     found = [
         link
         for start, end in prose_paragraphs(text)
         if text.find("[", start, end) >= 0
         for link in _Paragraph(text, start, end).links()
     ]
-    return sorted(found, key=_start)
+    return sorted(found, key=attrgetter("start"))
 
 
 class ProseBlock(NamedTuple):
-    """A block of prose, and what in it is not prose."""
+    """A block of prose, with its links and the spans that are not prose."""
 
     block: ProseSpan
     links: list[Link]
@@ -68,34 +72,30 @@ class ProseBlock(NamedTuple):
 
 
 def prose_blocks(text: str) -> list[ProseBlock]:
-    """A text, block by block."""
+    """The blocks of prose of a text."""
     found = []
     for block in prose_spans(text):
-        walk = _Paragraph(text, block.start, block.end)
-        links = sorted(walk.links(), key=_start)
-        found.append(ProseBlock(block, links, walk.opaque))
+        scan = _Paragraph(text, block.start, block.end)
+        links = sorted(scan.links(), key=attrgetter("start"))
+        found.append(ProseBlock(block, links, scan.opaque))
     return found
 
 
 def whole_link(text: str) -> Link | None:
-    """The wiki-link that a text is; None when it says anything else, or more."""
+    """The wiki-link that a text consists of; None if it is anything else, or more."""
     found = _WIKI.fullmatch(text)
     if found is None:
         return None
     link = _wiki(found, embed=False)
-    return link if _leads_anywhere(link) else None
-
-
-def _start(link: Link) -> int:
-    return link.start
+    return None if _is_empty(link) else link
 
 
 def _wiki(found: re.Match[str], *, embed: bool) -> Link:
-    """What `_WIKI` found; the `!` of an embed stands before it."""
-    where, bar, alias = found[1].partition("|")
+    """The link of a match of `_WIKI`; the `!` of an embed precedes the match."""
+    inner, bar, alias = found[1].partition("|")
     if bar:
-        where = where.removesuffix("\\")  # as in a table
-    target, _, place = where.partition("#")
+        inner = inner.removesuffix("\\")  # escaped within a table
+    target, _, place = inner.partition("#")
     start, end = found.span()
     shown = alias.strip() if bar else None
     return Link(target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI_LINK)
@@ -105,19 +105,19 @@ def _subpath(place: str) -> str:
     return f"#{place}" if place and (place := place.strip()) else ""
 
 
-def _leads_anywhere(link: Link) -> bool:
-    """Whether it leads anywhere; `[[]]` and `[[#]]` are just text."""
-    return bool(link.target or link.subpath)
+def _is_empty(link: Link) -> bool:
+    """Whether it is just text, as `[[]]` and `[[#]]` are."""
+    return not (link.target or link.subpath)
 
 
-# What can hide a link. Without any of it, and it is rare, no text has to be walked.
-_HIDING = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
+# Marks that can hide a link. A text without them, the usual case, needs no scan.
+_HIDING_MARKS = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
 _TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
 _WIKI = re.compile(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
-# The next `$` closes or nothing does; `$5 and $6` is money.
+# Only the next `$` can close; `$5 and $6` is money.
 _MATH = re.compile(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
-# What follows the text of a markdown link.
-# Bounded, so that a hostile text cannot make the search quadratic.
+# The destination of a markdown link. Repetitions are bounded, so that no text makes the
+# search quadratic.
 DESTINATION = re.compile(
     r"""\(\s*(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
     |(?P<bare>(?:\\.|[^\s\\()<>]|\((?:\\.|[^\s\\()<>]){0,2000}+\)){0,2000}+))
@@ -130,7 +130,7 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 class _Paragraph:
-    """One walk over the tokens of a paragraph."""
+    """One scan of the tokens of a paragraph."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -138,7 +138,7 @@ class _Paragraph:
         self._end = end
         self._links: list[Link] = []
         self._openers: list[tuple[int, bool]] = []
-        """Brackets that may begin a link: where, and whether of an embed."""
+        """Positions of brackets that may begin a link, and whether it would be an embed."""
         self._unclosed: set[str] = set()
         self.opaque: list[tuple[int, int]] = []
 
@@ -163,7 +163,7 @@ class _Paragraph:
         elif mark == "$":
             math = _MATH.match(self._text, start, self._end)
             if math:
-                self._pass(start, math.end())
+                self._skip_to(start, math.end())
         elif mark[0] != "\\":
             closer = "-->" if mark == "<!--" else re.escape(mark)
             self._skip(mark, start, re.compile(closer))
@@ -173,11 +173,11 @@ class _Paragraph:
             return
         found = closer.search(self._text, self._at, self._end)
         if found:
-            self._pass(start, found.end())
+            self._skip_to(start, found.end())
         else:
             self._unclosed.add(mark)
 
-    def _pass(self, start: int, end: int) -> None:
+    def _skip_to(self, start: int, end: int) -> None:
         self.opaque.append((start, end))
         self._at = end
 
@@ -209,9 +209,9 @@ class _Paragraph:
         self._add(Link(target, _subpath(place), alias, embed, *span, MARKDOWN_LINK))
 
     def _add(self, link: Link) -> None:
-        if not link.embed:  # no link holds a link
+        if not link.embed:  # links do not nest
             self._openers = [each for each in self._openers if each[1]]
-        if _leads_anywhere(link):
+        if not _is_empty(link):
             self._links.append(link)
 
 
@@ -226,33 +226,31 @@ def _percent_decoded(text: str) -> str:
 
 
 class LinkResolver:
-    """The names of all files of a vault, and what a link to one of them means.
+    """Resolves links among the files of a vault, by Obsidian's rule.
 
-    Obsidian's rule: the file at exactly that path; else the one in the folder of the
-    note that holds the link; else the one whose path is the shortest text. Case and
-    Unicode form do not count, `.md` may be left out, and aliases are no names.
+    The file at exactly that path wins, then the one in the folder of the linking note, then
+    the one with the shortest path. Case and Unicode form do not count, `.md` may be left
+    out, and aliases are not followed.
     """
 
     __slots__ = ("_by_name", "_by_path")
 
     def __init__(
-        self,
-        by_path: Mapping[str, VaultPath],
-        by_name: Mapping[str, tuple[VaultPath, ...]],
+        self, by_path: Mapping[str, VaultPath], by_name: Mapping[str, tuple[VaultPath, ...]]
     ) -> None:
         self._by_path = by_path
         self._by_name = by_name
-        """Folded names -> paths, the shortest first."""
+        """Folded file name -> paths, the shortest first."""
 
     @classmethod
     def of(cls, paths: Iterable[VaultPath]) -> LinkResolver:
-        """The names of these paths; attachments may be among them."""
+        """A resolver for these files; attachments may be among them."""
         by_path: dict[str, VaultPath] = {}
         by_name: dict[str, tuple[VaultPath, ...]] = {}
         shared: dict[str, list[VaultPath]] = {}
         for path in paths:
             key = path.lower() if path.isascii() else fold_case(path)
-            # Of two that differ in case only, the same one whatever the order is.
+            # Of two paths that differ in case only, always the same one wins.
             if by_path.setdefault(key, path) > path:
                 by_path[key] = path
             name = key.rpartition("/")[2]
@@ -265,7 +263,7 @@ class LinkResolver:
         return cls(by_path, by_name)
 
     def resolve(self, target: str, source: VaultPath) -> VaultPath | None:
-        """The file that a link's target means in the note at `source`.
+        """The file that a target leads to from the note at `source`; None if there is none.
 
         An empty target is the note itself.
         """
@@ -294,10 +292,10 @@ class LinkResolver:
         tail = f"/{wanted}"
         return next((path for path in many if fold_case(path).endswith(tail)), None)
 
-    def meanings(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
-        """All files that a target could mean, the one that it means first.
+    def candidates(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
+        """All files that a target could mean, the one that it resolves to first.
 
-        Only one when the target is a path: from the root, or from the note.
+        A path from the root or from the note has one candidate at most.
         """
         found = self.resolve(target, source)
         wanted = fold_case(target.strip())
@@ -312,42 +310,91 @@ class LinkResolver:
         return (found, *others)
 
     def link_text(self, path: VaultPath) -> str:
-        """What a link to a file says: its name when only one has it, else its path."""
+        """The target of a link to a file: its name if that is unique, else its path."""
         name = file_name_of(path)
         text = name if self._by_name.get(fold_case(name)) in (None, (path,)) else path
         short = _without_suffix(text)
-        # A file that is called `Note`, without `.md`, would be meant by that.
+        # The short form would lead to a file that is called just that, without `.md`.
         return text if fold_case(file_name_of(short)) in self._by_name else short
 
 
-@lru_cache(maxsize=8192)  # the links of a vault lead to few notes again and again
+@lru_cache(maxsize=8192)  # the links of a vault lead to few notes, again and again
 def name_key(target: str) -> str:
-    """The same for the target of a link and for the path of each file it can mean."""
+    """A key that a link target shares with the path of every file it can resolve to."""
     key = file_name_of(fold_case(target.strip()))
-    while key.endswith(".md"):  # `odd.md` may mean `odd.md.md`
+    while key.endswith(".md"):  # `a.md` may lead to `a.md.md`
         key = key[:-3]
     return key
 
 
 def fold_case(text: str) -> str:
-    """Lower case as in Obsidian, not case folding: `Straße` and `Strasse` are two."""
+    """Lower case as in Obsidian, without case folding: `Straße` and `Strasse` differ."""
     if text.isascii():
         return text.lower()
-    # Obsidian takes a no-break blank in a link for a blank.
+    # Obsidian reads a no-break space in a link as a space.
     plain = text.replace("\u00a0", " ").replace("\u202f", " ")
     return unicodedata.normalize("NFC", plain).lower()
 
 
+class NoteNames(NamedTuple):
+    """Everything that a note can be called."""
+
+    id: str
+    path: str | None
+    title: str
+    aliases: Sequence[str]
+
+
+MAX_NAMES_IN_HINT = 5
+
+
+def find_by_name(
+    name: str, items: Iterable[T], names_of: Callable[[T], NoteNames], *, kind: str
+) -> T:
+    """The only item with a name: an id or path wins over a title or file name, that over an alias.
+
+    Args:
+        name: as a user writes it; case does not count.
+        items: to look through.
+        names_of: the names of an item.
+        kind: what the items are, for the error.
+
+    Raises:
+        NotFoundError: no item has the name, or more than one.
+    """
+    key = fold_case(name.strip())
+    matches: tuple[list[T], ...] = ([], [], [])
+    for item in items:
+        names = names_of(item)
+        path = fold_case(names.path or "")
+        if key in (names.id, path, path.removesuffix(".md")):
+            matches[0].append(item)
+        elif key in (fold_case(names.title), stem_of(path)):
+            matches[1].append(item)
+        elif key in map(fold_case, names.aliases):
+            matches[2].append(item)
+    found = next(filter(None, matches), [])
+    if not found:
+        message = f"no {kind} is called {name[:80]!r}"
+        raise NotFoundError(message, hint="give an id, a path, a title or an alias")
+    if len(found) > 1:
+        several = [names_of(each) for each in found[:MAX_NAMES_IN_HINT]]
+        listed = ", ".join(each.path or each.id for each in several)
+        message = f"{len(found)} {kind}s are called {name[:80]!r}"
+        raise NotFoundError(message, hint=f"name one by its path: {listed}")
+    return found[0]
+
+
 def _without_suffix(text: str) -> str:
-    """Without `.md`, unless what is left would again be read with one."""
+    """Without `.md`, unless the rest ends in `.md` too."""
     short = text[:-3] if text[-3:].lower() == ".md" else text
     return text if short[-3:].lower() == ".md" else short
 
 
 def wiki_link(path_or_name: str, title: str | None) -> str:
-    """A wiki-link that shows the title; always one link, whatever the title holds.
+    """A wiki-link that shows the title; always one valid link.
 
-    Brackets, bars and line breaks in the title are replaced by what looks alike.
+    Brackets, bars and line breaks in the title are replaced by similar characters.
     """
     name = _without_suffix(_UNNAMED.sub(" ", path_or_name).strip())
     shown = _alias(title or "")
@@ -355,19 +402,19 @@ def wiki_link(path_or_name: str, title: str | None) -> str:
 
 
 def is_linkable(name: str) -> bool:
-    """Whether a wiki-link can say the name; Obsidian has no way to escape these."""
+    """Whether a wiki-link can hold the name; Obsidian has no escapes for `#^|[]` and `%%`."""
     return re.search(r"[#^|\[\]\r\n]|%%", name) is None
 
 
 _UNNAMED = re.compile(r"[\[\]|\r\n]")
-# Controls, and what turns the direction of the text behind the link around.
-_DISTURBING = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")
-_ALIKE = str.maketrans({"[": "(", "]": ")", "|": "/"})
+# Control characters, and those that change the direction of the following text.
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")
+_SIMILAR = str.maketrans({"[": "(", "]": ")", "|": "/"})
 
 
 def _alias(title: str) -> str:
-    text = _DISTURBING.sub("", title.translate(_ALIKE))
-    # A comment, or the end of the managed block, must not begin within a link.
+    text = _CONTROLS.sub("", title.translate(_SIMILAR))
+    # No comment may begin within a link, nor the marker of the managed block.
     text = text.replace("<!--", "<! --").replace("-->", "-- >")
     text = re.sub("%(?=%)", "% ", text)
     return " ".join(text.split()).rstrip("\\ ")

@@ -102,19 +102,20 @@ def fences(text: str) -> list[Fence]:
     return walk.fences
 
 
-def fenced_lines(text: str) -> Iterator[FencedLine]:
-    """All lines of a text, in order; together they are the text."""
-    walk = _BlockScanner(text)
-    prose, code = walk.blocks()[::-1], walk.fences[::-1]
+def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
+    """All lines of a text from `offset` on, in order; positions count from the text's beginning."""
+    scanner = _BlockScanner(text[offset:])
+    prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
     start = 0
-    while start < len(text):
-        end = _line_end(walk.text, start)
+    while start < len(scanner.text):
+        end = _line_end(scanner.text, start)
         while prose and prose[-1].end <= start:
             prose.pop()
         while code and code[-1].end <= start:
             code.pop()
-        fence = code[-1].start if code and code[-1].start <= start else -1
-        yield FencedLine(start, end, bool(prose) and prose[-1].start < end, fence)
+        fence = code[-1].start + offset if code and code[-1].start <= start else -1
+        is_prose = bool(prose) and prose[-1].start < end
+        yield FencedLine(start + offset, end + offset, is_prose, fence)
         start = end
 
 

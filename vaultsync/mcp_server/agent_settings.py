@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from vaultsync import settings as config
+from vaultsync.api import configuration as config
 from vaultsync.errors import ScopeDeniedError
 from vaultsync.model.scope import can_see, check_scope, private_scope
 from vaultsync.settings import Settings

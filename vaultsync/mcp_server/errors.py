@@ -6,8 +6,7 @@ import sys
 import traceback
 
 from vaultsync import errors
-from vaultsync.model.schema import Value
-from vaultsync.privacy.error_json import error_json, error_values_json
+from vaultsync.privacy.error_json import Failure, error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
 
 _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
@@ -42,7 +41,7 @@ _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
 """What helps whoever has tools and no command line; else the error's own hint."""
 
 
-def error_parts(error: Exception) -> dict[str, Value]:
+def error_parts(error: Exception) -> Failure:
     """Kind, message and hint of an error, as the command line has them."""
     if isinstance(error, errors.VaultsyncError):
         hint = next((h for kind, h in _HINTS if isinstance(error, kind)), error.hint)
@@ -57,9 +56,8 @@ def error_parts(error: Exception) -> dict[str, Value]:
     return error_values_json(kind, f"{kind}: {error}", hint)
 
 
-def error_text(said: dict[str, Value]) -> str:
+def error_text(said: Failure) -> str:
     """The same for a reader."""
     error = said["error"]
-    assert isinstance(error, dict)  # noqa: S101 - as `told()` makes it
     hint = f"\nhint: {error['hint']}" if error["hint"] else ""
     return f"{error['message']}{hint}"

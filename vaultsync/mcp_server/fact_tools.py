@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, field
 
 from vaultsync.errors import FixedFieldError, InvalidFieldError
-from vaultsync.mcp_server.shapes import (
-    FactAnswer,
-    FactId,
-    FactJson,
-    Fields,
-    Since,
-    TruncatedAnswer,
-    TypeName,
-)
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
-from vaultsync.model.schema import Value
-from vaultsync.model.serialization import public_values
+from vaultsync.mcp_server.tool import FactId, Fields, Since, Tool, ToolAnswer, ToolArgs, TypeName
+from vaultsync.model.serialization import public_new, public_values
 
 if TYPE_CHECKING:
     from vaultsync.facts.listing import FactPage
@@ -68,12 +58,6 @@ class StoreFactArgs(ToolArgs, frozen=True):
     fields: Fields = field(default_factory=dict)
 
 
-class StoreFactResult(FactAnswer):
-    """What `memory_store_fact` answers."""
-
-    mirrored: Annotated[bool, Meta(description="Whether its note is there already.")]
-
-
 def store(memory: AgentMemory, asked: StoreFactArgs) -> ToolAnswer:
     """`remember`."""
     if asked.fields.get("agentId", memory.name) != memory.name:
@@ -93,7 +77,7 @@ def store(memory: AgentMemory, asked: StoreFactArgs) -> ToolAnswer:
         fields=asked.fields | about,
     )
     fact = memory.with_note(made)
-    return {**public_values(fact), "mirrored": fact.path is not None}
+    return public_new(fact)
 
 
 # -------------------------------------------------------------------------------- change
@@ -122,20 +106,6 @@ class UpdateFactArgs(ToolArgs, frozen=True):
             " fact was changed since. Give it whenever you replace the content."
         ),
     ] = None
-
-
-class UpdateFactResult(FactAnswer):
-    """What `memory_update_fact` answers."""
-
-    conflict: NotRequired[
-        Annotated[
-            str,
-            Meta(
-                description="The id of a conflict: a person changed the same thing, and"
-                " their value stands; see memory_conflicts."
-            ),
-        ]
-    ]
 
 
 def update(memory: AgentMemory, asked: UpdateFactArgs) -> ToolAnswer:
@@ -172,16 +142,9 @@ class ForgetArgs(ToolArgs, frozen=True):
     id: FactId
 
 
-class ForgetToolResult(TruncatedAnswer):
-    """What `memory_forget` answers."""
-
-    id: str
-    status: str
-
-
 def forget(memory: AgentMemory, asked: ForgetArgs) -> ToolAnswer:
     """`forget`."""
-    return memory.forget(asked.id).as_json()
+    return memory.forget(asked.id)
 
 
 # ------------------------------------------------------------------------------- look up
@@ -231,25 +194,20 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     ] = 0
 
 
-class QueryVaultResult(TruncatedAnswer):
-    """What `query_vault` answers."""
-
-    facts: list[FactJson]
-    next: Annotated[str | None, Meta(description="Give it as `after` for more; null at the end.")]
-    missing: NotRequired[Annotated[list[str], Meta(description="Ids of which there is no fact.")]]
-
-
 def query(memory: AgentMemory, asked: QueryVaultArgs) -> ToolAnswer:
     """`list`, or `get` for ids."""
+    from vaultsync.facts.listing import public_page
+    from vaultsync.mcp_server.answers import QueryVaultResult
+
     if asked.ids:
         page, missing = memory.some(asked.ids)
-        more: dict[str, Value] = {"missing": missing} if missing else {}
     else:
-        page, more = _matching(memory, asked), {}
+        page, missing = _matching(memory, asked), []
     if asked.offset:
         begun = tuple(f.evolve(content=f.content[asked.offset :]) for f in page.facts)
         page = replace(page, facts=begun)
-    return {**page.as_json(), **more}
+    shown = public_page(page)
+    return QueryVaultResult(shown.facts, shown.next, missing or UNSET)
 
 
 def _matching(memory: AgentMemory, asked: QueryVaultArgs) -> FactPage:
@@ -278,7 +236,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         " things are. One fact a call; look first whether it is known"
         " (memory_recall), and use memory_update_fact or memory_supersede if it is.",
         StoreFactArgs,
-        StoreFactResult,
+        "NewFact",
         store,
     ),
     Tool(
@@ -289,7 +247,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         " and yours is kept as a conflict, whose id is in the answer. For something that"
         " no longer holds, use memory_supersede, which keeps the old fact.",
         UpdateFactArgs,
-        UpdateFactResult,
+        "UpdateFactResult",
         update,
         destructive=True,
         idempotent=True,
@@ -300,7 +258,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         "Store a new fact that replaces an older one which no longer holds. Both stay,"
         " linked to each other; recall finds the newer one only.",
         SupersedeArgs,
-        FactAnswer,
+        "PublicFact",
         supersede,
     ),
     Tool(
@@ -310,7 +268,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         " when the person asks for it; what no longer holds is superseded instead."
         " A person can bring it back with `vaultsync restore`.",
         ForgetArgs,
-        ForgetToolResult,
+        "ForgetResult",
         forget,
         destructive=True,
         idempotent=True,
@@ -322,7 +280,7 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
         " that link to a note or that it links to; or read facts whole by their ids."
         " To find facts by what they say, use memory_recall.",
         QueryVaultArgs,
-        QueryVaultResult,
+        "QueryVaultResult",
         query,
         reads=True,
         fresh=True,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta, field, structs
 
-from vaultsync.mcp_server.shapes import (
+from vaultsync.mcp_server.tool import (
     Query,
     Scopes,
     Since,
     Tags,
-    TruncatedAnswer,
+    Tool,
+    ToolAnswer,
+    ToolArgs,
     TypeNames,
 )
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -48,48 +49,12 @@ class RecallArgs(ToolArgs, frozen=True):
     ] = "auto"
 
 
-class HitJson(TypedDict):
-    """A fact that was found."""
-
-    id: str
-    title: str
-    type: str
-    path: str | None
-    score: float
-    similarity: float
-    recency: float
-    utility: float
-    stage: str
-    why: Annotated[str, Meta(description="Why it was found, in a sentence.")]
-    snippet: Annotated[str, Meta(description="The passage that fits best.")]
-
-
-class RecallToolResult(TruncatedAnswer):
-    """What `memory_recall` answers."""
-
-    query: str
-    source: str
-    confidence: Annotated[
-        float,
-        Meta(description="How sure the answer is that it holds what was asked for."),
-    ]
-    seconds: float
-    hits: Annotated[list[HitJson], Meta(description="The best first.")]
-
-
 def recall(memory: AgentMemory, asked: RecallArgs) -> ToolAnswer:
     """`recall`."""
-    return memory.recall(
-        asked.query,
-        limit=asked.limit,
-        mode=asked.mode,
-        types=asked.types,
-        scopes=asked.scopes,
-        tags=asked.tags,
-        max_priority=asked.max_priority,
-        since=asked.since,
-        until=asked.until,
-    ).as_json()
+    from vaultsync.recall.request import RecallRequest
+    from vaultsync.recall.result import said_of
+
+    return said_of(memory.answer(RecallRequest(**structs.asdict(asked))))
 
 
 class ContextArgs(ToolArgs, frozen=True):
@@ -112,50 +77,11 @@ class ContextArgs(ToolArgs, frozen=True):
     since: Since = None
 
 
-class ItemJson(TypedDict):
-    """A fact that is in the text."""
-
-    id: str
-    tokens: int
-    tier: str
-    reason: str
-    citation: str
-    title: str
-
-
-class LeftOutJson(TypedDict):
-    """A fact that had no room."""
-
-    id: str
-    tokens: int
-    reason: str
-    title: str
-
-
-class ContextToolResult(TruncatedAnswer):
-    """What `memory_get_context` answers."""
-
-    text: Annotated[str, Meta(description="What to read.")]
-    tokens: int
-    budget: int
-    by_tier: dict[str, int]
-    items: list[ItemJson]
-    left_out: list[LeftOutJson]
-    truncated: bool
-
-
 def context(memory: AgentMemory, asked: ContextArgs) -> ToolAnswer:
     """`context`."""
-    return memory.context(
-        asked.query,
-        budget=asked.budget,
-        format=asked.format,
-        intent=asked.intent,
-        types=asked.types,
-        scopes=asked.scopes,
-        tags=asked.tags,
-        since=asked.since,
-    ).as_json()
+    from vaultsync.recall.request import ContextRequest
+
+    return memory.pack(ContextRequest(**structs.asdict(asked)))
 
 
 RECALL_TOOLS: tuple[Tool[Any], ...] = (
@@ -168,7 +94,7 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
         " whole facts, use query_vault with their ids; for a text to work from, use"
         " memory_get_context.",
         RecallArgs,
-        RecallToolResult,
+        "RecallResult",
         recall,
         reads=True,
         fresh=True,
@@ -180,7 +106,7 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
         " budget of tokens: critical facts first, each with its source. Use it at the"
         " beginning of a piece of work.",
         ContextArgs,
-        ContextToolResult,
+        "ContextPack",
         context,
         reads=True,
         fresh=True,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp import McpError, types
 from mcp.server.lowlevel import Server
+from msgspec import to_builtins
 
 from vaultsync import __version__
 from vaultsync.errors import VaultsyncError
@@ -150,7 +151,7 @@ def run_tool(memory: AgentMemory, tool: Tool[Any], given: ToolArguments) -> type
     """Call a tool; an error is an answer too, which the model can act on."""
     try:
         behind = memory.sync_saved_notes() if tool.fresh else ""
-        answer: dict[str, Value] = dict(tool.call(memory, given))
+        answer: dict[str, Value] = to_builtins(tool.call(memory, given))
     except Exception as error:  # noqa: BLE001 - a model waits for words
         return _failed(error)
     if behind:
@@ -166,7 +167,7 @@ def _failed(error: Exception) -> types.CallToolResult:
     said = error_parts(error)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=error_text(said))],
-        structuredContent=said,
+        structuredContent=dict(said),
         isError=True,
     )
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from vaultsync import __version__
-from vaultsync.mcp_server.shapes import ConflictJson, TruncatedAnswer
 from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
-from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import conflict_json
+from vaultsync.notes import conflict_note as core
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
+    from vaultsync.mcp_server.answers import SomeConflicts
 
-MAX_LISTED_CONFLICTS = 20
-"""Conflicts, and things that wait for a person, in one answer."""
 MAX_GRAPH_CHARS = 40_000
 """Of an exported graph at most: it is drawn with fewer nodes until it fits."""
 
@@ -28,22 +25,16 @@ class ConflictsArgs(ToolArgs, frozen=True):
     fact_id: Annotated[str | None, Meta(description="Only the conflicts of one fact.")] = None
 
 
-class ConflictsResult(TruncatedAnswer):
-    """What `memory_conflicts` answers."""
-
-    conflicts: list[ConflictJson]
-    more: NotRequired[Annotated[int, Meta(description="How many there are beside these.")]]
-
-
-def conflicts(memory: AgentMemory, asked: ConflictsArgs) -> ToolAnswer:
+def conflicts(memory: AgentMemory, asked: ConflictsArgs) -> SomeConflicts:
     """`conflicts`."""
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, SomeConflicts, more_than_some
+
     found = [
-        conflict_json(each) for each in memory.conflicts() if asked.fact_id in (None, each.fact_id)
+        core.shown_conflict(each)
+        for each in memory.conflicts()
+        if asked.fact_id in (None, each.fact_id)
     ]
-    more: dict[str, Value] = (
-        {"more": len(found) - MAX_LISTED_CONFLICTS} if len(found) > MAX_LISTED_CONFLICTS else {}
-    )
-    return {"conflicts": found[:MAX_LISTED_CONFLICTS], **more}
+    return SomeConflicts(found[:MAX_LISTED_CONFLICTS], more_than_some(found))
 
 
 class ResolveArgs(ToolArgs, frozen=True):
@@ -62,16 +53,13 @@ class ResolveArgs(ToolArgs, frozen=True):
     )
 
 
-class ResolveResult(ConflictsResult):
-    """What `memory_resolve_conflict` answers: what is open still, and what is not."""
-
-    resolved: ConflictJson
-
-
 def resolve(memory: AgentMemory, asked: ResolveArgs) -> ToolAnswer:
     """`resolve`."""
+    from vaultsync.mcp_server.answers import OneSettled
+
     done = memory.resolve(asked.conflict, take=asked.take, field=asked.field)
-    return {**conflicts(memory, ConflictsArgs()), "resolved": conflict_json(done)}
+    left = conflicts(memory, ConflictsArgs())
+    return OneSettled(left.conflicts, left.more, resolved=core.shown_conflict(done))
 
 
 class ExportGraphArgs(ToolArgs, frozen=True):
@@ -97,19 +85,10 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     ] = 100
 
 
-class ExportGraphResult(TruncatedAnswer):
-    """What `memory_export_graph` answers."""
-
-    format: str
-    nodes: Annotated[int, Meta(description="How many nodes it has.")]
-    links: Annotated[int, Meta(description="How many links it has.")]
-    left_out: Annotated[int, Meta(description="How many nodes were left out.")]
-    graph: NotRequired[dict[str, Any]]
-    text: NotRequired[str]
-
-
 def export_graph(memory: AgentMemory, asked: ExportGraphArgs) -> ToolAnswer:
     """`graph export`."""
+    from vaultsync.mcp_server.answers import ExportGraphResult
+
     limit = asked.limit
     while True:
         made = memory.graph_export(
@@ -122,67 +101,30 @@ def export_graph(memory: AgentMemory, asked: ExportGraphArgs) -> ToolAnswer:
         if len(made.text) <= MAX_GRAPH_CHARS or made.nodes <= 1:
             break
         limit = made.nodes // 2
-    drawn: dict[str, Value] = (
-        {"graph": json.loads(made.text)} if asked.format == "json" else {"text": made.text}
-    )
-    return {
-        "format": made.format,
-        "nodes": made.nodes,
-        "links": made.links,
-        "left_out": made.left_out,
-        **drawn,
-    }
+    drawn = {"graph": json.loads(made.text)} if asked.format == "json" else {"text": made.text}
+    return ExportGraphResult(made.format, made.nodes, made.links, made.left_out, **drawn)
 
 
 class StatusArgs(ToolArgs, frozen=True):
     """The arguments of `memory_status`: none."""
 
 
-class NoticeJson(TypedDict):
-    """Something that waits for a person."""
-
-    kind: str
-    path: str
-    line: int | None
-    message: str
-    hint: str
-
-
-class StatusResult(TruncatedAnswer):
-    """What `memory_status` answers."""
-
-    agent: Annotated[str, Meta(description="Who you are to this memory.")]
-    scope: Annotated[str, Meta(description="Where your facts go unless you say so.")]
-    version: str
-    facts: int
-    notes: int
-    pending: Annotated[int, Meta(description="Edits that the next pass takes up.")]
-    conflicts: Annotated[int, Meta(description="Open ones that you may see.")]
-    attention: list[NoticeJson]
-    more: NotRequired[int]
-    outbox: int
-    last_run: dict[str, Any] | None
-    engine: Annotated[str, Meta(description="`idle`, or who has the vault now.")]
-    foreign: Annotated[int, Meta(description="Notes that are no facts.")]
-
-
 def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
     """`status`."""
+    from vaultsync.mcp_server.answers import MAX_LISTED_CONFLICTS, AgentStatus, more_than_some
+
     found = memory.status()
-    said = found.as_json()
-    waiting = said["attention"]
-    assert isinstance(waiting, list)  # noqa: S101 - as the contract has it
-    more: dict[str, Value] = (
-        {"more": len(waiting) - MAX_LISTED_CONFLICTS} if len(waiting) > MAX_LISTED_CONFLICTS else {}
-    )
-    return {
-        "agent": memory.name,
-        "scope": memory.scope,
-        "version": __version__,
-        **said,
-        "attention": waiting[:MAX_LISTED_CONFLICTS],
-        **more,
+    known = {
+        **structs.asdict(found),
+        "attention": found.attention[:MAX_LISTED_CONFLICTS],
     }
+    return AgentStatus(
+        agent=memory.name,
+        scope=memory.scope,
+        version=__version__,
+        more=more_than_some(found.attention),
+        **known,
+    )
 
 
 SYNC_TOOLS: tuple[Tool[Any], ...] = (
@@ -193,7 +135,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         " with what both last agreed on (base), the person's value (vault) and the"
         " agent's (store). The person's value stands until it is resolved.",
         ConflictsArgs,
-        ConflictsResult,
+        "SomeConflicts",
         conflicts,
         reads=True,
         fresh=True,
@@ -204,7 +146,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "Settle a conflict, or one field of it, for one side. Taking the store's side"
         " replaces what a person wrote: ask them first.",
         ResolveArgs,
-        ResolveResult,
+        "OneSettled",
         resolve,
         destructive=True,
         idempotent=True,
@@ -215,7 +157,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "The graph of facts and entities and of what joins them: links, relations,"
         " related and superseding facts; around one of them, or all of it.",
         ExportGraphArgs,
-        ExportGraphResult,
+        "ExportGraphResult",
         export_graph,
         reads=True,
         fresh=True,
@@ -227,7 +169,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
         "Who you are to this memory, how many facts and notes there are, what waits to"
         " be taken up, and what waits for a person.",
         StatusArgs,
-        StatusResult,
+        "AgentStatus",
         status,
         reads=True,
     ),

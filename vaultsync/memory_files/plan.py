@@ -1,66 +1,75 @@
-"""What a memory file says -> what to do about each of its facts.
+"""Match the sections of a memory file with its facts, and plan what to do about each.
 
-One rule decides: the file speaks when it changes. What a person or an agent did to a
-fact since, in its note or in the store, stands until its section says something new;
-then the file's words count. Decision 16 has the reasons.
+The file has no ids. A section is the fact whose text is the same (a moved section), else the one
+with the same content under another heading (renamed), else the one with the same heading (edited),
+else the most similar one. Among equals the order in the file decides: two equal sections are two
+facts.
 
-Which type of fact a section of a memory file is: a guess by its words.
-
-The words are those of seed 000. Its `project` is no type here that a text could have: a
-project is an entity, whose name links all that mentions it. Such a section becomes a
-note, which fades in half a year; `<!-- type: project -->` makes the entity.
+The file wins when it changes. An edit of a fact, in its note or in the store, stands until its
+section changes; then the text of the file wins. See docs/decisions/0016.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from vaultsync.memory_files.match import KnownSection, match_sections
-from vaultsync.memory_files.sections import MemorySection, hash_of, normalize
+from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, normalize
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES, Value
 
-
-class _MatchIn(Enum):
-    HEADING = "heading"
-    TEXT = "text"
-
-
-_ROWS = (
-    (_MatchIn.HEADING, r"prefer|style|convention|always|never", "preference"),
-    (_MatchIn.HEADING, r"project|repo|stack|deploy", "note"),
-    (_MatchIn.HEADING, r"decision|chose|decided|rationale", "decision"),
-    (_MatchIn.HEADING, r"correct|mistake|wrong|fix", "correction"),
-    (_MatchIn.HEADING, r"task|todo|done|completed", "task"),
-    (_MatchIn.TEXT, r"prefers?\b|always use|never use|convention", "preference"),
-    (_MatchIn.TEXT, r"deployed|repository|sprint|deadline", "note"),
-    (_MatchIn.TEXT, r"decided|chose|because|rationale|trade-?off", "decision"),
-    (_MatchIn.TEXT, r"was wrong|corrected|mistake|actually", "correction"),
-)
-"""Where to look, for what, and the type that follows; the first row that is met counts."""
-_TABLE = tuple((where, re.compile(words), name) for where, words, name in _ROWS)
+MIN_SHARED_WORDS = 0.5
+"""Share of common words above which a section counts as an edited fact."""
+MAX_COMPARED_PAIRS = 10_000
+"""Pairs of texts above which similarity is not computed."""
 DEFAULT_SECTION_TYPE = "fact"
+_TYPE_PATTERNS = tuple(
+    (of_heading, re.compile(words), name)
+    for of_heading, words, name in (
+        (True, r"prefer|style|convention|always|never", "preference"),
+        (True, r"project|repo|stack|deploy", "note"),
+        (True, r"decision|chose|decided|rationale", "decision"),
+        (True, r"correct|mistake|wrong|fix", "correction"),
+        (True, r"task|todo|done|completed", "task"),
+        (False, r"prefers?\b|always use|never use|convention", "preference"),
+        (False, r"deployed|repository|sprint|deadline", "note"),
+        (False, r"decided|chose|because|rationale|trade-?off", "decision"),
+        (False, r"was wrong|corrected|mistake|actually", "correction"),
+    )
+)
+"""Whether to search the heading or the whole text, for what, and the type; the first match counts.
+
+A section about a project becomes a note, which fades in half a year: a `project` is an entity,
+whose name links all that mentions it. `<!-- type: project -->` makes one.
+"""
 
 
-def hinted_type(section: MemorySection) -> str | None:
-    """The type that the section names itself, if there is such a type."""
-    hint = (section.type_hint or "").lower()
-    return hint if hint in TYPES else None
+@dataclass(frozen=True, slots=True)
+class KnownSection:
+    """A section as it was last read, and its fact."""
+
+    id: str
+    """Of the fact."""
+    hash: str
+    """Of heading and content."""
+    body: str
+    """Hash of the content alone."""
+    title: str
+    content: str = ""
+    """The fact's content now; empty when it is unknown."""
 
 
-def guessed_type(section: MemorySection) -> str:
-    """The type by the table."""
-    told = {
-        _MatchIn.HEADING: (section.heading or "").lower(),
-        _MatchIn.TEXT: section.text.lower(),
-    }
-    for where, words, name in _TABLE:
-        if words.search(told[where]):
-            return name
-    return DEFAULT_SECTION_TYPE
+@dataclass(frozen=True, slots=True)
+class LastRead:
+    """A section as it was last read, with its type."""
+
+    known: KnownSection
+    type: str = ""
+    certain: bool = True
+    """False when it is only inferred from the fact as it is now."""
 
 
 class SectionAction(Enum):
@@ -71,27 +80,7 @@ class SectionAction(Enum):
     SAME = "same"
     FORGET = "forget"
     DETACH = "let_go"
-    """The section is gone, but the fact was edited since: it stays and is nobody's."""
-
-
-@dataclass(frozen=True, slots=True)
-class LastRead:
-    """What the file said of a fact the last time it was read."""
-
-    known: KnownSection
-    type: str = ""
-    certain: bool = True
-    """False when it is only guessed from what the fact says now."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileMetadataValues:
-    """What the frontmatter says of all facts of a file."""
-
-    tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-    priority: int | None = None
-    type: str | None = None
+    """The section is gone, but the fact was edited since: it stays, and belongs to no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,64 +89,164 @@ class SectionStep:
 
     do: SectionAction
     section: int | None
+    """Number of the section; None when it is gone from the file."""
     fact_id: str
-    """Empty for a fact that gets its id yet."""
+    """Empty for a new fact."""
     values: Mapping[str, Value] = field(default_factory=dict)
     """What to set, by key."""
     edited: bool = False
-    """The fact says, or said, something else than the file had said."""
+    """Whether the fact differs, or differed, from its section as it was last read."""
+
+
+def match_sections(
+    sections: Sequence[MemorySection], known: Sequence[KnownSection]
+) -> dict[int, str]:
+    """Fact ids by number of section, each id at most once; new sections are missing."""
+    matcher = _SectionMatcher(sections, known)
+    matcher.match_equal(lambda section: section.hash, lambda fact: fact.hash)
+    # The content of a heading without text identifies nothing.
+    matcher.match_equal(
+        lambda section: hash_of(section.content) if section.content else None,
+        lambda fact: fact.body,
+    )
+    matcher.match_headings()
+    matcher.match_similar(list(matcher.sections), list(matcher.facts), MIN_SHARED_WORDS)
+    return matcher.found
+
+
+class _SectionMatcher:
+    def __init__(self, sections: Sequence[MemorySection], known: Sequence[KnownSection]) -> None:
+        self.found: dict[int, str] = {}
+        self.sections = dict(enumerate(sections))
+        """Those without a fact yet."""
+        self.facts = {fact.id: fact for fact in known}
+        """Those without a section yet."""
+
+    def match_equal(
+        self,
+        of_section: Callable[[MemorySection], Hashable],
+        of_fact: Callable[[KnownSection], Hashable],
+    ) -> None:
+        """Match those with the same key, in the order of the file; None matches nothing."""
+        ids = defaultdict(list)
+        for fact in self.facts.values():
+            ids[of_fact(fact)].append(fact.id)
+        for number, section in list(self.sections.items()):
+            key = of_section(section)
+            if key is not None and ids[key]:
+                self._match(number, ids[key].pop(0))
+
+    def match_headings(self) -> None:
+        """Match those with the same title; of several, the most similar ones first."""
+        ids, numbers = defaultdict(list), defaultdict(list)
+        for fact in self.facts.values():
+            ids[fact.title].append(fact.id)
+        for number, section in self.sections.items():
+            numbers[section.title].append(number)
+        for title in numbers.keys() & ids.keys():
+            if len(numbers[title]) > 1 or len(ids[title]) > 1:
+                self.match_similar(numbers[title], ids[title], 0.0)
+        self.match_equal(lambda section: section.title, lambda fact: fact.title)
+
+    def match_similar(self, numbers: list[int], ids: list[str], minimum: float) -> None:
+        """Match the pairs that share more than `minimum` of their words, the best first."""
+        if len(numbers) * len(ids) > MAX_COMPARED_PAIRS:
+            return
+        words = {n: Counter(self.sections[n].content.lower().split()) for n in numbers}
+        others = [Counter(self.facts[fact_id].content.lower().split()) for fact_id in ids]
+        pairs = []
+        for number in numbers:
+            for at, other in enumerate(others):
+                longest = max(words[number].total(), other.total(), 1)
+                share = (words[number] & other).total() / longest
+                if share > minimum:
+                    pairs.append((-share, number, at))
+        for _, number, at in sorted(pairs):
+            if number in self.sections and ids[at] in self.facts:
+                self._match(number, ids[at])
+
+    def _match(self, number: int, fact_id: str) -> None:
+        self.found[number] = fact_id
+        del self.sections[number], self.facts[fact_id]
+
+
+def hinted_type(section: MemorySection) -> str | None:
+    """The type that the section's marker names, if it is a known type."""
+    hint = (section.type_hint or "").lower()
+    return hint if hint in TYPES else None
+
+
+def guessed_type(section: MemorySection) -> str:
+    """The type that heading and text suggest."""
+    heading, text = (section.heading or "").lower(), section.text.lower()
+    for of_heading, words, name in _TYPE_PATTERNS:
+        if words.search(heading if of_heading else text):
+            return name
+    return DEFAULT_SECTION_TYPE
 
 
 def type_of(section: MemorySection, metadata: FileMetadataValues) -> str:
-    """The type that a section has by its hint, its file or its words."""
+    """The type of a section by its marker, else by the frontmatter, else guessed."""
     return hinted_type(section) or metadata.type or guessed_type(section)
 
 
 def plan_sections(
     sections: Sequence[MemorySection],
-    said: Sequence[LastRead],
+    last_read: Sequence[LastRead],
     facts: Mapping[str, Fact],
     *,
     before: FileMetadataValues,
     now: FileMetadataValues,
     again: bool,
 ) -> list[SectionStep]:
-    """A step for each section, in order, and for each fact whose section is gone.
+    """A step for each section, in order, then for each fact whose section is gone.
 
     Args:
-        sections: what the file says.
-        said: what it said before.
-        facts: those of them that the store has.
-        before: the frontmatter then.
+        sections: those of the file now.
+        last_read: those of the file at the last sync.
+        facts: the facts of `last_read` that are in the store.
+        before: the frontmatter at the last sync.
         now: the frontmatter.
-        again: what was done to facts since does not stand; the file says all anew.
+        again: whether the file also wins over edits of its facts since.
     """
-    found = match_sections(sections, [each.known for each in said])
-    by_id = {each.known.id: each for each in said}
+    found = match_sections(sections, [each.known for each in last_read])
+    by_id = {each.known.id: each for each in last_read}
     steps = []
     for number, section in enumerate(sections):
-        was = by_id.get(found.get(number, ""))
+        was = by_id.pop(found.get(number, ""), None)
         if was is None:
-            steps.append(SectionStep(SectionAction.CREATE, number, "", new_values(section, now)))
-        else:
-            fact = facts.get(was.known.id)
-            step = _step(number, section, was, fact, again=again, now=now)
-            if fact is not None and step.do is not SectionAction.CREATE:
-                step = _with_metadata(step, fact, before=before, now=now)
-            steps.append(step)
-    matched = set(found.values())
-    gone = [each for each in said if each.known.id not in matched]
-    for each in gone:
-        fact = facts.get(each.known.id)
+            values = new_values(section, now)
+            steps.append(SectionStep(SectionAction.CREATE, number, "", values))
+            continue
+        fact = facts.get(was.known.id)
         if fact is not None:
-            edited = each.certain and is_edited(fact, each.known)
+            values = _changed_text(section, was, fact, again=again, now=now)
+            if values:
+                edited = was.certain and is_edited(fact, was.known)
+            else:
+                edited = fact.title != section.title or (
+                    normalize(fact.content) != normalize(section.content)
+                )
+            values |= _changed_metadata(fact, before=before, now=now)
+            do = SectionAction.UPDATE if values else SectionAction.SAME
+            step = SectionStep(do, number, fact.id, values, edited=edited)
+        elif again or (section.hash, section.title) != (was.known.hash, was.known.title):
+            values = new_values(section, now)
+            step = SectionStep(SectionAction.CREATE, number, was.known.id, values)
+        else:
+            step = SectionStep(SectionAction.SAME, number, was.known.id, edited=True)
+        steps.append(step)
+    for was in by_id.values():
+        fact = facts.get(was.known.id)
+        if fact is not None:
+            edited = was.certain and is_edited(fact, was.known)
             do = SectionAction.DETACH if edited else SectionAction.FORGET
             steps.append(SectionStep(do, None, fact.id, edited=edited))
     return steps
 
 
 def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str, Value]:
-    """What a new fact says."""
+    """The values of a new fact."""
     values: dict[str, Value] = {
         "title": section.title,
         "content": section.content,
@@ -171,66 +260,44 @@ def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str
 
 
 def is_edited(fact: Fact, known: KnownSection) -> bool:
-    """Whether a fact says something else than its section said."""
+    """Whether a fact's title or content differs from its section as it was last read."""
     return fact.title != known.title or hash_of(fact.content) != known.body
 
 
-def _step(
-    number: int,
-    section: MemorySection,
-    was: LastRead,
-    fact: Fact | None,
-    *,
-    again: bool,
-    now: FileMetadataValues,
-) -> SectionStep:
-    known = was.known
-    speaks = again or not was.certain
-    new_text = speaks or section.hash != known.hash
-    new_title = speaks or section.title != known.title
-    kind = type_of(section, now)
-    if fact is None:
-        if new_text or new_title:
-            return SectionStep(SectionAction.CREATE, number, known.id, new_values(section, now))
-        return SectionStep(SectionAction.SAME, number, known.id, edited=True)
-    edited = was.certain and is_edited(fact, known)
+def _changed_text(
+    section: MemorySection, was: LastRead, fact: Fact, *, again: bool, now: FileMetadataValues
+) -> dict[str, Value]:
+    """The text and type to set: what changed in the file, or all that differs with `again`."""
     values: dict[str, Value] = {}
+    all_new = again or not was.certain
+    new_text = all_new or section.hash != was.known.hash
     if new_text and normalize(fact.content) != normalize(section.content):
         values["content"] = section.content
-    if new_title and fact.title != section.title:
+    if (all_new or section.title != was.known.title) and fact.title != section.title:
         values["title"] = section.title
-    meant = hinted_type(section) is not None
+    kind, hinted = type_of(section, now), hinted_type(section) is not None
     if (
         fact.type != kind
-        and (again or (kind != was.type and (meant or fact.type == was.type)))
-        and (was.certain or meant or again)
+        and (again or (kind != was.type and (hinted or fact.type == was.type)))
+        and (was.certain or hinted or again)
     ):
         values["type"] = kind
-    if values:
-        return SectionStep(SectionAction.UPDATE, number, fact.id, values, edited=edited)
-    differs = fact.title != section.title or (normalize(fact.content) != normalize(section.content))
-    return SectionStep(SectionAction.SAME, number, fact.id, edited=differs)
+    return values
 
 
-def _with_metadata(
-    step: SectionStep,
-    fact: Fact,
-    *,
-    before: FileMetadataValues,
-    now: FileMetadataValues,
-) -> SectionStep:
-    """The step with what changed in the frontmatter since, and nothing else of it."""
-    values = dict(step.values)
+def _changed_metadata(
+    fact: Fact, *, before: FileMetadataValues, now: FileMetadataValues
+) -> dict[str, Value]:
+    """What changed in the frontmatter; tags and entities that others added stay."""
+    values: dict[str, Value] = {}
     for key in ("tags", "entities"):
         old, new = getattr(before, key), getattr(now, key)
         if old == new:
             continue
-        held = [each for each in getattr(fact, key) if each in new or each not in old]
-        held += [each for each in new if each not in held]
-        if tuple(held) != getattr(fact, key):
-            values[key] = held
+        kept = [each for each in getattr(fact, key) if each in new or each not in old]
+        kept += [each for each in new if each not in kept]
+        if tuple(kept) != getattr(fact, key):
+            values[key] = kept
     if now.priority != before.priority and now.priority not in (None, fact.priority):
         values["priority"] = now.priority
-    if values == step.values:
-        return step
-    return SectionStep(SectionAction.UPDATE, step.section, step.fact_id, values, edited=step.edited)
+    return values

@@ -1,4 +1,4 @@
-"""A memory file with what lies beside it, and the queue of what agents write into such files."""
+"""Contracts: a memory file with the state beside it, and the queue of texts that agents add."""
 
 from __future__ import annotations
 
@@ -11,48 +11,47 @@ from vaultsync.model.schema import Value
 
 
 class MemoryFile(Protocol):
-    """One file that people and agents edit, and the state beside it.
+    """One file that users and agents edit, and the state beside it.
 
-    People save it at any moment, in place or by renaming another file to its name, and
-    know of no lock. The lock is between agents and what reads the file for them.
+    Users save it at any moment, in place or by renaming another file to its name, and take no
+    lock. The lock is between agents, and the syncs that read the file for them.
     """
 
     @property
     def name(self) -> str:
-        """What it is known by, on this machine and in facts: `~/work/MEMORY.md`."""
+        """The name in facts and messages: `~/work/MEMORY.md`."""
         ...
 
     @property
     def key(self) -> str:
-        """Its name in its folder, under which the state beside it keeps it."""
+        """Its name in its folder, the key of its state."""
         ...
 
     def read(self, limit: int) -> bytes | None:
-        """All of it, as it was at one moment; None when its folder is there and it is not.
+        """The whole file as it was at one moment; None when only its folder exists.
 
         Raises:
-            UnreadableMemoryFileError: it cannot be read, is no file, or is larger.
+            UnreadableMemoryFileError: it cannot be read, is not a regular file, or is larger
+                than `limit` bytes.
         """
         ...
 
     def lock(self, seconds: float) -> AbstractContextManager[None]:
-        """Nobody else who asks for it works with the files of this folder meanwhile.
-
-        Where nothing can be written there is nothing to lock.
+        """Lock the files of this folder; does nothing where the folder is read-only.
 
         Raises:
-            MemoryFileBusyError: somebody has had it for so long.
+            MemoryFileBusyError: another process held the lock for that many seconds.
         """
         ...
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Put `data` in the place of `expect`, durably; None makes a new file.
+        """Replace the content `expect` by `data`, durably; None creates a file.
 
-        What was saved meanwhile is put back, so that a person's save always stands.
+        A version that the user saves meanwhile is put back: the user's save always stands.
 
         Raises:
-            MemoryFileChangedError: it held, or now holds, something else. What it held
-                in between and holds no more is in the error.
+            MemoryFileChangedError: the file had, or has now, another content. The error carries
+                versions that it had in between and has no more.
             UnreadableMemoryFileError: it cannot be written.
         """
         ...
@@ -62,24 +61,24 @@ class MemoryFile(Protocol):
         ...
 
     def drop_leftovers(self) -> None:
-        """Remove them; harmless when repeated."""
+        """Remove the leftovers; idempotent."""
         ...
 
     def state(self) -> bytes | None:
-        """What was kept beside the files of this folder; None when there is nothing."""
+        """The state of the files of this folder; None when there is none."""
         ...
 
     def put_state(self, data: bytes) -> bool:
-        """Keep it, whole or not at all; False when nothing can be written there."""
+        """Replace the state atomically; False when the folder is read-only."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedText:
-    """Something that an agent writes into a memory file."""
+    """A text that an agent adds to a memory file."""
 
     op: str
-    """An id; later ones are greater."""
+    """An id; ids are ordered by time."""
     name: str
     """Of the file."""
     section: str
@@ -88,27 +87,27 @@ class QueuedText:
     agent: str | None
     at: str
     before: str | None = None
-    """The sha of the file that it was about to replace; None while it was not."""
+    """SHA-256 of the file that is about to be replaced; None while none is."""
     after: str | None = None
-    """The sha of what it was about to put there."""
+    """SHA-256 of the new file."""
 
 
 class WriteQueue(Protocol):
-    """What agents write into memory files: what waits, and a log of everything.
+    """The texts that agents add to memory files: those that are not written yet, and a log of all.
 
     Any number of processes may use it at once.
     """
 
     def put(self, item: QueuedText) -> None:
-        """Keep it durably, instead of what has the same op."""
+        """Add an item durably, or replace the one with the same op."""
         ...
 
     def drop(self, op: str) -> None:
-        """Forget it; harmless when repeated."""
+        """Remove an item; idempotent."""
         ...
 
     def waiting(self, name: str | None = None) -> list[QueuedText]:
-        """What waits for a file, or for any, oldest first."""
+        """The items for one file, or for all, oldest first."""
         ...
 
     def log(self, entry: Mapping[str, Value]) -> None:
@@ -116,7 +115,7 @@ class WriteQueue(Protocol):
         ...
 
     def keep(self, data: bytes) -> str:
-        """Keep bytes for good; returns the name they have in the log."""
+        """Store bytes permanently; returns their name in the log."""
         ...
 
 
@@ -124,9 +123,9 @@ class MetadataReader(Protocol):
     """The reader of a memory file's frontmatter."""
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        """The properties of a text that begins with frontmatter; None if it is no map.
+        """The properties of a text that begins with frontmatter; None when it is not a map.
 
         Raises:
-            UnreadableMemoryFileError: it is no YAML, or no reader is installed.
+            UnreadableMemoryFileError: it is not valid YAML, or no reader is installed.
         """
         ...

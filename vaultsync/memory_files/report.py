@@ -1,19 +1,23 @@
-"""What came of memory files: reports, and their JSON."""
+"""Reports about memory files; each struct is its JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
-from vaultsync.model.schema import Value
-from vaultsync.storage.archive import Notice
-from vaultsync.sync.report import notice_json
+from msgspec import Struct
 
-SECTION_COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
+from vaultsync.sync.report import ReportedNotice
+
+SECTION_COUNTS = {
+    "created": "create",
+    "updated": "update",
+    "forgotten": "forget",
+    "let_go": "let_go",
+}
+"""What is counted, by the action that it counts; `unchanged` comes after them."""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionResult:
+class SectionResult(Struct, frozen=True):
     """What was done about one section, or about a fact whose section is gone."""
 
     action: str
@@ -25,87 +29,46 @@ class SectionResult:
     fields: tuple[str, ...] = ()
     reason: str = ""
 
-    def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
-        return {
-            "action": self.action,
-            "fact_id": self.fact_id,
-            "title": self.title,
-            "line": self.line,
-            "fields": list(self.fields),
-            "reason": self.reason,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
+class FileResult(Struct, frozen=True, rename={"name": "file"}):
     """What came of one file."""
 
     name: str
-    sections: int = 0
+    sections: int
     """How many it has, those that are too short not counted."""
-    unchanged: int = 0
+    counts: Mapping[str, int]
+    """How many sections met which end."""
     actions: Sequence[SectionResult] = ()
-    attention: Sequence[Notice] = ()
     pending: Sequence[str] = ()
-    """Facts whose text waits to be embedded."""
+    """Facts that are not embedded yet."""
     left_out: int = 0
-    """Sections that are too short."""
+    """Number of sections that are too short."""
     written: int = 0
-    """Texts of agents that had waited and were written into it."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many sections met which end."""
-        done = [each.action for each in self.actions]
-        return {
-            "created": done.count("create"),
-            "updated": done.count("update"),
-            "forgotten": done.count("forget"),
-            "let_go": done.count("let_go"),
-            "unchanged": self.unchanged,
-        }
-
-    def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
-        return {
-            "file": self.name,
-            "sections": self.sections,
-            "counts": self.counts,
-            "actions": [each.as_json() for each in self.actions],
-            "pending": list(self.pending),
-            "left_out": self.left_out,
-            "written": self.written,
-        }
+    """Number of queued texts of agents that were written into the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFileReport:
+def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
+    """How many sections met which end."""
+    done = [each.action for each in actions]
+    counts = {name: done.count(action) for name, action in SECTION_COUNTS.items()}
+    return {**counts, "unchanged": unchanged}
+
+
+class MemoryFileReport(Struct, frozen=True):
     """What came of a `memory-file sync`."""
 
+    dry_run: bool
+    seconds: float
+    counts: Mapping[str, int]
+    """Of all files."""
     files: Sequence[FileResult]
-    dry_run: bool = False
-    seconds: float = 0.0
-    notices: Sequence[Notice] = ()
-    """About all files together."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Of all files."""
-        each = [file.counts for file in self.files]
-        return {name: sum(counts[name] for counts in each) for name in SECTION_COUNTS}
-
-    @property
-    def attention(self) -> list[Notice]:
-        """All that waits for a person."""
-        return [
-            *self.notices,
-            *(each for file in self.files for each in file.attention),
-        ]
+    pending: int
+    """How many facts have a text that waits to be embedded."""
+    attention: Sequence[ReportedNotice] = ()
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was to be done."""
+        """Whether there was nothing to do."""
         return not any(file.actions or file.written for file in self.files)
 
     @property
@@ -114,41 +77,37 @@ class MemoryFileReport:
         return [each.fact_id for file in self.files for each in file.actions]
 
     @property
-    def pending(self) -> list[str]:
+    def unembedded(self) -> list[str]:
         """The facts whose text waits to be embedded."""
         return [each for file in self.files for each in file.pending]
 
-    def as_json(self) -> dict[str, Value]:
-        """The report of the contract."""
-        return {
-            "dry_run": self.dry_run,
-            "seconds": self.seconds,
-            "counts": self.counts,
-            "files": [each.as_json() for each in self.files],
-            "pending": len(self.pending),
-            "attention": [notice_json(each) for each in self.attention],
-        }
+
+def report_of_files(
+    files: Sequence[FileResult],
+    attention: Sequence[ReportedNotice] = (),
+    *,
+    dry_run: bool = False,
+    seconds: float = 0.0,
+) -> MemoryFileReport:
+    """The report of what came of some files."""
+    return MemoryFileReport(
+        dry_run,
+        seconds,
+        {name: sum(file.counts[name] for file in files) for name in (*SECTION_COUNTS, "unchanged")},
+        files,
+        sum(len(file.pending) for file in files),
+        attention,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class AddResult:
+class AddResult(Struct, frozen=True, rename={"name": "file", "synced": "sync"}):
     """What came of a text that an agent writes into a memory file."""
 
     name: str
     section: str
     status: str
-    """`written`, `unchanged` (it was there), or `queued`."""
+    """`written`, `unchanged` (the file has it already) or `queued`."""
     reason: str = ""
     """Why it waits."""
-    synced: MemoryFileReport | None = field(default=None, compare=False)
+    synced: MemoryFileReport | None = None
     """What became of the file's facts afterwards."""
-
-    def as_json(self) -> dict[str, Value]:
-        """As surfaces show it."""
-        return {
-            "file": self.name,
-            "section": self.section,
-            "status": self.status,
-            "reason": self.reason,
-            "sync": self.synced.as_json() if self.synced else None,
-        }

@@ -1,50 +1,62 @@
-r"""A memory file (`MEMORY.md`) -> sections, each of which becomes one fact.
+r"""The bytes of a memory file (`MEMORY.md`) -> sections, each of which becomes one fact.
 
-The rules are those of seed 000:
-
-- A heading of level 2 (`## `, at the beginning of a line) begins a section; deeper
-  headings lie inside it. What stands before the first one is the preamble.
+- A heading of level 2 (`## `, at the beginning of a line) begins a section; deeper headings belong
+  to it. What stands before the first one is the preamble.
 - The first `# ` heading is the title of the file and part of no section.
-- A file without such headings is taken by paragraphs. Sections that an agent added do
-  not count for that, so that a note of an agent does not change what a person wrote.
-- A section of more than 4,096 characters is parted where paragraphs end, each part with
-  the heading. What is shorter than 32 characters is left out.
-- Code in fences is never parted, and what looks like a heading in it is none.
+- A file without such headings is split by paragraph. Sections that an agent added are ignored for
+  this decision, so that an agent's note does not change how the user's own text is split.
+- A section of more than 4,096 characters is split between paragraphs, each part with the heading.
+  Sections shorter than 32 characters are left out.
+- Fenced code is never split, and a line in it is never a heading.
 
-`<!-- vaultsync-managed -->` and `<!-- type: x -->` below a heading are about the section
-and no part of it. The frontmatter is for `engine.memory_file`; here it is skipped.
+`<!-- vaultsync-managed -->` and `<!-- type: x -->` below a heading describe the section and are not
+part of its content. The frontmatter applies to all sections of the file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha1, sha256
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid5
 
+from vaultsync.errors import UnreadableMemoryFileError, UsageError
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
+from vaultsync.memory_files.ports import MetadataReader
+from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import derive_title
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELDS_BY_KEY, TYPES, Value
+from vaultsync.storage.archive import Notice
 
 MAX_SECTION_CHARS = 4096
-"""Characters of a section, above which it is parted (seed 000)."""
+"""Characters above which a section is split."""
 MIN_SECTION_CHARS = 32
-"""Characters below which a section is left out (seed 000)."""
+"""Characters below which a section is left out."""
+LARGE_FILE_BYTES = 1 << 20
+"""Bytes above which a file is read, but reported as large."""
 MANAGED_MARKER = "<!-- vaultsync-managed -->"
 """Stands below the heading of a section that agents may change."""
-_LONGEST_TITLE = 200
+_MAX_TITLE_CHARS = 200
+_MAX_INVALID_BYTES = 0.10
+"""Share of bytes that are not UTF-8 above which a file counts as binary."""
+_MAX_REPLACED_CHARS = 0.01
+"""Share of characters that cannot be decoded above which a file is refused."""
 
 _FRONT = re.compile(r"-{3,}[ \t]*\r?\n(.*?)^-{3,}[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_SECOND = re.compile(r"##[ \t]")
-_FIRST = re.compile(r"#[ \t]")
-_DEEPER = re.compile(r"[ \t]*#{1,6}[ \t]")
-_ABOUT = re.compile(
+_SECTION_HEADING = re.compile(r"##[ \t]")
+_FILE_TITLE = re.compile(r"#[ \t]")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
+_MARKER = re.compile(
     r"\s*<!--\s*(?:(?P<managed>(?:vaultsync|cortex)-managed)|type:\s*(?P<type>[\w-]+))"
     r"\s*-->\s*\Z"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
-_BLANKS = re.compile(r"\n{3,}")
-_NAMESPACE = bytes.fromhex("6f1c8be2b6f45d0c9a3e2f6f0d1c7a55")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_NAMESPACE = UUID("6f1c8be2-b6f4-5d0c-9a3e-2f6f0d1c7a55")
 """Of the ids of facts that come from memory files. It never changes."""
 
 
@@ -53,17 +65,17 @@ class MemorySection:
     """A piece of a memory file that becomes a fact."""
 
     heading: str | None
-    """The words of its heading; None for the preamble and for paragraphs."""
+    """The text of its heading; None for the preamble and for paragraphs."""
     content: str
-    r"""Its text below the heading, line ends `\n`, no blank lines around it."""
+    r"""Its text below the heading, with `\n` as line end and no blank lines around it."""
     title: str
     start: int
     end: int
-    """The span of the file it comes from; parts of a section have their own."""
+    """The span of the file that it comes from; parts of a section have their own."""
     line: int
     """Where it begins, counted from 1."""
     type_hint: str | None = None
-    """What `<!-- type: x -->` says."""
+    """The type named by `<!-- type: x -->`."""
     managed: bool = False
     """Whether agents may change it."""
 
@@ -74,7 +86,7 @@ class MemorySection:
 
     @property
     def hash(self) -> str:
-        """Of what it says; blanks, line ends and its place in the file do not count."""
+        """Hash of `text`, independent of blanks, line ends and the place in the file."""
         return hash_of(self.text)
 
 
@@ -85,7 +97,7 @@ class SectionBlock:
     heading: str | None
     start: int
     body: int
-    """Where its content begins: below heading, marks and blank lines."""
+    """Where its content begins: below heading, markers and blank lines."""
     end: int
     type_hint: str | None
     managed: bool
@@ -93,7 +105,7 @@ class SectionBlock:
 
 @dataclass(frozen=True, slots=True)
 class MemoryOutline:
-    """A memory file, read."""
+    """A parsed memory file."""
 
     title: str | None
     """Its first heading of level 1."""
@@ -103,34 +115,131 @@ class MemoryOutline:
     """Those that are too short."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileMetadataValues:
+    """Values from the frontmatter, which apply to all facts of a file."""
+
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    priority: int | None = None
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFileContent:
+    """All that was read from a memory file."""
+
+    outline: MemoryOutline
+    metadata: FileMetadataValues | None
+    """None when there is frontmatter that cannot be read."""
+    notices: tuple[Notice, ...] = ()
+
+
+def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -> MemoryFileContent:
+    """Parse a file; `title` names a preamble of a file that has no title.
+
+    Raises:
+        UnreadableMemoryFileError: the bytes are not text.
+    """
+    text, replaced = decode(data, name)
+    notices = []
+    if replaced:
+        why = f"{replaced} characters are not UTF-8 and were read as �"
+        notices.append(memory_file_notice("BadEncoding", name, why, "save the file as UTF-8"))
+    if len(data) > LARGE_FILE_BYTES:
+        why = f"the file is larger than {LARGE_FILE_BYTES >> 20} MB, which makes many facts"
+        notices.append(memory_file_notice("LargeFile", name, why, "split it into several files"))
+    end = frontmatter_end(text)
+    metadata: FileMetadataValues | None = FileMetadataValues()
+    if end:
+        try:
+            properties = reader.read(text[:end], name)
+        except UnreadableMemoryFileError as error:
+            metadata = None
+            why = f"{error.why}; the sections were read, and their tags were kept"
+            hint = "correct the YAML between the lines of ---"
+            notices.append(memory_file_notice("BadFrontmatter", name, why, hint, 1))
+        else:
+            if properties is None:
+                end = 0  # a rule, some text, a rule: all of it is content
+            metadata, invalid = _metadata(properties or {}, name)
+            notices += invalid
+    outline = read_outline(text, name=title, start=end)
+    for section in outline.sections:
+        if section.type_hint and section.type_hint.lower() not in TYPES:
+            why = f"unknown type {section.type_hint[:60]!r}; the type was guessed"
+            hint = "use one of " + ", ".join(TYPES)
+            notices.append(memory_file_notice("UnknownType", name, why, hint, section.line))
+    return MemoryFileContent(outline, metadata, tuple(notices))
+
+
+def decode(data: bytes, name: str) -> tuple[str, int]:
+    """The text, and how many of its characters replace bytes that are not UTF-8.
+
+    Raises:
+        UnreadableMemoryFileError: there are too many of them, or a NUL byte.
+    """
+    if b"\0" in data:
+        raise UnreadableMemoryFileError(name, "it contains NUL bytes, so it is not text")
+    try:
+        return data.decode("utf-8-sig"), 0
+    except UnicodeDecodeError:
+        text = data.decode("utf-8-sig", errors="replace")
+    invalid = len(data) - len(data.decode("utf-8-sig", errors="ignore").encode())
+    replaced = text.count("\ufffd") - data.count("\ufffd".encode())
+    if invalid > _MAX_INVALID_BYTES * len(data):
+        raise UnreadableMemoryFileError(name, "it is binary")
+    if replaced > _MAX_REPLACED_CHARS * len(text):
+        raise UnreadableMemoryFileError(name, "the text is not UTF-8")
+    return text, replaced
+
+
+def memory_file_notice(
+    kind: str, name: str, message: str, hint: str, line: int | None = None
+) -> Notice:
+    """A notice about a memory file."""
+    return Notice(kind, VaultPath(name), message, hint, line)
+
+
+def _metadata(
+    properties: Mapping[str, Value], name: str
+) -> tuple[FileMetadataValues, list[Notice]]:
+    """The properties that apply to facts, and notices of invalid ones; others are ignored."""
+    values: dict[str, Any] = {}
+    invalid = []
+    for key in ("tags", "entities", "priority", "type"):
+        if properties.get(key) is None:
+            continue
+        try:
+            values[key] = canonical(FIELDS_BY_KEY[key], properties[key])
+        except UsageError as error:
+            invalid.append(memory_file_notice("BadFrontmatter", name, error.message, error.hint, 1))
+    return FileMetadataValues(**values), invalid
+
+
 def normalize(text: str) -> str:
     r"""The text that is hashed: `\n`, no trailing blanks, single blank lines, trimmed."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _BLANKS.sub("\n\n", _TRAILING.sub("", text)).strip()
+    return _BLANK_LINES.sub("\n\n", _TRAILING.sub("", text)).strip()
 
 
 def hash_of(text: str) -> str:
-    """SHA-256 of the normalised text, in hex."""
+    """SHA-256 of the normalized text, in hex."""
     return sha256(normalize(text).encode(errors="surrogatepass")).hexdigest()
 
 
 def section_text(heading: str | None, content: str) -> str:
-    """A section as one normalised text."""
+    """Heading and content of a section as one normalized text."""
     return normalize(content if heading is None else f"## {heading}\n\n{content}")
 
 
 def section_id(agent: str | None, source: str, digest: str, number: int) -> str:
-    """The UUIDv5 of the `number`th section of a hash in a file; made when it is new.
+    """The id of a new fact for the `number`th section with a hash in a file.
 
-    It is of the content and not of the place, so that it is the same after reordering,
-    and when a lost state is made again.
+    It depends on the content and not on the place: reordering sections, or losing the state
+    beside the file, gives the same ids.
     """
-    name = f"{agent or ''}:{source}:{digest}:{number}"
-    made = bytearray(sha1(_NAMESPACE + name.encode(), usedforsecurity=False).digest())
-    made[6] = made[6] & 0x0F | 0x50
-    made[8] = made[8] & 0x3F | 0x80
-    digits = made[:16].hex()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return str(uuid5(_NAMESPACE, f"{agent or ''}:{source}:{digest}:{number}"))
 
 
 def frontmatter_end(text: str) -> int:
@@ -140,144 +249,120 @@ def frontmatter_end(text: str) -> int:
 
 
 def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
-    """Read a memory file from `start`, behind its frontmatter; `name` titles a preamble."""
-    inside = [
-        FencedLine(
-            start=each.start + start,
-            end=each.end + start,
-            prose=each.prose,
-            fence=each.fence + start if each.code else -1,
-        )
-        for each in fenced_lines(text[start:])
-    ]
-    title, hidden = _title(text, inside)
-    found = list(_blocks(text, inside, hidden))
+    """Parse a memory file from `start`, the end of its frontmatter; `name` titles a preamble."""
+    lines = list(fenced_lines(text, start))
+    title, title_line = None, None
+    for line in lines:
+        if line.prose and _SECTION_HEADING.match(text, line.start, line.end):
+            break
+        if line.prose and _FILE_TITLE.match(text, line.start, line.end):
+            title = closed_title(text[line.start + 2 : line.end]) or None
+            title_line = line
+            break
+    found = list(_blocks(text, lines, title_line))
     by_paragraph = all(block.heading is None or block.managed for block, _ in found)
     taken: list[MemorySection] = []
     left_out: list[MemorySection] = []
-    for block, within in found:
-        paragraphs = block.heading is None and by_paragraph
-        pieces = _paragraphs(text, within) if paragraphs else [within]
+    for block, content in found:
+        alone = block.heading is None and by_paragraph
+        pieces = _standalone_paragraphs(text, content) if alone else [content]
         for piece in pieces:
-            for section in _sections(text, block, piece, title or name, alone=paragraphs):
+            for section in _sections(text, block, piece, title or name, alone=alone):
                 fits = len(section.text) >= MIN_SECTION_CHARS
                 (taken if fits else left_out).append(section)
     return MemoryOutline(title, [block for block, _ in found], taken, left_out)
 
 
-def _title(text: str, inside: Sequence[FencedLine]) -> tuple[str | None, FencedLine | None]:
-    """The title of the file, and the line it is."""
-    for line in inside:
-        words = text[line.start : line.end]
-        if line.prose and _SECOND.match(words):
-            break
-        if line.prose and _FIRST.match(words):
-            return closed_title(words[2:]) or None, line
-    return None, None
-
-
 def _blocks(
-    text: str, inside: Sequence[FencedLine], hidden: FencedLine | None
+    text: str, lines: Sequence[FencedLine], title_line: FencedLine | None
 ) -> Iterator[tuple[SectionBlock, Sequence[FencedLine]]]:
-    """The preamble, if there are lines before the first heading, and the sections.
-
-    Each with the lines of its content.
-    """
-    heads = [
+    """The preamble, if any, and the sections, each with the lines of its content."""
+    headings = [
         number
-        for number, line in enumerate(inside)
-        if line.prose and _SECOND.match(text, line.start, line.end)
+        for number, line in enumerate(lines)
+        if line.prose and _SECTION_HEADING.match(text, line.start, line.end)
     ]
-    starts = heads if heads[:1] == [0] else [0, *heads]
-    for begin, stop in zip(starts, [*starts[1:], len(inside)], strict=True):
-        within = inside[begin:stop]
-        if not within:
+    starts = headings if headings[:1] == [0] else [0, *headings]
+    for first, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
+        if first == stop:
             continue
-        heading = None
-        if begin in heads:
-            heading = closed_title(text[within[0].start + 2 : within[0].end])
-        body = begin + (begin in heads)
-        if heading is None and hidden is not None:
-            # What stands above the title is part of the preamble; mostly nothing does.
-            above = inside[begin : inside.index(hidden)]
-            if not "".join(text[e.start : e.end] for e in above).strip():
-                body = inside.index(hidden) + 1
-        end = within[-1].end
-        below, hint, managed = _marks(text, inside[body:stop])
-        start = below.start if below else end
-        content = inside[inside.index(below, body) : stop] if below else []
-        yield SectionBlock(heading, within[0].start, start, end, hint, managed), content
+        begin, end = lines[first].start, lines[stop - 1].end
+        heading, body = None, first
+        if first in headings:
+            heading = closed_title(text[begin + 2 : lines[first].end])
+            body += 1
+        elif title_line is not None and not text[begin : title_line.start].strip():
+            # Text above the title, which is rare, makes the title part of the preamble.
+            body = lines.index(title_line) + 1
+        content, hint, managed = _below_markers(text, lines[body:stop])
+        start = content[0].start if content else end
+        yield SectionBlock(heading, begin, start, end, hint, managed), content
 
 
-def _marks(text: str, inside: Sequence[FencedLine]) -> tuple[FencedLine | None, str | None, bool]:
-    """The first line behind the marks on top, and what the marks say."""
+def _below_markers(
+    text: str, lines: Sequence[FencedLine]
+) -> tuple[Sequence[FencedLine], str | None, bool]:
+    """The lines below leading markers, the type they name, and whether one says `managed`."""
     hint, managed = None, False
-    for line in inside:
+    for number, line in enumerate(lines):
         words = text[line.start : line.end]
-        found = None if line.code else _ABOUT.match(words)
-        if found is None and words.strip():
-            return line, hint, managed
-        if found:
-            managed = managed or found["managed"] is not None
-            hint = hint or found["type"]
-    return None, hint, managed
+        marker = None if line.code else _MARKER.match(words)
+        if marker:
+            managed = managed or marker["managed"] is not None
+            hint = hint or marker["type"]
+        elif words.strip():
+            return lines[number:], hint, managed
+    return [], hint, managed
 
 
-def _paragraphs(text: str, inside: Sequence[FencedLine]) -> list[list[FencedLine]]:
-    """Lines parted where blank ones are, but not within code.
-
-    A heading, and what is too short to stand alone, belongs to the paragraph below it,
-    or to the one above when there is none: of a file in small pieces nothing is lost.
-    """
-    pieces: list[list[FencedLine]] = []
+def _paragraphs(text: str, lines: Sequence[FencedLine]) -> list[list[FencedLine]]:
+    """Paragraphs, each with the blank lines below it; fenced code is never split."""
+    found: list[list[FencedLine]] = []
     apart = True
-    for line in inside:
+    for line in lines:
         blank = not text[line.start : line.end].strip()
         if apart and not blank and not (line.code and line.fence < line.start):
-            pieces.append([])
-        pieces[-1].append(line)
+            found.append([])
+        found[-1].append(line)
         apart = blank
+    return found
+
+
+def _standalone_paragraphs(text: str, lines: Sequence[FencedLine]) -> list[list[FencedLine]]:
+    """Paragraphs that are each long enough to be a section.
+
+    A heading or a short paragraph is joined to the next one, or to the previous one at the end,
+    so that nothing is lost from a file of short pieces.
+    """
     joined: list[list[FencedLine]] = []
     small = False
-    for piece in pieces:
+    for paragraph in _paragraphs(text, lines):
         if small:
-            joined[-1] += piece
+            joined[-1] += paragraph
         else:
-            joined.append(piece)
-        small = _is_small(text, joined[-1])
+            joined.append(paragraph)
+        words = normalize(text[joined[-1][0].start : paragraph[-1].end])
+        is_heading = paragraph[-1].fence < 0 and _HEADING.match(words.rpartition("\n")[2])
+        small = len(words) < MIN_SECTION_CHARS or bool(is_heading)
     if small and len(joined) > 1:
         joined[-2:] = [joined[-2] + joined[-1]]
     return joined
 
 
-def _is_small(text: str, piece: Sequence[FencedLine]) -> bool:
-    words = normalize(text[piece[0].start : piece[-1].end])
-    last = words.rpartition("\n")[2]
-    return len(words) < MIN_SECTION_CHARS or (
-        piece[-1].fence < 0 and _DEEPER.match(last) is not None
-    )
-
-
 def _sections(
-    text: str,
-    block: SectionBlock,
-    inside: Sequence[FencedLine],
-    name: str,
-    *,
-    alone: bool,
+    text: str, block: SectionBlock, lines: Sequence[FencedLine], name: str, *, alone: bool
 ) -> Iterator[MemorySection]:
-    """A piece as one section, or in parts when it is too long."""
-    below, hint, managed = _marks(text, inside)
-    inside = inside[inside.index(below) :] if below else []
-    if not inside and block.heading is None:
+    """A piece of a block as one section, or in parts when it is too long."""
+    lines, hint, managed = _below_markers(text, lines)
+    if not lines and block.heading is None:
         return
-    room = MAX_SECTION_CHARS - len(f"## {block.heading}\n\n" if block.heading else "")
-    for number, part in enumerate(_parts(text, inside, room), 1):
+    limit = MAX_SECTION_CHARS - len(f"## {block.heading}\n\n" if block.heading else "")
+    for number, part in enumerate(_split(text, lines, limit), 1):
         start = part[0].start if part else block.body
         end = part[-1].end if part else block.end
-        content = _plain(text[start:end])
+        content = text[start:end].replace("\r\n", "\n").replace("\r", "\n").rstrip().strip("\n")
         title = derive_title(content, "memory") if alone else block.heading or name
-        title = _CONTROL.sub(" ", title).strip()[:_LONGEST_TITLE] or "Untitled"
+        title = _CONTROL.sub(" ", title).strip()[:_MAX_TITLE_CHARS] or "Untitled"
         yield MemorySection(
             heading=block.heading,
             content=content,
@@ -290,36 +375,15 @@ def _sections(
         )
 
 
-def _parts(text: str, inside: Sequence[FencedLine], room: int) -> Iterator[Sequence[FencedLine]]:
-    """Runs of paragraphs that fit; a paragraph or code that does not fit alone is whole."""
-    if not inside or len(normalize(text[inside[0].start : inside[-1].end])) <= room:
-        yield inside
+def _split(text: str, lines: Sequence[FencedLine], limit: int) -> Iterator[Sequence[FencedLine]]:
+    """Groups of paragraphs of at most `limit` characters; a longer paragraph stays whole."""
+    if not lines or len(normalize(text[lines[0].start : lines[-1].end])) <= limit:
+        yield lines
         return
     part: list[FencedLine] = []
-    for paragraph in _runs(text, inside):
-        end = paragraph[-1].end
-        if part and len(normalize(text[part[0].start : end])) > room:
+    for paragraph in _paragraphs(text, lines):
+        if part and len(normalize(text[part[0].start : paragraph[-1].end])) > limit:
             yield part
             part = []
         part += paragraph
     yield part
-
-
-def _runs(text: str, inside: Sequence[FencedLine]) -> Iterator[list[FencedLine]]:
-    """Paragraphs, each with the blank lines below it."""
-    run: list[FencedLine] = []
-    apart = False
-    for line in inside:
-        blank = not text[line.start : line.end].strip()
-        if apart and not blank and not (line.code and line.fence < line.start):
-            yield run
-            run = []
-        run.append(line)
-        apart = blank
-    yield run
-
-
-def _plain(text: str) -> str:
-    """The text as it is held, without blank lines around it."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text.rstrip().strip("\n")

@@ -1,51 +1,136 @@
 """Memory files -> facts, in one direction: each file is the authority for its facts.
 
-A file is read whole, its sections are matched with the facts that came from it, and what
-the file says anew is written to the store, where every write names what it replaces. The
-notes follow as those of any fact do. The file itself is never written here, but for what
-agents had wanted to write into it while they could not.
+A file is read whole, its sections are matched with the facts that came from it, and what changed
+in the file is written to the store by compare-and-set. The notes follow as those of any fact do.
+The file itself is not written, except with texts of agents that are queued for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 
-import msgspec
+from msgspec import structs
 
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileError,
+    MemoryFileMissingError,
+    RevisionMismatchError,
+    ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
+from vaultsync.memory_files.plan import (
+    LastRead,
+    SectionAction,
+    SectionStep,
+    plan_sections,
+    type_of,
+)
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
-from vaultsync.memory_files.read import memory_file_notice
-from vaultsync.memory_files.report import FileResult, MemoryFileReport
-from vaultsync.memory_files.state import read_states, state_key, write_states
-from vaultsync.memory_files.sync import FileSync, FileSyncRequest, SizeBudget
-from vaultsync.memory_files.write_queue import LOCK_TIMEOUT
+from vaultsync.memory_files.report import (
+    FileResult,
+    MemoryFileReport,
+    SectionResult,
+    counts_of,
+    report_of_files,
+)
+from vaultsync.memory_files.sections import (
+    FileMetadataValues,
+    MemoryFileContent,
+    MemorySection,
+    memory_file_notice,
+    read_memory,
+    section_id,
+)
+from vaultsync.memory_files.state import (
+    SOURCE_PREFIX,
+    FileState,
+    FolderState,
+    last_read,
+    last_read_from_fact,
+    read_states,
+    section_state,
+    state_key,
+    write_states,
+)
+from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import can_see, check_scope, private_scope
 from vaultsync.storage.archive import Notice
+from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.report import notices_of
+
+_log = logging.getLogger(__name__)
 
 MAX_FILES_TAKEN = 50
-"""Files that are taken at once (seed 000); more are told about."""
+"""Files of one sync; further ones are left out with a notice."""
 MAX_FILES = 200
-"""Files at which nothing is done at all."""
+"""Number of files from which a sync is refused."""
+MAX_TOTAL_BYTES = 5 << 20
+"""Bytes of all files together."""
+MAX_TOTAL_SECTIONS = 500
+"""Sections of all files together; those with a fact count first."""
+MAX_SYNC_TRIES = 10
+"""How often a file is planned again when it, or one of its facts, changed meanwhile."""
+MEMORY_FILE_ACTOR = "memory-file"
+"""The actor of these writes, in the feed and in the history."""
+DETACHED_SOURCE = "memory-file"
+"""The `source` of a fact that came from a file and belongs to it no more."""
+MEMORY_IMPORTANCE = 0.8
+"""Of facts from memory files, which their user chose to keep."""
+MEMORY_CONFIDENCE = 1.0
+_BATCH = 100
+"""Facts of one write."""
+_MANY_GONE = 5
+"""Number of missing sections from which the file is read a second time."""
+_REASONS = {
+    SectionAction.CREATE: "new in the file",
+    SectionAction.UPDATE: "changed in the file",
+    SectionAction.FORGET: "gone from the file",
+    SectionAction.DETACH: "gone from the file, and edited since",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileSyncRequest:
+    """How to sync files."""
+
+    agent: str | None = None
+    scope: str | None = None
+    again: bool = False
+    """Whether the file also wins over edits of its facts since the last sync."""
+    dry_run: bool = False
+    embeds: bool = False
+    """Whether written facts are pending until they are embedded."""
+
+
+@dataclass(slots=True)
+class SizeBudget:
+    """What is left of the limits of one sync."""
+
+    size: int = MAX_TOTAL_BYTES
+    sections: int = MAX_TOTAL_SECTIONS
 
 
 def sync_files(
     ctx: SyncContext,
     files: Sequence[MemoryFile],
-    asked: FileSyncRequest,
+    request: FileSyncRequest,
     *,
     reader: MetadataReader,
     queue: WriteQueue,
 ) -> MemoryFileReport:
-    """Bring the store up to what the files say.
+    """Bring the store up to date with the files.
 
-    What is wrong with one file is told, and the others go on; with a single file that is
-    neither there nor known it is an error.
+    A problem of one file becomes a notice, and the other files are synced.
 
     Raises:
         TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
@@ -57,47 +142,415 @@ def sync_files(
     notices: list[Notice] = []
     taken = sorted(files, key=lambda file: file.name)[:MAX_FILES_TAKEN]
     if len(taken) < len(files):
-        why = f"of {len(files)} files the first {MAX_FILES_TAKEN} by name were taken"
-        hint = "name the files, or narrow it down with --include and --exclude"
+        why = f"only the first {MAX_FILES_TAKEN} of {len(files)} files, by name, were read"
+        hint = "name the files, or select fewer with --include and --exclude"
         notices.append(memory_file_notice("TooManyFiles", taken[-1].name, why, hint))
-    room = SizeBudget()
-    done = []
+    budget = SizeBudget()
+    results = []
     for file in taken:
-        work = FileSync(ctx, file, asked, reader=reader, queue=queue, room=room)
+        work = FileSync(ctx, file, request, reader=reader, queue=queue, budget=budget)
         try:
-            done.append(work.run())
+            results.append(work.run())
+            notices += work.notices
         except MemoryFileError as error:
             if len(files) == 1 and not isinstance(error, UnreadableMemoryFileError):
                 raise
-            told = memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
-            done.append(FileResult(file.name, attention=(told,)))
+            notices.append(
+                memory_file_notice(type(error).__name__, file.name, error.message, error.hint)
+            )
+            results.append(FileResult(file.name, 0, counts_of(())))
     seconds = ctx.clock.monotonic() - began
-    return MemoryFileReport(done, asked.dry_run, seconds, notices)
+    return report_of_files(results, notices_of(notices), dry_run=request.dry_run, seconds=seconds)
 
 
 def refresh_pending(
     files: Iterable[MemoryFile],
-    asked: FileSyncRequest,
+    request: FileSyncRequest,
     missing: Callable[[Sequence[str]], Sequence[str]],
 ) -> dict[str, list[str]]:
-    """See which pending facts are embedded now; returns what still waits, by file.
+    """Update which facts are not embedded yet; returns them by file.
 
-    `missing` tells of some facts which of them lack vectors.
+    `missing` returns those of some facts that have no vector.
     """
-    left: dict[str, list[str]] = {}
+    pending: dict[str, list[str]] = {}
     for file in files:
-        key = state_key(file.key, asked.agent)
-        held = read_states(file.state()).files.get(key)
-        if held is None or not held.pending:
+        key = state_key(file.key, request.agent)
+        state = read_states(file.state()).files.get(key)
+        if state is None or not state.pending:
             continue
-        waits = list(missing(held.pending))
-        left[file.name] = waits
-        if waits != held.pending:
-            # When somebody else works with the file now, the next sync looks again.
-            with suppress(MemoryFileBusyError), file.lock(LOCK_TIMEOUT):
+        left = list(missing(state.pending))
+        pending[file.name] = left
+        if left == state.pending:
+            continue
+        try:
+            with file.lock(LOCK_TIMEOUT):
                 states = read_states(file.state())
-                now = states.files.get(key, held)
-                still = [each for each in now.pending if each in waits]
-                kept = msgspec.structs.replace(now, pending=still)
-                file.put_state(write_states(states, key, kept))
-    return left
+                now = states.files.get(key, state)
+                still = [each for each in now.pending if each in left]
+                now = structs.replace(now, pending=still)
+                file.put_state(write_states(states, key, now))
+        except MemoryFileBusyError as error:
+            _log.debug("The next sync updates what is pending: %s", error)
+    return pending
+
+
+@dataclass(frozen=True, slots=True)
+class _FilePlan:
+    content: MemoryFileContent
+    metadata: FileMetadataValues
+    last_read: Sequence[LastRead]
+    facts: Mapping[str, Fact]
+    steps: Sequence[SectionStep]
+    notices: Sequence[Notice]
+
+    @property
+    def sections(self) -> Sequence[MemorySection]:
+        return self.content.outline.sections
+
+
+class FileSync:
+    """The sync of one file."""
+
+    def __init__(
+        self,
+        ctx: SyncContext,
+        file: MemoryFile,
+        request: FileSyncRequest,
+        *,
+        reader: MetadataReader,
+        queue: WriteQueue,
+        budget: SizeBudget,
+    ) -> None:
+        self._ctx = ctx
+        self._store = ctx.store
+        self._file = file
+        self._request = request
+        self._reader = reader
+        self._queue = queue
+        self._budget = budget
+        self._key = state_key(file.key, request.agent)
+        self._source = SOURCE_PREFIX + file.name
+        self._today = ctx.today()[:10]
+        self.notices: list[Notice] = []
+
+    def run(self) -> FileResult:
+        """Sync the file.
+
+        Raises:
+            MemoryFileError, StoreUnavailableError.
+        """
+        queued = self._queue.waiting(self._file.name)
+        if not queued and not self._request.again:
+            state = read_states(self._file.state()).files.get(self._key)
+            data = self._file.read(self._budget.size)
+            if state and data is not None and self._is_current(state, data):
+                return self._unchanged(state, len(data))
+        with self._file.lock(LOCK_TIMEOUT):
+            written = 0
+            if queued and not self._request.dry_run:
+                written = drain_write_queue(self._file, self._queue)
+            result = self._sync(read_states(self._file.state()))
+        return structs.replace(result, written=written)
+
+    def _is_current(self, state: FileState, data: bytes) -> bool:
+        """Whether neither the file nor the store has changed since."""
+        now = self._store.state()
+        return (
+            not state.pending
+            and state.digest == sha256(data).hexdigest()
+            and state.scanned == self._today
+            and state.store == make_version(self._store, now.store_id, now.seq, "")
+            and len(state.sections) <= self._budget.sections
+        )
+
+    def _unchanged(self, state: FileState, size: int) -> FileResult:
+        count = len(state.sections)
+        self._budget.size -= size
+        self._budget.sections -= count
+        self.notices = [
+            memory_file_notice(
+                str(each["kind"]),
+                self._file.name,
+                str(each["message"]),
+                str(each["hint"]),
+                int(each["line"]) or None,
+            )
+            for each in state.notices
+        ]
+        return FileResult(self._file.name, count, counts_of((), count))
+
+    def _sync(self, states: FolderState) -> FileResult:
+        """Plan and write; again when the file or the store changed meanwhile."""
+        state = states.files.get(self._key)
+        if state and not state.store.startswith(f"{self._store.state().store_id}:"):
+            state = None  # of another store
+        for _ in range(MAX_SYNC_TRIES):
+            before = self._store.state()
+            data = self._file.read(self._budget.size)
+            plan = self._plan(data, state)
+            if data is None and not plan.last_read:
+                raise MemoryFileMissingError(self._file.name)
+            gone = sum(each.section is None for each in plan.steps)
+            if gone and (gone >= _MANY_GONE or gone * 2 >= len(plan.last_read)):
+                # An editor may have saved only half of the file: read it a second time.
+                self._ctx.clock.sleep(self._ctx.policy.grace_seconds)
+                if self._file.read(self._budget.size) != data:
+                    continue
+            if self._request.dry_run:
+                return self._result(plan, [each.fact_id for each in plan.steps])
+            ids = self._write(plan)
+            if ids is None:
+                continue
+            result = self._result(plan, ids)
+            kept = None
+            if data is not None:
+                kept = self._state(plan, ids, data, result, last=state, before=before)
+                result = structs.replace(result, pending=kept.pending)
+            encoded = write_states(states, self._key, kept)
+            if encoded != self._file.state():
+                self._file.put_state(encoded)
+            return result
+        raise RevisionMismatchError(self._file.name, "the one just read", "a newer one each time")
+
+    def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
+        title = self._file.key.removesuffix(".md")
+        content = read_memory(data or b"", name=self._file.name, title=title, reader=self._reader)
+        known, facts = self._known(state)
+        before = state.metadata if state else FileMetadataValues()
+        now = before if content.metadata is None else content.metadata
+        steps = plan_sections(
+            content.outline.sections,
+            known,
+            facts,
+            before=before,
+            now=now,
+            again=self._request.again,
+        )
+        notices = list(content.notices)
+        new = [each.section for each in steps if each.do is SectionAction.CREATE]
+        others = sum(
+            each.section is not None and each.do is not SectionAction.CREATE for each in steps
+        )
+        left_out = set(new[max(self._budget.sections - others, 0) :])
+        if left_out:
+            steps = [each for each in steps if each.section not in left_out]
+            why = f"{len(left_out)} new sections were left out: the maximum is {MAX_TOTAL_SECTIONS}"
+            hint = "merge sections, or move those that are not memories to another file"
+            notices.append(memory_file_notice("TooManySections", self._file.name, why, hint))
+        return _FilePlan(content, now, known, facts, steps, notices)
+
+    def _known(self, state: FileState | None) -> tuple[list[LastRead], dict[str, Fact]]:
+        """The sections at the last sync, and those of their facts that are in the store."""
+        known = last_read(state) if state else []
+        facts = self._store.find_many([each.known.id for each in known])
+        if state is None or self._request.again or state.scanned != self._today:
+            ids = {each.known.id for each in known}
+            for fact in self._store.iter_facts():
+                ours = (fact.source, fact.agent_id) == (self._source, self._request.agent)
+                if ours and fact.id not in ids:
+                    facts[fact.id] = fact
+                    known.append(last_read_from_fact(fact))
+        return [
+            replace(each, known=replace(each.known, content=facts[each.known.id].content))
+            if each.known.id in facts
+            else each
+            for each in known
+        ], facts
+
+    def _write(self, plan: _FilePlan) -> list[str] | None:
+        """Write the facts of a plan; returns the ids of its steps, or None after a mismatch.
+
+        What was written before a mismatch is not written again by the next plan.
+        """
+        agent = self._request.agent
+        scope = self._request.scope or (
+            private_scope(agent) if agent else self._ctx.policy.default_scope
+        )
+        if not can_see(agent, check_scope(scope)):
+            raise ScopeDeniedError(agent or "", scope)
+        writer = _FactWriter(self._ctx, plan, agent=agent, source=self._source, scope=scope)
+        ids = [writer.prepare(step) for step in plan.steps]
+        for start in range(0, len(writer.writes), _BATCH):
+            done = self._store.write(writer.writes[start : start + _BATCH])
+            if any(isinstance(each, RevisionMismatch) for each in done):
+                return None
+        return ids
+
+    def _result(self, plan: _FilePlan, ids: Sequence[str]) -> FileResult:
+        """The report of a plan."""
+        redact = self._ctx.view.redact_text
+        actions = []
+        notices = [each._replace(message=redact(each.message)) for each in plan.notices]
+        self.notices = notices
+        unchanged = 0
+        for step, fact_id in zip(plan.steps, ids, strict=True):
+            section = None if step.section is None else plan.sections[step.section]
+            fact = plan.facts.get(fact_id)
+            title = redact(section.title if section else fact.title if fact else "", fact)
+            line = section.line if section else None
+            if step.do is SectionAction.SAME:
+                unchanged += 1
+                if step.edited:
+                    notices.append(self._edited_notice(title, line, fact_id, fact))
+                continue
+            if step.do is SectionAction.DETACH:
+                why = f"{title!r} is gone from the file, but its fact was edited since"
+                hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
+                notices.append(memory_file_notice("LetGo", self._file.name, why, hint))
+            reason = _REASONS[step.do]
+            fields: tuple[str, ...] = ()
+            if step.do is SectionAction.UPDATE:
+                fields = tuple(sorted(step.values))
+                if step.edited:
+                    reason = f"replaces an edit; see `vaultsync history {fact_id}`"
+            actions.append(SectionResult(step.do.value, fact_id, title, line, fields, reason))
+        return FileResult(
+            self._file.name,
+            sections=len(plan.sections),
+            counts=counts_of(actions, unchanged),
+            actions=actions,
+            left_out=len(plan.content.outline.left_out),
+        )
+
+    def _edited_notice(
+        self, title: str, line: int | None, fact_id: str, fact: Fact | None
+    ) -> Notice:
+        if fact is None:
+            why = f"the fact of {title!r} was deleted, but the file still has its section"
+            hint = (
+                f"delete the section, or run `vaultsync restore {fact_id}`;"
+                " `memory-file sync --again` restores all facts of the file"
+            )
+        else:
+            why = f"the fact of {title!r} was edited and differs from the file"
+            hint = (
+                "copy the edit into the file, or replace it by the file's text with"
+                " `memory-file sync --again`"
+            )
+        return memory_file_notice("EditedElsewhere", self._file.name, why, hint, line)
+
+    def _state(
+        self,
+        plan: _FilePlan,
+        ids: Sequence[str],
+        data: bytes,
+        result: FileResult,
+        *,
+        last: FileState | None,
+        before: StoreState,
+    ) -> FileState:
+        """The new state of the file."""
+        metadata = plan.metadata
+        sections = [
+            section_state(section, fact_id, type_of(section, metadata))
+            for step, fact_id in zip(plan.steps, ids, strict=True)
+            if step.section is not None and (section := plan.sections[step.section])
+        ]
+        self._budget.size -= len(data)
+        self._budget.sections -= len(sections)
+        pending = {*(last.pending if last else ()), *(each.fact_id for each in result.actions)}
+        pending &= {each.id for each in sections} if self._request.embeds else set()
+        now = self._store.state()
+        # What others wrote meanwhile is new to the next sync.
+        seq = now.seq if now.seq == before.seq + len(result.actions) else before.seq
+        return FileState(
+            store=make_version(self._store, now.store_id, seq, ""),
+            scanned=self._today,
+            digest=sha256(data).hexdigest(),
+            sections=sections,
+            agent=self._request.agent,
+            tags=list(metadata.tags),
+            entities=list(metadata.entities),
+            priority=metadata.priority,
+            type=metadata.type,
+            pending=sorted(pending),
+            notices=[
+                {
+                    "kind": each.kind,
+                    "message": each.message,
+                    "hint": each.hint,
+                    "line": each.line or 0,
+                }
+                for each in self.notices
+                if each.kind != "LetGo"
+            ],
+        )
+
+
+class _FactWriter:
+    """Turns the steps of a plan into writes to the store."""
+
+    def __init__(
+        self, ctx: SyncContext, plan: _FilePlan, *, agent: str | None, source: str, scope: str
+    ) -> None:
+        self.writes: list[StoreWrite] = []
+        self._store = ctx.store
+        self._at = ctx.today()
+        self._plan = plan
+        self._agent = agent
+        self._source = source
+        self._scope = scope
+        self._used = set(plan.facts)
+        self._equal: Counter[str] = Counter()
+
+    def prepare(self, step: SectionStep) -> str:
+        """Add the writes of a step; returns the fact's id."""
+        if step.do is SectionAction.CREATE and step.section is not None:
+            if not step.fact_id:
+                return self._create(self._plan.sections[step.section].hash, step.values)
+            self._put(step.fact_id, step.values)
+        elif step.do is not SectionAction.SAME:
+            fact = self._plan.facts[step.fact_id]
+            if step.do is SectionAction.UPDATE:
+                self._change(fact, step.values)
+            elif step.do is SectionAction.DETACH:
+                self._change(fact, {"source": DETACHED_SOURCE})
+            else:
+                write = StoreWrite(step.fact_id, None, fact.revision, MEMORY_FILE_ACTOR)
+                self.writes.append(write)
+        return step.fact_id
+
+    def _create(self, digest: str, values: Mapping[str, Value]) -> str:
+        """A new fact under the first unused id of its hash."""
+        while True:
+            number = self._equal[digest]
+            self._equal[digest] += 1
+            fact_id = section_id(self._agent, self._source, digest, number)
+            if fact_id in self._used:
+                continue
+            existing = self._store.find_many([fact_id]).get(fact_id)
+            if existing is None:
+                self._put(fact_id, values)
+            elif (existing.source, existing.agent_id) == (self._source, self._agent):
+                # A crash left the fact before the state of the file was written.
+                self._change(existing, values)
+            else:
+                continue
+            self._used.add(fact_id)
+            return fact_id
+
+    def _put(self, fact_id: str, values: Mapping[str, Value]) -> None:
+        """Write a new fact, or restore a deleted one."""
+        tombstone = self._store.tombstone(fact_id)
+        if tombstone is not None:
+            self._change(tombstone, {**values, "source": self._source}, deleted=True)
+            return
+        fields: dict[str, Value] = {
+            **values,
+            "id": fact_id,
+            "scope": self._scope,
+            "source": self._source,
+            "importance": MEMORY_IMPORTANCE,
+            "confidence": MEMORY_CONFIDENCE,
+            "createdAt": self._at,
+            "updatedAt": self._at,
+        }
+        if self._agent:
+            fields["agentId"] = self._agent
+        self.writes.append(StoreWrite(fact_id, make_fact(fields), None, MEMORY_FILE_ACTOR))
+
+    def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
+        changed = fact.replace(values)
+        if deleted or changed != fact:
+            changed = changed.evolve(updated_at=self._at)
+            self.writes.append(StoreWrite(fact.id, changed, fact.revision, MEMORY_FILE_ACTOR))

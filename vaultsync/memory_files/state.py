@@ -1,7 +1,7 @@
-"""What is kept beside memory files: what they said when they were last read.
+"""The state beside memory files: their sections when they were last read.
 
-It makes an unchanged file cheap, and tells what the file says anew from what was done to
-its facts in between. When it is lost, it is made again from the file and the store.
+It makes an unchanged file cheap to sync, and tells changes of the file from edits of its facts.
+When it is lost, it is rebuilt from the file and the store.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from typing import TypeAlias
 
 import msgspec
 
-from vaultsync.memory_files.match import KnownSection
-from vaultsync.memory_files.plan import FileMetadataValues, LastRead
-from vaultsync.memory_files.sections import MemorySection, hash_of, section_text
+from vaultsync.memory_files.plan import KnownSection, LastRead
+from vaultsync.memory_files.sections import (
+    FileMetadataValues,
+    MemorySection,
+    hash_of,
+    section_text,
+)
 from vaultsync.model.fact import Fact
 
 STATE_FORMAT = 1
 SOURCE_PREFIX = "memory-file:"
-"""What `source` of a fact begins with that comes from a memory file."""
+"""Prefix of the `source` of facts that come from memory files."""
 
 
 class SectionState(msgspec.Struct, frozen=True):
@@ -27,7 +31,7 @@ class SectionState(msgspec.Struct, frozen=True):
     hash: str
     """Of heading and content."""
     body: str
-    """Of the content alone."""
+    """Hash of the content alone."""
     title: str
     type: str
 
@@ -36,26 +40,25 @@ class FileState(msgspec.Struct, frozen=True):
     """A file when it was last read."""
 
     store: str
-    """The store, and how far its feed had come."""
+    """The version of the store: its id and the position in its feed."""
     scanned: str
-    """The day on which all facts were last looked through for those of the file."""
+    """The day on which all facts were last searched for those of the file."""
     digest: str
-    """Of the bytes of the file."""
+    """SHA-256 of the bytes of the file."""
     sections: list[SectionState]
     agent: str | None = None
-    """Whose facts they are."""
+    """Owner of the facts."""
     tags: list[str] = []
     entities: list[str] = []
     priority: int | None = None
     type: str | None = None
     pending: list[str] = []
-    """Facts whose text could not be embedded yet."""
+    """Facts that are not embedded yet."""
     notices: list[dict[str, str | int]] = []
-    """What waited for a person."""
 
     @property
     def metadata(self) -> FileMetadataValues:
-        """What the frontmatter said."""
+        """The values of the frontmatter."""
         return FileMetadataValues(tuple(self.tags), tuple(self.entities), self.priority, self.type)
 
 
@@ -70,39 +73,39 @@ StateKey: TypeAlias = str
 
 
 def state_key(name: str, agent: str | None) -> StateKey:
-    """Under which a file is kept: agents have facts of their own from one file."""
+    """The key of a file's state: each agent has facts of its own from one file."""
     return f"{name} ({agent})" if agent else name
 
 
 def agents_of(states: FolderState, name: str) -> list[str | None]:
-    """Whose facts come from a file."""
-    found = [held.agent for held in states.files.values()]
-    return [each for each in found if state_key(name, each) in states.files]
+    """The agents that have facts from a file."""
+    agents = [state.agent for state in states.files.values()]
+    return [each for each in agents if state_key(name, each) in states.files]
 
 
 _DECODER = msgspec.json.Decoder(FolderState)
 
 
 def read_states(data: bytes | None) -> FolderState:
-    """What was kept; nothing, when it is missing, damaged or of another format."""
+    """Decode the states; empty when they are missing, damaged or of another format."""
     try:
-        found = _DECODER.decode(data or b"{}")
+        states = _DECODER.decode(data or b"{}")
     except msgspec.MsgspecError:
         return FolderState()
-    return found if found.format == STATE_FORMAT else FolderState()
+    return states if states.format == STATE_FORMAT else FolderState()
 
 
 def write_states(states: FolderState, key: StateKey, state: FileState | None) -> bytes:
-    """The same with another state of one file, or without it."""
-    files = {each: held for each, held in states.files.items() if each != key}
+    """Encode the states with `state` as that of one file; None removes it."""
+    files = {name: each for name, each in states.files.items() if name != key}
     if state is not None:
         files[key] = state
-    made = FolderState({each: files[each] for each in sorted(files)})
-    return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
+    changed = FolderState(dict(sorted(files.items())))
+    return msgspec.json.format(msgspec.json.encode(changed), indent=1) + b"\n"
 
 
 def last_read(state: FileState) -> list[LastRead]:
-    """What the file said, without what its facts say now."""
+    """The sections of a state, without the contents of their facts."""
     return [
         LastRead(KnownSection(each.id, each.hash, each.body, each.title), each.type)
         for each in state.sections
@@ -110,19 +113,15 @@ def last_read(state: FileState) -> list[LastRead]:
 
 
 def last_read_from_fact(fact: Fact) -> LastRead:
-    """What a file may have said of a fact, when nothing is known of it but the fact."""
+    """The section that a fact may come from, inferred from the fact alone."""
     heading, _, number = fact.title.rpartition(" (")
     stem = heading if number[:-1].isdecimal() and number[-1:] == ")" else fact.title
-    known = KnownSection(
-        fact.id,
-        hash_of(section_text(stem, fact.content)),
-        hash_of(fact.content),
-        fact.title,
-    )
+    section_hash = hash_of(section_text(stem, fact.content))
+    known = KnownSection(fact.id, section_hash, hash_of(fact.content), fact.title)
     return LastRead(known, fact.type, certain=False)
 
 
 def section_state(section: MemorySection, fact_id: str, type_name: str) -> SectionState:
-    """A section as it is kept."""
+    """The state of a section."""
     body = hash_of(section.content)
     return SectionState(fact_id, section.hash, body, section.title, type_name)

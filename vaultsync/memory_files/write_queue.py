@@ -1,18 +1,24 @@
-"""What agents write into memory files, so that a person's save always stands.
+"""What agents add to memory files: a text goes into the agents' own section, or waits in a queue.
 
-A text is kept in the queue before the file is touched, and leaves it when it is in the
-file. When the file is taken, or a person saves it at the same moment, the text waits
-there; the next sync writes it. The log keeps every text for good.
+Only a section with `<!-- vaultsync-managed -->` below its heading is changed. A section that the
+user wrote stays as it is, and agents get their own one of the same name.
+
+A text is queued before the file is touched, and leaves the queue when it is in the file. When
+another process holds the lock, or the user saves the file at the same moment, the text stays
+queued and the next sync writes it. The log keeps every text permanently.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from shlex import quote
 
 from vaultsync.errors import (
+    InvalidFieldError,
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,
@@ -20,10 +26,18 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
-from vaultsync.memory_files.edit import insert_section
 from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
-from vaultsync.memory_files.read import decode
 from vaultsync.memory_files.report import AddResult
+from vaultsync.memory_files.sections import (
+    MANAGED_MARKER,
+    MIN_SECTION_CHARS,
+    SectionBlock,
+    decode,
+    frontmatter_end,
+    normalize,
+    read_outline,
+    section_text,
+)
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.storage.archive import Notice
@@ -31,9 +45,73 @@ from vaultsync.storage.clock import Clock
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
 MAX_MEMORY_FILE_BYTES = 5 << 20
-"""Bytes of a file that agents write into."""
+"""Maximum size of a file that agents add to."""
 LOCK_TIMEOUT = 5.0
-"""Seconds to wait for the lock (seed 000)."""
+"""Seconds to wait for the lock of a folder."""
+
+
+def insert_section(text: str, heading: str, body: str, *, replace_all: bool) -> str:
+    """Add `body` to the agents' section with that heading, and return the new file.
+
+    `body` becomes the last paragraph or, with `replace_all`, the whole content of the section.
+    Text that the section has already is not added again. The result is parsed to prove that
+    no other section changed.
+
+    Raises:
+        InvalidFieldError: the heading is not one line, or the text does not fit in one section.
+        UsageError: the file ends within code or a comment, so that no section can follow.
+    """
+    title = normalize(heading).lstrip("#").strip()
+    if not title or "\n" in title:
+        raise InvalidFieldError("section", heading, "one line of text")
+    normalized = normalize(body)
+    if len(section_text(title, normalized)) < MIN_SECTION_CHARS:
+        expected = f"{MIN_SECTION_CHARS} characters or more with its heading"
+        raise InvalidFieldError("the text", body, expected)
+    probe = read_outline(f"## a\n\n{normalized}\n\n## b\n", name="")
+    if [block.heading for block in probe.blocks] != ["a", "b"]:
+        expected = "whole paragraphs, without headings of level 2 and with all code fences closed"
+        raise InvalidFieldError("the text", body, expected)
+    eol = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    body = body.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip().replace("\n", eol)
+    own, others = _agents_section(text, title)
+    if own is None:
+        gap = "" if not text or text.endswith("\n") else eol
+        space = eol if text.strip() else ""
+        result = text + gap + space + eol.join([f"## {title}", MANAGED_MARKER, "", body, ""])
+    else:
+        before = text[own.body : own.end]
+        if not replace_all and normalized in normalize(before):
+            return text
+        content = before.rstrip()
+        blank_lines = before[len(content) :] or eol
+        after = body if replace_all or not content else content + eol * 2 + body
+        result = text[: own.body] + after + blank_lines + text[own.end :]
+    own, others_after = _agents_section(result, title)
+    if (
+        own is None
+        or others != others_after
+        or normalized not in normalize(result[own.body : own.end])
+    ):
+        # The text alone is a section, so that the cause is in the file.
+        raise UsageError(
+            "the file ends within code or a comment that is not closed, so no text can be added",
+            hint="close it in the file, then add the text again",
+        )
+    return result
+
+
+def _agents_section(
+    text: str, title: str
+) -> tuple[SectionBlock | None, list[tuple[str | None, str]]]:
+    """The agents' section with a title, and heading and text of all other blocks."""
+    blocks = read_outline(text, name="", start=frontmatter_end(text)).blocks
+    own = next((each for each in blocks if each.managed and each.heading == title), None)
+    return own, [
+        (block.heading, words)
+        for block in blocks
+        if block is not own and (words := normalize(text[block.start : block.end]))
+    ]
 
 
 def queue_text(
@@ -46,46 +124,46 @@ def queue_text(
     replace_all: bool,
     agent: str | None,
 ) -> AddResult:
-    """Write a text into the agents' section of a file, or keep it until that can be.
+    """Add a text to the agents' section of a file, or leave it in the queue.
 
     Raises:
-        InvalidFieldError: no section can hold it.
-        UnreadableMemoryFileError: the file is no text, or cannot be written.
+        InvalidFieldError: the text does not fit in one section.
+        UnreadableMemoryFileError: the file is not text, or cannot be written.
     """
     at = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    op = clock.new_id()
-    item = QueuedText(op, file.name, section, text, replace_all, agent, at)
-    insert_section("", section, text, replace=replace_all)  # see that it can be written
+    item = QueuedText(clock.new_id(), file.name, section, text, replace_all, agent, at)
+    insert_section("", section, text, replace_all=replace_all)  # reject it before it is queued
     queue.put(item)
+    result: AddResult | VaultsyncError
     try:
         with file.lock(LOCK_TIMEOUT):
-            ends = _drain(file, queue)
-        # What is not there any more was written by another agent's call meanwhile.
-        ended = ends.get(op) or AddResult(item.name, section, WRITTEN)
+            results = _drain(file, queue)
+        # A text that is not queued any more was written by another process meanwhile.
+        result = results.get(item.op) or AddResult(item.name, section, WRITTEN)
     except MemoryFileBusyError as error:
-        ended = error
-        _log(queue, item, QUEUED, error.message)
-    if isinstance(ended, AddResult):
-        return ended
-    if isinstance(ended, (MemoryFileBusyError, MemoryFileChangedError)):
-        return AddResult(item.name, section, QUEUED, ended.message)
-    if isinstance(ended, UsageError):
-        queue.drop(op)
-    raise ended
+        result = error
+        _log_text(queue, item, QUEUED, error.message)
+    if isinstance(result, AddResult):
+        return result
+    if isinstance(result, (MemoryFileBusyError, MemoryFileChangedError)):
+        return AddResult(item.name, section, QUEUED, result.message)
+    if isinstance(result, UsageError):
+        queue.drop(item.op)
+    raise result
 
 
 def drain_write_queue(file: MemoryFile, queue: WriteQueue) -> int:
-    """Write what waits for a file, and put right what a crash left; returns how many.
+    """Write the queued texts of a file, and recover from a crash; returns how many were written.
 
-    To be called under the file's lock. What cannot be written yet goes on waiting.
+    The caller holds the file's lock. A text that cannot be written yet stays queued.
     """
-    ends = _drain(file, queue).values()
-    return sum(isinstance(end, AddResult) and end.status == WRITTEN for end in ends)
+    results = _drain(file, queue).values()
+    return sum(isinstance(each, AddResult) and each.status == WRITTEN for each in results)
 
 
 def files_with_queue(queue: WriteQueue) -> list[Notice]:
-    """Which files texts wait for, and what writes them."""
-    many = Counter(each.name for each in queue.waiting())
+    """A notice for each file that has queued texts."""
+    counts = Counter(each.name for each in queue.waiting())
     return [
         Notice(
             QUEUED,
@@ -93,82 +171,82 @@ def files_with_queue(queue: WriteQueue) -> list[Notice]:
             f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into this file",
             f"`vaultsync memory-file sync {quote(name)}` writes {'it' if n == 1 else 'them'}",
         )
-        for name, n in sorted(many.items())
+        for name, n in sorted(counts.items())
     ]
 
 
 def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | VaultsyncError]:
-    """What became of each text that waited, by op."""
-    _recover(file, queue)
-    ends: dict[str, AddResult | VaultsyncError] = {}
+    """The result for each queued text, by op."""
+    if leftovers := file.leftovers():
+        _recover(file, queue, leftovers)
+    results: dict[str, AddResult | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
-            ends[item.op] = _write(file, queue, item)
+            results[item.op] = _write(file, queue, item)
         except (MemoryFileError, UsageError) as error:
-            ends[item.op] = error
+            results[item.op] = error
             if item.before or item.after:
                 queue.put(replace(item, before=None, after=None))
-            _log(queue, item, QUEUED, error.message)
-    return ends
+            _log_text(queue, item, QUEUED, error.message)
+    return results
 
 
 def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
     """Write one text.
 
     Raises:
-        MemoryFileError, InvalidFieldError.
+        MemoryFileError, UsageError.
     """
     data = file.read(MAX_MEMORY_FILE_BYTES)
-    text, broken = decode(data or b"", file.name)
-    if broken:
+    text, replaced_chars = decode(data or b"", file.name)
+    if replaced_chars:
         raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
-    mark = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
-    made = insert_section(text, item.section, item.text, replace=item.replace)
-    if made == text:
-        queue.drop(item.op)
-        _log(queue, item, UNCHANGED, "")
-        return AddResult(file.name, item.section, UNCHANGED)
-    new = (mark + made).encode()
-    begun = replace(item, before=_sha(data or b""), after=_sha(new))
-    queue.put(begun)
-    try:
-        file.replace(new, data)
-    except MemoryFileChangedError as error:
-        for saved in error.saved:
-            _keep_bytes(file, queue, saved)
-        raise
-    _log(queue, item, WRITTEN, "")
+    changed = insert_section(text, item.section, item.text, replace_all=item.replace)
+    status = UNCHANGED if changed == text else WRITTEN
+    if status == WRITTEN:
+        bom = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
+        new = (bom + changed).encode()
+        queue.put(replace(item, before=_sha(data or b""), after=_sha(new)))
+        _replace(file, queue, new, data)
+    _log_text(queue, item, status, "")
     queue.drop(item.op)
-    return AddResult(file.name, item.section, WRITTEN)
+    return AddResult(file.name, item.section, status)
 
 
-def _recover(file: MemoryFile, queue: WriteQueue) -> None:
-    """Judge what a crash left: a save that was displaced unseen goes back."""
-    left = file.leftovers()
-    if not left:
-        return
-    known = {sha for item in queue.waiting(file.name) for sha in (item.before, item.after)}
-    ours = {item.after for item in queue.waiting(file.name)}
-    for data in left:
+def _replace(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | None) -> None:
+    """Replace the file; versions that were displaced and are in no file any more are kept.
+
+    Raises:
+        MemoryFileError.
+    """
+    try:
+        file.replace(data, expect)
+    except MemoryFileChangedError as error:
+        for version in error.saved:
+            _keep_version(file, queue, version)
+        raise
+
+
+def _recover(file: MemoryFile, queue: WriteQueue, leftovers: Sequence[bytes]) -> None:
+    """Put back a version of the user that a crashed write displaced, and keep it in the log."""
+    queued = queue.waiting(file.name)
+    known = {sha for item in queued for sha in (item.before, item.after)}
+    for data in leftovers:
         if _sha(data) in known:
             continue
-        _keep_bytes(file, queue, data)
+        _keep_version(file, queue, data)
         now = file.read(MAX_MEMORY_FILE_BYTES)
-        if now is not None and _sha(now) in ours:
-            try:
-                file.replace(data, now)
-            except MemoryFileChangedError as error:
-                for saved in error.saved:
-                    _keep_bytes(file, queue, saved)
+        if now is not None and _sha(now) in {item.after for item in queued}:
+            with suppress(MemoryFileChangedError):  # the user saved a newer version, which stands
+                _replace(file, queue, data, now)
     file.drop_leftovers()
 
 
-def _keep_bytes(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
-    """Keep a save that is in no file any more."""
+def _keep_version(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
     queue.log({"what": "kept", "file": file.name, "bytes": queue.keep(data)})
 
 
-def _log(queue: WriteQueue, item: QueuedText, status: str, why: str) -> None:
+def _log_text(queue: WriteQueue, item: QueuedText, status: str, why: str) -> None:
     entry: dict[str, Value] = {
         "what": status,
         "file": item.name,

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import (
-    FIELDS,
-    OWN_FIELDS_BY_KEY,
-    Field,
-    FieldOwner,
-    MergeRule,
-    Value,
-)
+from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Field, FieldOwner, MergeRule, Value
 
 
 def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:
@@ -23,7 +16,7 @@ def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[s
     Facts without a difference mean the same.
     """
     rows, get = _ALL if volatile else _LASTING
-    ones, others = get(vars(one)), get(vars(other))
+    ones, others = get(one), get(other)
     found = []
     if ones != others:
         found = [
@@ -76,9 +69,9 @@ def equal_as_json(one: Value, other: Value) -> bool:
 _UNSET = (None, "")
 
 
-_ALL = (FIELDS, itemgetter(*(row.attr for row in FIELDS)))
+_ALL = (FIELDS, attrgetter(*(row.attr for row in FIELDS)))
 _LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not FieldOwner.VOLATILE)
-_LASTING = (_LASTING_ROWS, itemgetter(*(row.attr for row in _LASTING_ROWS)))
+_LASTING = (_LASTING_ROWS, attrgetter(*(row.attr for row in _LASTING_ROWS)))
 
 
 def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultsync.model.canonical import (
-    FOREVER,
-    tag_key,
-    tag_keys_with_parents,
-    to_microseconds,
-)
+from vaultsync.model.canonical import FOREVER, tag_key, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of
 

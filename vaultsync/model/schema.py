@@ -12,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
+if TYPE_CHECKING:
+    Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
+else:
+    Value = Any  # msgspec reads annotations, and knows no type that holds itself
 """What a field holds: what JSON holds."""
 
 

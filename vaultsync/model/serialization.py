@@ -1,35 +1,35 @@
-"""A fact as JSON holds it, and back: for stores, exports and surfaces.
+"""Facts as JSON, for stores, exports and surfaces.
 
-Keys are spelled as in frontmatter. Reading trusts what writing made: text that came from
-elsewhere goes through `make_fact()` instead.
+Keys are spelled as in frontmatter. Reading trusts that the JSON was written here; values from
+elsewhere go through `make_fact()` instead.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from operator import itemgetter
+from operator import attrgetter
+from typing import NotRequired, TypedDict, cast
 
 import msgspec
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
 
-_ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
-_GET = itemgetter(*_ATTRS)  # of `vars(fact)`: half of what `attrgetter` takes
-_DEFAULT_VALUES = vars(Fact(""))
-_ATTR = {**dict(zip(_KEYS, _ATTRS, strict=True)), "properties": "properties"}
+_values_of = attrgetter(*(row.attr for row in FIELDS))
+_EMPTY = Fact("")
+_ATTR = {row.key: row.attr for row in FIELDS} | {"properties": "properties"}
 _UNSET = (None, (), "")
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 
 
 def fact_to_values(fact: Fact) -> dict[str, Value]:
-    """All that is set, by key, with `properties` as a map of its own when there are any."""
+    """All values that are set, by key, with `properties` as a map when there are any."""
     found: dict[str, Value] = {
         key: value
-        for key, value in zip(_KEYS, _GET(vars(fact)), strict=True)
+        for key, value in zip(_KEYS, _values_of(fact), strict=True)
         if value or value not in _UNSET
     }
     if not fact.access_count:
@@ -43,51 +43,78 @@ def fact_to_values(fact: Fact) -> dict[str, Value]:
 
 def fact_to_json(fact: Fact) -> str:
     """One line of JSON, the same for equal facts."""
-    return _encode(fact_to_values(fact)).decode()
+    return fact_line(fact).decode()
 
 
 def fact_line(fact: Fact) -> bytes:
-    """A line that `from_json()` makes the fact of: the one it was read from, or a new one.
-
-    It is kept with the fact: what both sides are to say is written to several places.
-    """
-    line = fact.line
-    if line is None:
-        line = vars(fact)["line"] = _encode(fact_to_values(fact))
-    return line
+    """One line of JSON in UTF-8, the same for equal facts."""
+    return _encode(fact_to_values(fact))
 
 
-def fact_from_values(values: Mapping[str, Value], **more: object) -> Fact:
-    """The fact that `to_values()` made these values of, without checking them.
+def fact_from_values(values: Mapping[str, Value], **attrs: object) -> Fact:
+    """The fact with the values of `fact_to_values()`, which are not checked.
 
-    Other attributes (its path, its revision) are taken as they are given.
+    Other attributes (path, revision) are set as given.
     """
     own: dict[str, Value] = {}
-    # A dict that is copied whole keeps its size; one that is filled grows three times.
-    attrs = {**_DEFAULT_VALUES, "own": own, "properties": {}, **more}
+    attrs |= {"own": own, "properties": {}}
     for key, value in values.items():
         attr = _ATTR.get(key)
         if attr is not None:
             attrs[attr] = tuple(value) if value.__class__ is list else value
         elif key in OWN_FIELDS_BY_KEY:
             own[key] = value
-    fact = object.__new__(Fact)
-    object.__setattr__(fact, "__dict__", attrs)
-    return fact
+    return _EMPTY.evolve(**attrs)
 
 
-def fact_from_json(text: str, **more: object) -> Fact:
-    """The fact of one line that `to_json()` made, with other attributes as given."""
-    return fact_from_values(json.loads(text), **more)
+def fact_from_json(text: str, **attrs: object) -> Fact:
+    """The fact of one line of JSON, with other attributes as given."""
+    return fact_from_values(json.loads(text), **attrs)
 
 
 def from_line(line: bytes, revision: str) -> Fact:
-    """The fact of one line that `line_of()` made, with its revision."""
-    fact = fact_from_values(_decode(line), revision=revision)
-    vars(fact)["line"] = line
-    return fact
+    """The fact of one line of JSON in UTF-8, with its revision."""
+    return fact_from_values(_decode(line), revision=revision)
 
 
-def public_values(fact: Fact) -> dict[str, Value]:
+class PublicFact(TypedDict):
+    """A fact; fields that are not set are left out, and a type's own may follow."""
+
+    id: str
+    type: str
+    scope: str
+    priority: int
+    status: str
+    title: NotRequired[str]
+    content: NotRequired[str]
+    context: NotRequired[str]
+    tags: NotRequired[list[str]]
+    entities: NotRequired[list[str]]
+    createdAt: NotRequired[str]
+    updatedAt: NotRequired[str]
+    agentId: NotRequired[str]
+    supersedesId: NotRequired[str]
+    supersededById: NotRequired[str]
+    properties: NotRequired[dict[str, Value]]
+    path: str | None
+    """Where its note is; null while it has none."""
+    revision: str
+    """To be given as `expect` to change just this version."""
+
+
+class NewFact(PublicFact):
+    """A fact that was remembered."""
+
+    mirrored: bool
+    """Whether its note is there already."""
+
+
+def public_values(fact: Fact) -> PublicFact:
     """What surfaces show of a fact: its values, its path and its revision."""
-    return {**fact_to_values(fact), "path": fact.path, "revision": fact.revision}
+    values = fact_to_values(fact)
+    return cast("PublicFact", {**values, "path": fact.path, "revision": fact.revision})
+
+
+def public_new(fact: Fact) -> NewFact:
+    """What surfaces show of a fact that was just remembered."""
+    return {**public_values(fact), "mirrored": fact.path is not None}

@@ -11,8 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
+
+from msgspec import Struct
 
 from vaultsync.markdown.blocks import without_code
 from vaultsync.markdown.diff3 import differing_lines
@@ -115,23 +117,24 @@ def is_conflict_note(name: str) -> bool:
     return name.casefold().endswith(CONFLICT_SUFFIX)
 
 
-def conflict_json(conflict: Conflict) -> dict[str, Value]:
-    """A conflict as surfaces show it. The base of a deletion is a revision: nobody's value."""
-    return {
-        "id": conflict.id,
-        "fact_id": conflict.fact_id,
-        "path": conflict.path,
-        "conflict_path": conflict.conflict_path,
-        "fields": [
-            {
-                "field": each.field,
-                "base": None if is_deletion(each) else each.base,
-                "vault": each.vault,
-                "store": each.store,
-            }
-            for each in conflict.fields
-        ],
-    }
+class OpenConflict(Struct, frozen=True):
+    """A conflict as surfaces show it."""
+
+    id: str
+    fact_id: str
+    path: VaultPath
+    conflict_path: VaultPath | None
+    fields: tuple[FieldConflict, ...]
+
+
+def shown_conflict(conflict: Conflict) -> OpenConflict:
+    """What surfaces show of a conflict. The base of a deletion is a revision: nobody's value."""
+    fields = tuple(
+        replace(each, base=None) if is_deletion(each) else each for each in conflict.fields
+    )
+    return OpenConflict(
+        conflict.id, conflict.fact_id, conflict.path, conflict.conflict_path, fields
+    )
 
 
 def render_conflict(conflict: Conflict) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter
 
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
@@ -50,12 +50,12 @@ class _FieldLines:
     def __init__(self, rows: Sequence[Field]) -> None:
         self._rows = rows
         self._lines: list[dict[Value, str]] = [{} for _ in rows]
-        self._get = itemgetter(*(row.attr for row in rows))
+        self._values_of = attrgetter(*(row.attr for row in rows))
 
     def lines(self, fact: Fact) -> list[str]:
         """The lines of those that are set."""
         found = []
-        values = self._get(vars(fact))
+        values = self._values_of(fact)
         for row, known, value in zip(self._rows, self._lines, values, strict=True):
             if value or (value is not None and value not in _UNSET and row.key != _COUNT):
                 found.append(known.get(value) or _line(row, value, known))

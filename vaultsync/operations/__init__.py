@@ -1,3 +1,3 @@
-"""What a person starts: adopt, undo, rebuild, verify, migrate, export, maintain."""
+"""Operations that the user starts: adopt, undo, rebuild, verify, migrate, export, maintain."""
 
 from __future__ import annotations

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import (
-    VaultPath,
-    file_name_of,
-    is_foreign_conflict_copy,
-    is_note_name,
-)
+from vaultsync.model.paths import VaultPath, file_name_of, is_foreign_conflict_copy, is_note_name
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table
@@ -22,7 +18,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.report import Progress, Report, notices_of
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 
@@ -37,9 +33,17 @@ def adopt_notes(
     actor: str = "person",
     progress: Progress | None = None,
 ) -> Report:
-    """Take notes into the store; the only thing added to a file is its id.
+    """Turn notes into facts; only an id is added to each file.
 
-    Folders are remembered: what appears in them later is adopted by the next pass.
+    Args:
+        ctx: the two sides.
+        paths: notes and folders; the whole vault if empty. Folders are remembered: notes
+            that appear in them later are adopted by the next run.
+        scope: of the new facts; by default, that of the folder.
+        type_name: of the new facts; by default, that of the frontmatter or folder.
+        dry_run: only report what would be done.
+        actor: who adopts, in the history.
+        progress: called with the phase, the number done and the total.
 
     Raises:
         NoteMissingError: nothing is at one of the paths; nothing was done.
@@ -78,46 +82,46 @@ def adopt_notes(
         adopt_type=type_name,
         actor=actor,
     )
-    alone = unadopted_paths(ctx)
-    if alone & wanted and not dry_run:
-        remember_unadopted(ctx, alone - wanted)
+    unadopted = unadopted_paths(ctx)
+    if unadopted & wanted and not dry_run:
+        remember_unadopted(ctx, unadopted - wanted)
     if folders and not dry_run:
-        listed = dict.fromkeys([*adopted_folders(ctx), *folders])
+        adopted = dict.fromkeys([*adopted_folders(ctx), *folders])
         with ctx.archive.transaction():
-            ctx.archive.set_setting("adopted_folders", "\n".join(listed))
+            ctx.archive.set_setting("adopted_folders", "\n".join(adopted))
     report = sync_once(ctx, request, progress=progress)
     told = {action.path for action in report.actions}
     told |= {notice.path for notice in report.attention}
     left = [_refusal(ctx, path) for path in named if path not in told | known.keys()]
-    return replace(report, attention=[*report.attention, *left])
+    return structs.replace(report, attention=[*report.attention, *notices_of(left)])
 
 
 def _refusal(ctx: SyncContext, path: VaultPath) -> Notice:
-    """Why a file that somebody named does not become a fact."""
+    """Why a file that the user named does not become a fact."""
     if not is_note_name(file_name_of(path)):
-        why, hint = "it is no note", "the name of a note ends in `.md`"
+        why, hint = "it is not a note", "the name of a note ends in `.md`"
     elif is_conflict_note(path):
-        why, hint = "it is named like a conflict note", "give it another name"
+        why, hint = "it is named like a conflict note", "rename it"
     elif is_foreign_conflict_copy(file_name_of(path)):
-        why = "a sync tool made it of another note"
-        hint = "move what you want of it into that note, or give it another name"
+        why = "it is a conflict copy that a sync tool made of another note"
+        hint = "move what you need into that note, or rename it"
     elif not (data := ctx.vault.read(path).data).strip():
-        why, hint = "there is nothing in it yet", "write something, and adopt it again"
+        why, hint = "it is empty", "write something, and adopt it again"
     elif is_table(data):
-        why, hint = "it is a table of contents", "it is made anew by `vaultsync index`"
+        why, hint = "it is a table of contents", "`vaultsync index` generates it"
     else:
-        why = "`ignore` leaves it out, or its editor is still writing it"
+        why = "the `ignore` setting excludes it, or an editor is still writing it"
         hint = "see `ignore` in `.meta/config.toml`, or adopt it again"
-    text = f"{path}: was not taken: {why}"
+    text = f"{path}: not adopted: {why}"
     return Notice("not_taken", path, text, hint, seen=ctx.now())
 
 
 def find_note_with_id(ctx: SyncContext, fact_id: str) -> VaultPath:
-    """The note whose frontmatter bears an id; of several, the one that was saved last.
+    """The note with an id in its frontmatter; of several, the one saved last.
 
     Raises:
-        InvalidIdError: it is no id.
-        IdNotInVaultError: no note bears it.
+        InvalidIdError: it is not an id.
+        IdNotInVaultError: no note has it.
         VaultMissingError.
     """
     fact_id = check_id(fact_id)

@@ -1,11 +1,12 @@
-"""Check the links of all notes of the vault, and mend those that leave no doubt."""
+"""Check the links of all notes of the vault, and fix those with only one possible target."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.links.check import (
@@ -22,28 +23,19 @@ from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import NoteView
-from vaultsync.operations.relink import (
-    LINKS_ACTOR,
-    VaultFiles,
-    list_vault_notes,
-    rewrite_note_links_of,
-)
+from vaultsync.operations.relink import VaultFiles, list_vault_notes, rewrite_note_links_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-FIX_REASON = "links that left no doubt were mended"
+FIX_REASON = "links with only one possible target were fixed"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkProblem:
+class LinkProblem(Struct, frozen=True):
     """A link that Obsidian cannot follow, or not for sure."""
 
-    problem: str
-    """`broken`, `ambiguous` or `alias_only`."""
     path: VaultPath
     """Of the note that holds it."""
     line: int
@@ -52,102 +44,51 @@ class LinkProblem:
     """As written."""
     kind: str
     """`wiki`, `markdown`, `embed` or `property`."""
-    key: str
-    """The property that holds it; empty in the body."""
+    property: str | None
+    """The property that holds it; None in the body."""
     why: str
     candidates: tuple[VaultPath, ...]
     """The notes that it means, or might."""
     fix: str | None
     """What it becomes when it is mended; None when only a person can tell."""
 
-    def as_json(self) -> dict[str, Value]:
-        """The problem as JSON."""
-        return {
-            "path": self.path,
-            "line": self.line,
-            "link": self.link,
-            "kind": self.kind,
-            "property": self.key or None,
-            "why": self.why,
-            "candidates": list(self.candidates),
-            "fix": self.fix,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class LinkReport:
+class LinkReport(Struct, frozen=True):
     """What a check of all links found."""
 
-    problems: tuple[LinkProblem, ...] = ()
+    broken: tuple[LinkProblem, ...] = ()
+    ambiguous: tuple[LinkProblem, ...] = ()
+    alias_only: tuple[LinkProblem, ...] = ()
     fixed: tuple[LinkProblem, ...] = ()
     notes: int = 0
     tags: int = 0
-    links: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    links: Mapping[str, Mapping[str, int]] = {}
     """Kind -> how it was resolved -> how many."""
     unreadable: tuple[VaultPath, ...] = ()
     """Notes of which not all links are known."""
     run: str | None = None
     """The run that mended links."""
 
-    def of(self, problem: str) -> tuple[LinkProblem, ...]:
-        """The problems of one kind."""
-        return tuple(each for each in self.problems if each.problem == problem)
-
-    def as_json(self) -> dict[str, Value]:
-        """The report as the contract has it; `link_report_of()` reads it again."""
+    @property
+    def by_kind(self) -> dict[str, tuple[LinkProblem, ...]]:
+        """The problems of each kind: `broken`, `ambiguous`, `alias_only`."""
         return {
-            **{
-                kind: [each.as_json() for each in self.of(kind)]
-                for kind in (BROKEN, AMBIGUOUS, ALIAS_ONLY)
-            },
-            "fixed": [each.as_json() for each in self.fixed],
-            "notes": self.notes,
-            "tags": self.tags,
-            "links": {kind: dict(hows) for kind, hows in self.links.items()},
-            "unreadable": list(self.unreadable),
-            "run": self.run,
+            BROKEN: self.broken,
+            AMBIGUOUS: self.ambiguous,
+            ALIAS_ONLY: self.alias_only,
         }
 
-
-def link_report_from_json(said: Mapping[str, Any]) -> LinkReport:
-    """The report that `as_json()` made this of, but for what was wrong with mended links."""
-
-    def problems(kind: str, key: str) -> list[LinkProblem]:
-        return [
-            LinkProblem(
-                kind,
-                each["path"],
-                each["line"],
-                each["link"],
-                each["kind"],
-                each["property"] or "",
-                each["why"],
-                tuple(each["candidates"]),
-                each["fix"],
-            )
-            for each in said[key]
-        ]
-
-    return LinkReport(
-        tuple(
-            sorted(
-                (p for k in (BROKEN, AMBIGUOUS, ALIAS_ONLY) for p in problems(k, k)),
-                key=lambda each: (each.path, each.line),
-            )
-        ),
-        tuple(problems("", "fixed")),
-        said["notes"],
-        said["tags"],
-        said["links"],
-        tuple(said["unreadable"]),
-        said["run"],
-    )
+    @property
+    def problems(self) -> tuple[LinkProblem, ...]:
+        """All problems, by path and line."""
+        found = (*self.broken, *self.ambiguous, *self.alias_only)
+        return tuple(sorted(found, key=lambda each: (each.path, each.line)))
 
 
 def check_links(
     ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
-    """Judge every link of every note, as Obsidian would follow it; changes nothing.
+    """Check every link of every note, as Obsidian resolves it; changes nothing.
 
     Raises:
         VaultMissingError: the vault cannot be listed.
@@ -158,42 +99,40 @@ def check_links(
 def fix_links(
     ctx: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
-    """Mend the links that leave no doubt, in the notes of facts; then check again.
+    """Fix the links with only one possible target, in the notes of facts; then check again.
 
     Raises: as `sync_with()`.
     """
     check = _LinkChecker(ctx, files, progress)
     found = check.report()
     bases = ctx.archive.paths()
-    mending = [p for p in found.problems if p.fix is not None and p.path in bases]
-    if not mending:
+    fixable = [p for p in found.problems if p.fix is not None and p.path in bases]
+    if not fixable:
         return found
-    named = {bases[problem.path] for problem in mending}
     done = rewrite_note_links_of(
         ctx,
-        named,
+        {bases[problem.path] for problem in fixable},
         _LinkFixes(check.survey),
         reason=FIX_REASON,
-        actor=LINKS_ACTOR,
         progress=progress,
     )
     left = _LinkChecker(ctx, files, progress).report()
-    still = {(each.path, each.key, each.link) for each in left.problems}
-    fixed = tuple(p for p in mending if (p.path, p.key, p.link) not in still)
-    return replace(left, fixed=fixed, run=done.run if done else None)
+    still = {(each.path, each.property, each.link) for each in left.problems}
+    fixed = tuple(p for p in fixable if (p.path, p.property, p.link) not in still)
+    return structs.replace(left, fixed=fixed, run=done.run if done else None)
 
 
 @dataclass(frozen=True, slots=True)
 class _LinkFixes:
-    """Links as they are to be mended; all others mean what they mean."""
+    """Retargets the links that can be fixed; implements `LinkTargets`."""
 
     survey: LinkSurvey
 
     def retarget(self, path: VaultPath) -> RetargetLink:
-        return lambda link: self.survey.judge(link, path).turn
+        return lambda link: self.survey.check(link, path).fix
 
     def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        return self.survey.names.resolve(target, path)
+        return self.survey.resolver.resolve(target, path)
 
     target_now = target_before
 
@@ -208,7 +147,7 @@ class _CheckedNote:
 
 
 class _LinkChecker:
-    """One look at all notes."""
+    """One reading of all notes."""
 
     def __init__(self, ctx: SyncContext, files: VaultFiles, progress: Progress | None) -> None:
         self._ctx = ctx
@@ -238,7 +177,7 @@ class _LinkChecker:
         try:
             parts, properties = frontmatter.split_note(text, path)
         except UnreadableNoteError:
-            # Obsidian shows no properties then, and the rest as ever.
+            # Obsidian then shows no properties, and everything else as usual.
             parts, properties = frontmatter.split_frontmatter(text), {}
             self._unreadable.append(path)
         title = read_body(parts.body).title
@@ -255,37 +194,37 @@ class _LinkChecker:
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
         problems = self._judged(tally)
-        if any(each.problem != AMBIGUOUS for each in problems):
+        if problems[BROKEN] or problems[ALIAS_ONLY]:
             self.survey = _with_history(self._ctx, self.survey)
             problems = self._judged(tally := Counter())
         links: dict[str, dict[str, int]] = {}
         for (kind, how), number in sorted(tally.items()):
             links.setdefault(kind, {})[how] = number
         return LinkReport(
-            tuple(problems),
+            tuple(problems[BROKEN]),
+            tuple(problems[AMBIGUOUS]),
+            tuple(problems[ALIAS_ONLY]),
             notes=len(self._notes),
             tags=sum(len(note.refs.tags) for note in self._notes),
             links=links,
             unreadable=tuple(self._unreadable),
         )
 
-    def _judged(self, tally: Counter[tuple[str, str]]) -> list[LinkProblem]:
-        problems = []
+    def _judged(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
+        problems: dict[str, list[LinkProblem]] = {
+            BROKEN: [],
+            AMBIGUOUS: [],
+            ALIAS_ONLY: [],
+        }
         for note in self._notes:
-            for key, link in _links(note):
-                resolution = self.survey.judge(link, note.path)
+            for key, link in (*note.refs.properties, *(("", each) for each in note.refs.links)):
+                resolution = self.survey.check(link, note.path)
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _how(resolution, link)] += 1
                 if resolution.problem:
                     found = _problem(note, kind, key, link, resolution)
-                    problems.append(_redacted_problem(found, self._ctx.view))
+                    problems[resolution.problem].append(_redacted_problem(found, self._ctx.view))
         return problems
-
-
-def _links(note: _CheckedNote) -> Iterator[tuple[str, Link]]:
-    yield from note.refs.properties
-    for link in note.refs.links:
-        yield "", link
 
 
 def _how(resolution: LinkTargetCheck, link: Link) -> str:
@@ -293,9 +232,9 @@ def _how(resolution: LinkTargetCheck, link: Link) -> str:
     if resolution.problem and resolution.problem != AMBIGUOUS:
         return resolution.problem.replace("_", " ")
     if not link.subpath:
-        return resolution.how
+        return resolution.rule
     what = "block" if link.subpath.startswith("#^") else "heading"
-    return f"{resolution.how}, {what}"
+    return f"{resolution.rule}, {what}"
 
 
 def _problem(
@@ -309,15 +248,14 @@ def _problem(
         written = note.parts.body[link.start : link.end]
         at = len(above + note.parts.fence) + link.start
     fix = rewrite_links(
-        written, lambda each: resolution.turn if each.target == link.target else None
+        written, lambda each: resolution.fix if each.target == link.target else None
     )
     return LinkProblem(
-        resolution.problem,
         note.path,
         note.parts.text.count("\n", 0, at) + 1,
         written,
         kind,
-        key,
+        key or None,
         resolution.why,
         resolution.candidates,
         fix if fix != written else None,
@@ -325,8 +263,8 @@ def _problem(
 
 
 def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
-    """The problem without the secrets that a person typed into a link."""
-    return replace(
+    """The problem without the secrets that the user typed into a link."""
+    return structs.replace(
         found,
         link=view.redact_text(found.link),
         why=view.redact_text(found.why),
@@ -335,21 +273,21 @@ def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
 
 
 def _written(link: Link) -> str:
-    """A link in a property, of which only what it says is known."""
+    """The text of a link in a property, whose position is not known."""
     shown = f"|{link.alias}" if link.alias is not None else ""
     return f"[[{link.target}{link.subpath}{shown}]]"
 
 
 def _with_history(ctx: SyncContext, survey: LinkSurvey) -> LinkSurvey:
-    """The survey with where notes once were, as the history tells it."""
+    """The survey with the former paths of notes, from the history."""
     now = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    once: dict[VaultPath, set[str]] = {}
+    former: dict[VaultPath, set[str]] = {}
     for entry in ctx.archive.history():
         if entry.field == "path" and isinstance(entry.before, str):
-            once.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
+            former.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
     moved = {
-        path: now[next(iter(facts))]
-        for path, facts in once.items()
-        if len(facts) == 1 and facts <= now.keys()
+        path: now[next(iter(fact_ids))]
+        for path, fact_ids in former.items()
+        if len(fact_ids) == 1 and fact_ids <= now.keys()
     }
-    return replace(survey, moved=moved, once=LinkResolver.of(moved))
+    return replace(survey, moved=moved, former=LinkResolver.of(moved))

@@ -1,4 +1,4 @@
-"""All facts as JSON Lines, and back: lossless both ways."""
+"""Export all facts as JSON Lines, and import them again without loss."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ from vaultsync.errors import (
     ScopeDeniedError,
     UsageError,
 )
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import (
-    FIELDS_BY_KEY,
-    NON_FIELD_KEYS,
-    OWN_FIELDS_BY_KEY,
-    Value,
-)
+from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.scope import can_see
 from vaultsync.model.serialization import fact_to_json, fact_to_values
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -30,7 +26,7 @@ FACTS_PER_WRITE = 1000
 def export_facts(
     ctx: SyncContext, write: Callable[[str], object], *, agent: str | None = None
 ) -> int:
-    """Write each fact as one line of JSON; returns how many."""
+    """Write each fact that the agent can see as one line of JSON; returns their number."""
     count = 0
     for fact in ctx.store.iter_facts():
         if can_see(agent, fact.scope):
@@ -40,43 +36,42 @@ def export_facts(
 
 
 def import_facts(ctx: SyncContext, lines: Iterable[str], *, agent: str | None = None) -> int:
-    """Take facts from lines of JSON; all of them or, when one is bad, none.
+    """Import facts from lines of JSON: all of them or, if one is invalid, none.
 
-    A fact the store has is overwritten by its line, one it deleted comes back. Returns
-    how many lines were taken.
+    A line overwrites a fact that the store has, and restores one that was deleted.
+
+    Returns: the number of facts.
 
     Raises:
-        ImportLineError: names the line.
+        ImportLineError: names the invalid line.
     """
     facts: dict[str, Fact] = {}
-    count = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         fact = _read(ctx, number, line, agent)
         if fact.id in facts:
-            raise ImportLineError(number, f"the id {fact.id} came before")
+            raise ImportLineError(number, f"an earlier line has the id {fact.id} too")
         facts[fact.id] = fact
-        count += 1
-    everything = list(facts.values())
-    for start in range(0, len(everything), FACTS_PER_WRITE):
-        _write(ctx, everything[start : start + FACTS_PER_WRITE], agent)
-    return count
+    ordered = list(facts.values())
+    for start in range(0, len(ordered), FACTS_PER_WRITE):
+        _write(ctx, ordered[start : start + FACTS_PER_WRITE], agent)
+    return len(ordered)
 
 
 def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
     try:
-        said = json.loads(line)
-    except json.JSONDecodeError as broken:
-        why = f"it is no JSON ({broken.msg}, column {broken.colno})"
+        parsed = json.loads(line)
+    except json.JSONDecodeError as error:
+        why = f"it is not JSON ({error.msg}, column {error.colno})"
         raise ImportLineError(number, why) from None
-    except (ValueError, RecursionError) as broken:
-        raise ImportLineError(number, f"it is no JSON ({broken})") from None
-    if not isinstance(said, dict):
-        raise ImportLineError(number, "it is no JSON object")
+    except (ValueError, RecursionError) as error:
+        raise ImportLineError(number, f"it is not JSON ({error})") from None
+    if not isinstance(parsed, dict):
+        raise ImportLineError(number, "it is not a JSON object")
     at = ctx.today()
     try:
-        values = _values(said)
+        values = _field_values(parsed)
         filled: dict[str, Value] = {
             "createdAt": at,
             "updatedAt": values.get("createdAt") or at,
@@ -85,8 +80,8 @@ def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
         }
         filled.setdefault("id", ctx.clock.new_id())
         fact = make_fact(filled)
-    except UsageError as wrong:
-        raise ImportLineError(number, wrong.message) from None
+    except UsageError as error:
+        raise ImportLineError(number, error.message) from None
     if not str(filled.get("content") or filled.get("title") or "").strip():
         raise ImportLineError(number, "it has neither content nor title")
     if not can_see(agent, fact.scope):
@@ -94,34 +89,35 @@ def _read(ctx: SyncContext, number: int, line: str, agent: str | None) -> Fact:
     return fact
 
 
-def _values(said: Mapping[str, Value]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for key, value in said.items():
+def _field_values(exported: Mapping[str, Value]) -> dict[str, Value]:
+    """The values of an exported fact by key; its properties are keys of their own."""
+    values: dict[str, Value] = {}
+    for key, value in exported.items():
         if key == "properties" and isinstance(value, Mapping):
-            for name, held in value.items():
+            for name in value:
                 if name in FIELDS_BY_KEY or name in OWN_FIELDS_BY_KEY:
                     raise InvalidFieldError("a property's name", name, "no field's key")
-                found[name] = held
+            values |= value
         elif key not in NON_FIELD_KEYS:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def _write(ctx: SyncContext, facts: list[Fact], agent: str | None) -> None:
-    todo = facts
-    for _ in range(20):
-        known = ctx.store.find_many([fact.id for fact in todo])
+    pending = facts
+    for _ in range(MAX_UPDATE_TRIES):
+        known = ctx.store.find_many([fact.id for fact in pending])
         writes = []
-        for fact in todo:
-            current = known.get(fact.id) or ctx.store.tombstone(fact.id)
-            held = known.get(fact.id)
-            if held is not None and fact_to_values(held) == fact_to_values(fact):
+        for fact in pending:
+            stored = known.get(fact.id)
+            if stored is not None and fact_to_values(stored) == fact_to_values(fact):
                 continue
+            current = stored or ctx.store.tombstone(fact.id)
             expect = current.revision if current else None
             writes.append(StoreWrite(fact.id, fact, expect, agent or "import"))
         results = ctx.store.write(writes) if writes else []
         refused = {r.fact_id for r in results if isinstance(r, RevisionMismatch)}
-        todo = [fact for fact in todo if fact.id in refused]
-        if not todo:
+        pending = [fact for fact in pending if fact.id in refused]
+        if not pending:
             return
-    raise RevisionMismatchError(todo[0].id, "the one just read", "another")
+    raise RevisionMismatchError(pending[0].id, *CONTENDED)

@@ -1,9 +1,7 @@
-"""Upkeep: what a memory can do without goes, as a pass that can be undone.
+"""Maintenance: delete expired and faded facts and collapse long chains, as a run to be undone.
 
-What the feed did not tell: facts of which base and store disagree, found by comparing all.
-
-A feed names what was written. What a store lost by itself, a replica that came back from a
-backup with some of its points, nobody wrote; a comparison of all revisions finds it.
+It also compares the revisions of all facts. The feed names what was written; what a store lost
+by itself, such as a replica restored from an old backup, only a full comparison finds.
 """
 
 from __future__ import annotations
@@ -12,47 +10,43 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from vaultsync.errors import GuardError
 from vaultsync.model.decay import FADED_DECAY
-from vaultsync.operations.retention import (
-    MAX_CHAIN_LENGTH,
-    RetentionAction,
-    plan_retention,
-)
+from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, plan_retention
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted
 from vaultsync.sync.run import record_run, sync_once
 
 
 def full_compare(ctx: SyncContext) -> list[str]:
-    """Have the next pass look at what was overlooked; returns which facts that are.
+    """Queue the facts whose revisions differ between base and store for the next run.
+
+    Returns: their ids.
 
     Raises:
         StoreUnavailableError.
     """
     rows = ctx.store.feed()
-    there = {row.fact_id: row.revision for row in rows if not row.deleted}
-    held = {base.fact.id: base.fact.revision for base in ctx.archive.iter_bases()}
-    found = [each for each in {**held, **there} if held.get(each) != there.get(each)]
-    if found:
+    stored = {row.fact_id: row.revision for row in rows if not row.deleted}
+    known = {base.fact.id: base.fact.revision for base in ctx.archive.iter_bases()}
+    differing = [each for each in {**known, **stored} if known.get(each) != stored.get(each)]
+    if differing:
         waiting = (ctx.archive.setting("waiting") or "").split()
         with ctx.archive.transaction():
-            every = " ".join(dict.fromkeys([*waiting, *found]))
-            ctx.archive.set_setting("waiting", every)
-    return found
+            ctx.archive.set_setting("waiting", " ".join(dict.fromkeys([*waiting, *differing])))
+    return differing
 
 
 FACTS_PER_BATCH = 500
 STOPPED_SETTING = "stopped_upkeep"
-"""The setting that names the upkeep that the guard stopped last: passes come between it
-and the word of a person, and none of them is that run."""
-_WORDS = {
-    True: ("delete_fact", "deleted_in_store"),
-    False: ("update_store", "updated_in_store"),
-}
+"""The setting with the id of the maintenance run that the guard stopped last. Other runs
+follow before the user confirms it, so the last run is not enough."""
+_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
 
 
 def run_maintenance(
@@ -66,75 +60,78 @@ def run_maintenance(
     actor: str = "person",
     progress: Progress | None = None,
 ) -> Report:
-    """Delete what expired or faded, and collapse long chains; notes follow.
+    """Delete expired and faded facts and collapse long chains, in the store and the notes.
 
-    A pass comes first, so that what a person just wrote is known, and what the store lost
-    by itself, which all revisions are compared for, is given back; another one brings
-    what is done to the notes: it has a run, a history, and can be undone. What somebody
-    writes meanwhile stays.
+    A sync run comes first, so that recent edits are known and facts that the store lost are
+    restored; another one updates the notes. What others write in the meantime stays.
+
+    Args:
+        ctx: the two sides.
+        dry_run: only report what would be done.
+        floor: recency from 0 to 1 below which a fact has faded.
+        longest: maximum number of versions in a chain.
+        max_delete: maximum number of deletions; None is the default of the guard.
+        confirm: the id of a maintenance run that the guard stopped, to carry it out.
+        actor: who maintains, in the history.
+        progress: called with the phase, the number done and the total.
 
     Raises:
         StoreUnavailableError: nothing was done.
-        GuardError: it would delete too much to be plausible; nothing was done.
+        GuardError: too many facts would be deleted; nothing was done.
     """
     began = ctx.clock.monotonic()
     request = SyncRequest(
-        kind="maintain",
-        actor=actor,
-        confirm=confirm,
-        max_delete=max_delete,
-        run=ctx.clock.new_id(),
+        kind="maintain", actor=actor, confirm=confirm, max_delete=max_delete, run=ctx.clock.new_id()
     )
-    meant = confirm is not None and confirm == ctx.archive.setting(STOPPED_SETTING)
+    confirmed = confirm is not None and confirm == ctx.archive.setting(STOPPED_SETTING)
     if not dry_run:
         full_compare(ctx)
         sync_once(ctx, SyncRequest(actor=actor))
     facts = ctx.store.iter_facts()
-    duties = plan_retention(facts, ctx.clock.now(), floor=floor, longest=longest)
+    planned = plan_retention(facts, ctx.clock.now(), floor=floor, longest=longest)
     if not dry_run:
-        if not meant:
-            _check(ctx, request, duties)
-        duties = _carry_out(ctx, duties, actor, progress)
+        if not confirmed:
+            _guard(ctx, request, planned)
+        planned = _carry_out(ctx, planned, actor, progress)
         _record_stopped(ctx, None)
-    told = _report(ctx, request, duties, began, dry_run=dry_run)
-    if dry_run or not duties:
-        return told
-    named = tuple(duty.fact.id for duty in duties)
+    done = _report(ctx, request, planned, began, dry_run=dry_run)
+    if dry_run or not planned:
+        return done
+    named = tuple(action.fact.id for action in planned)
     after = replace(request, named=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(ctx, after, progress=progress)
-    whole = replace(
+    whole = structs.replace(
         followed,
-        seconds=ctx.clock.monotonic() - began,
-        counts=dict(Counter(told.counts) + Counter(followed.counts)),
-        actions=[*told.actions, *followed.actions],
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(Counter(done.counts) + Counter(followed.counts)),
+        actions=[*done.actions, *followed.actions],
     )
     record_run(ctx, request, whole)
     return whole
 
 
-def _check(ctx: SyncContext, request: SyncRequest, duties: Sequence[RetentionAction]) -> None:
-    """See that no more goes than is plausible.
+def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAction]) -> None:
+    """Refuse to delete an implausible number of facts.
 
     Raises:
-        GuardError: it would.
+        GuardError: names the run to confirm.
     """
-    gone = [
-        PlannedAction(ActionKind.DELETE_FACT, duty.fact.id, duty.reason)
-        for duty in duties
-        if duty.becomes is None
+    deletions = [
+        PlannedAction(ActionKind.DELETE_FACT, action.fact.id, action.reason)
+        for action in planned
+        if action.becomes is None
     ]
-    facts = ctx.store.state().facts
-    why = guard(gone, facts, max_delete=request.max_delete)
+    why = guard(deletions, ctx.store.state().facts, max_delete=request.max_delete)
     if why is None:
         return
     run = request.run or ""
     _record_stopped(ctx, run)
-    stopped = GuardError(why, run)
-    stopped.hint = (
-        "look at it with `vaultsync maintain --dry-run`; if it is meant, say"
+    error = GuardError(why, run)
+    error.hint = (
+        "review it with `vaultsync maintain --dry-run`; to carry it out, run"
         f" `vaultsync maintain --confirm {run}`"
     )
-    raise stopped
+    raise error
 
 
 def _record_stopped(ctx: SyncContext, run: str | None) -> None:
@@ -144,60 +141,56 @@ def _record_stopped(ctx: SyncContext, run: str | None) -> None:
 
 
 def _carry_out(
-    ctx: SyncContext,
-    duties: Sequence[RetentionAction],
-    actor: str,
-    progress: Progress | None,
+    ctx: SyncContext, planned: Sequence[RetentionAction], actor: str, progress: Progress | None
 ) -> list[RetentionAction]:
-    """Write to the store; returns what was done. Who was faster than this stays."""
+    """Write to the store; returns what was done. Facts that others changed are left alone."""
     done: list[RetentionAction] = []
     at = ctx.today()
-    for start in range(0, len(duties), FACTS_PER_BATCH):
-        some = duties[start : start + FACTS_PER_BATCH]
-        answers = ctx.store.write(
-            [
-                StoreWrite(
-                    duty.fact.id,
-                    duty.becomes and duty.becomes.evolve(updated_at=at),
-                    duty.fact.revision,
-                    actor,
-                )
-                for duty in some
-            ]
-        )
+    for start in range(0, len(planned), FACTS_PER_BATCH):
+        batch = planned[start : start + FACTS_PER_BATCH]
+        writes = [
+            StoreWrite(
+                action.fact.id,
+                action.becomes and action.becomes.evolve(updated_at=at),
+                action.fact.revision,
+                actor,
+            )
+            for action in batch
+        ]
+        results = ctx.store.write(writes)
         done += [
-            duty
-            for duty, answer in zip(some, answers, strict=True)
-            if not isinstance(answer, RevisionMismatch)
+            action
+            for action, result in zip(batch, results, strict=True)
+            if not isinstance(result, RevisionMismatch)
         ]
         if progress is not None:
-            progress("maintain", start + len(some), len(duties))
+            progress("maintain", start + len(batch), len(planned))
     return done
 
 
 def _report(
     ctx: SyncContext,
     request: SyncRequest,
-    duties: Sequence[RetentionAction],
+    planned: Sequence[RetentionAction],
     began: float,
     *,
     dry_run: bool,
 ) -> Report:
-    bases = ctx.archive.find_bases(duty.fact.id for duty in duties)
+    bases = ctx.archive.find_bases(each.fact.id for each in planned)
     counts: Counter[str] = Counter()
     actions = []
-    for duty in duties:
-        word, counted = _WORDS[duty.becomes is None]
-        counts[counted] += 1
-        base = bases.get(duty.fact.id)
-        fields = () if duty.becomes is None else ("supersedesId", "supersededById")
+    for each in planned:
+        word, row = _WORDS[each.becomes is None]
+        counts[row] += 1
+        base = bases.get(each.fact.id)
+        fields = () if each.becomes is None else ("supersedesId", "supersededById")
         path = base.path if base else None
-        actions.append(ActionTaken(word, duty.fact.id, path, fields, duty.reason))
-    counts["unchanged"] = 0 if not dry_run and duties else ctx.store.state().facts - len(duties)
+        actions.append(ActionTaken(word, each.fact.id, path, fields, each.reason))
+    counts["unchanged"] = 0 if not dry_run and planned else ctx.store.state().facts - len(planned)
     return Report(
         run=request.run or "",
         dry_run=dry_run,
-        seconds=ctx.clock.monotonic() - began,
-        counts=counts,
+        seconds=round(ctx.clock.monotonic() - began, 3),
+        counts=counted(counts),
         actions=actions,
     )

@@ -1,27 +1,26 @@
-"""All facts from one store into another, proved equal before anything is switched."""
+"""Copy all facts from one store to another, and prove both equal before switching."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from vaultsync.errors import MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_json
 from vaultsync.storage.store import FeedRow, Store, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
 MIGRATION_ACTOR = "migrate"
-"""Who writes, in the feed of the new store."""
+"""The actor in the feed of the new store."""
 ROWS_PER_BATCH = 500
 MAX_COPY_TRIES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationReport:
+class MigrationReport(Struct, frozen=True):
     """What a migration did."""
 
     store: str
@@ -32,40 +31,30 @@ class MigrationReport:
     vectors: int
     """Facts whose vectors came along."""
     seconds: float
-
-    def as_json(self) -> dict[str, Value]:
-        """What was done as JSON."""
-        return {
-            "store": self.store,
-            "facts": self.facts,
-            "tombstones": self.tombstones,
-            "copied": self.copied,
-            "vectors": self.vectors,
-            "seconds": round(self.seconds, 3),
-        }
+    """To the millisecond."""
 
 
 def copy_store(source: Store, target: Store, *, progress: Progress | None = None) -> int:
-    """Bring every fact and tombstone over; returns how many were not there yet.
+    """Copy every fact and tombstone that the target lacks; returns the number of writes.
 
-    It may break off at any point and be begun again. What others wrote into the target
-    is newer, and stays.
+    An interrupted copy can be started again. What others wrote to the target is newer, and
+    stays.
 
     Raises:
-        StoreUnavailableError: one of them is away; begin again when it is back.
+        StoreUnavailableError: one of the stores is unavailable; try again later.
         MigrationError: others write to the same facts without a pause.
     """
     rows = source.feed()
-    there = _FeedSnapshot(target)
+    existing = _FeedSnapshot(target)
     copied = 0
     for start in range(0, len(rows), ROWS_PER_BATCH):
         page = rows[start : start + ROWS_PER_BATCH]
         for _ in range(MAX_COPY_TRIES):
-            writes = _missing(source, target, page, there.last)
+            writes = _missing_writes(source, target, page, existing.last)
             if not writes:
                 break
             copied += sum(isinstance(each, str) for each in target.write(writes))
-            there.follow()
+            existing.update()
         else:
             raise MigrationError("others write to the same facts without a pause")
         if progress is not None:
@@ -74,63 +63,60 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
 
 
 class _FeedSnapshot:
-    """The last write of every fact of a store, as far as it was followed."""
+    """The last write of every fact of a store, as of the last update."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seq = 0
         self.last: dict[str, FeedRow] = {}
-        self.follow()
+        self.update()
 
-    def follow(self) -> None:
-        """Take up what was written since."""
+    def update(self) -> None:
+        """Read what was written since."""
         for row in self._store.feed(self._seq):
             self.last[row.fact_id] = row
             self._seq = max(self._seq, row.seq)
 
 
-def _missing(
-    source: Store,
-    target: Store,
-    page: Sequence[FeedRow],
-    known: Mapping[str, FeedRow],
+def _missing_writes(
+    source: Store, target: Store, page: Sequence[FeedRow], known: Mapping[str, FeedRow]
 ) -> list[StoreWrite]:
-    """What has to be written so that a page of rows is in the target.
+    """The writes that the target lacks for a page of rows.
 
-    `known` is the last write of each fact there. A tombstone that says something is
-    written in two turns: first what it says.
+    A tombstone keeps the last version of its fact, so it takes two writes: first that
+    version, then its deletion.
+
+    Args:
+        source: where the rows are from.
+        target: the store to write to.
+        page: some rows of the feed of `source`.
+        known: the last write of each fact of `target`.
     """
-    alive = _fact_bodies(source, page)
-    held = _fact_bodies(target, [known[e.fact_id] for e in page if e.fact_id in known])
+    wanted = _last_versions(source, page)
+    existing = _last_versions(target, [known[e.fact_id] for e in page if e.fact_id in known])
     writes = []
     for row in page:
-        there = known.get(row.fact_id)
-        if there is not None and there.actor != MIGRATION_ACTOR:
+        last = known.get(row.fact_id)
+        if last is not None and last.actor != MIGRATION_ACTOR:
             continue
-        said, has = alive.get(row.fact_id), held.get(row.fact_id)
-        same = _text(said) == _text(has)
-        if there is not None and same and there.deleted == row.deleted:
+        fact = wanted.get(row.fact_id)
+        same = _text(fact) == _text(existing.get(row.fact_id))
+        if last is not None and same and last.deleted == row.deleted:
             continue
-        bury = row.deleted and (same or said is None)
-        writes.append(
-            StoreWrite(
-                row.fact_id,
-                None if bury else said,
-                there.revision if there else None,
-                MIGRATION_ACTOR,
-            )
-        )
+        new = None if row.deleted and same else fact
+        expect = last.revision if last else None
+        writes.append(StoreWrite(row.fact_id, new, expect, MIGRATION_ACTOR))
     return writes
 
 
-def _fact_bodies(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
-    """What a store says of facts; of tombstones what they last said."""
+def _last_versions(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
+    """The facts of some rows; deleted ones as they last were."""
     found = store.find_many([row.fact_id for row in page])
     for row in page:
         if row.fact_id not in found:
-            buried = store.tombstone(row.fact_id)
-            if buried is not None:
-                found[row.fact_id] = buried
+            tombstone = store.tombstone(row.fact_id)
+            if tombstone is not None:
+                found[row.fact_id] = tombstone
     return found
 
 
@@ -141,42 +127,38 @@ def _text(fact: Fact | None) -> str | None:
 def check_copied(
     source: Store, target: Store, *, progress: Progress | None = None
 ) -> tuple[int, int]:
-    """Prove that the target holds all that the source holds: by count and by content.
+    """Prove that the target has everything that the source has, by number and by content.
 
-    Returns how many facts and how many tombstones the source has.
+    Returns: the number of facts and of tombstones of the source.
 
     Raises:
-        MigrationError: it does not; nothing was switched.
+        MigrationError: they differ; nothing was switched.
     """
     rows = source.feed()
-    there = _FeedSnapshot(target).last
+    existing = _FeedSnapshot(target).last
     lacking: list[str] = []
     for start in range(0, len(rows), ROWS_PER_BATCH):
         page = rows[start : start + ROWS_PER_BATCH]
-        lacking += [write.fact_id for write in _missing(source, target, page, there)]
+        lacking += [each.fact_id for each in _missing_writes(source, target, page, existing)]
         if progress is not None:
             progress("verify", start + len(page), len(rows))
     tombstones = sum(row.deleted for row in rows)
     facts = len(rows) - tombstones
     if source.state().facts != facts or lacking:
         raise MigrationError(f"{len(lacking) or 'some'} facts differ: {lacking[:3]}")
-    ours = {key for key, row in there.items() if row.actor == MIGRATION_ACTOR}
-    extra = ours - {row.fact_id for row in rows}
+    copied = {key for key, row in existing.items() if row.actor == MIGRATION_ACTOR}
+    extra = copied - {row.fact_id for row in rows}
     if extra:
-        raise MigrationError(f"it holds {len(extra)} facts that are not here")
+        raise MigrationError(f"it has {len(extra)} facts that the source lacks")
     return facts, tombstones
 
 
 def copy_vectors(
-    source: VectorIndex,
-    target: VectorIndex,
-    store: Store,
-    *,
-    progress: Progress | None = None,
+    source: VectorIndex, target: VectorIndex, store: Store, *, progress: Progress | None = None
 ) -> int:
-    """Vectors come along when they are the same model's; returns of how many facts.
+    """Copy the vectors to an index of the same model; returns the number of facts.
 
-    Without a record: the next pass looks at all facts, and embeds none of these again.
+    The index gets no version: the next update checks all facts, and embeds none of these.
     """
     identity = source.identity()
     if identity is None:
@@ -188,10 +170,15 @@ def copy_vectors(
     carried = 0
     for start in range(0, len(ids), ROWS_PER_BATCH):
         page = ids[start : start + ROWS_PER_BATCH]
-        held = target.chunks(page)
-        facts = store.find_many([each for each in page if held.get(each) != chunks[each]])
+        existing = target.chunks(page)
+        facts = store.find_many([each for each in page if existing.get(each) != chunks[each]])
         vectors = source.vectors({c for each in facts for c in chunks[each]})
-        rows = _rows(facts, chunks, vectors)
+        rows = [
+            VectorRow(fact, chunk, vectors[chunk])
+            for key, fact in facts.items()
+            for chunk in sorted(chunks[key])
+            if chunk in vectors
+        ]
         if rows:
             target.put(rows, replace=list(facts))
         carried += len(facts)
@@ -200,21 +187,8 @@ def copy_vectors(
     return carried
 
 
-def _rows(
-    facts: Mapping[str, Fact],
-    chunks: Mapping[str, frozenset[str]],
-    vectors: Mapping[str, Sequence[float]],
-) -> list[VectorRow]:
-    return [
-        VectorRow(fact, chunk, vectors[chunk])
-        for key, fact in facts.items()
-        for chunk in sorted(chunks[key])
-        if chunk in vectors
-    ]
-
-
 def expect_store(ctx: SyncContext, store: Store) -> None:
-    """Let the archive know which store comes next, before the settings name it."""
+    """Record in the archive which store comes next, before the settings name it."""
     state = store.state()
     with ctx.archive.transaction():
         ctx.archive.set_setting("next_store_id", state.store_id)

@@ -1,4 +1,4 @@
-"""Rebuild one side and the base from the other. What is replaced stays in the archive."""
+"""Rebuild one side and the base from the other; the archive keeps what is replaced."""
 
 from __future__ import annotations
 
@@ -20,44 +20,42 @@ from vaultsync.sync.snapshot import path_in
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.TOMBSTONE)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)
 _NO_NOTE = (VaultChange.NONE, VaultChange.GONE, VaultChange.DELETED)
-_HANDS_OFF = (
-    VaultChange.UNREADABLE,
-    VaultChange.UNSETTLED,
-    VaultChange.UNKNOWN,
-    VaultChange.COPIED,
-)
+_NOT_READ = (VaultChange.UNREADABLE, VaultChange.UNSETTLED, VaultChange.UNKNOWN, VaultChange.COPIED)
+
+_UNREADABLE_REASON = "the note cannot be read; it is left alone"
 
 
 def rebuild(
-    ctx: SyncContext,
-    source: str,
-    *,
-    actor: str = "person",
-    progress: Progress | None = None,
+    ctx: SyncContext, source: str, *, actor: str = "person", progress: Progress | None = None
 ) -> Report:
-    """Make the other side say what `source` (`vault` or `store`) says, and the base too.
+    """Make the other side, and the base, equal to `source`.
 
-    From the vault: each note becomes what its fact says, with machine fields from the
-    base where notes do not show them; a note that cannot be read now counts as it was read
-    last where the store only says what was said before that; facts without a note are
-    kept, and so is what waits in the outbox: the next pass merges it. From the store: each
-    fact becomes what its note says; notes that the store does not know are left alone.
+    From the vault: each fact becomes what its note says, with machine fields from the base
+    where notes do not show them. A note that cannot be read now counts as last read if the
+    store has only older values. Facts without a note are kept, and so is the outbox: the
+    next run merges it. From the store: each note becomes what its fact says; notes that the
+    store does not know are left alone.
+
+    Args:
+        ctx: the two sides.
+        source: `vault` or `store`.
+        actor: who rebuilds, in the history.
+        progress: called with the phase, the number done and the total.
 
     Raises:
         StoreUnavailableError: both sides are needed.
     """
     state = ctx.store.state()
     with ctx.archive.transaction():
-        # The store may be another one than before: from here on it is the one. The
-        # cursor stays until all is done: should it end before, an older store is noticed.
+        # The store may be a new one; it is the right one from here on. The cursor is set
+        # at the end, so that an older store is still detected if this is interrupted.
         ctx.archive.set_setting("store_id", state.store_id)
     scan = ctx.vault.scan()
-    everything = frozenset(
-        path_in(folder.path, name) for folder in scan.folders.values() for name in folder.files
-    )
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
-        reread=everything,
+        reread=frozenset(
+            path_in(folder.path, name) for folder in scan.folders.values() for name in folder.files
+        ),
         named=tuple(base.fact.id for base in ctx.archive.iter_bases()),
         actor=actor,
         trust_store=True,
@@ -85,31 +83,31 @@ def _action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
 
 
 def _left_alone(case: Case, why: str) -> PlannedAction:
-    """What one side does not have: the pass that follows decides by the table."""
+    """No action for a fact that the source lacks: the next run decides by the table."""
     return _action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
 
 
 class VaultRebuildPlanner(TablePlanner):
-    """Plans that the store says what the notes say."""
+    """Makes the facts equal to their notes."""
 
     def __init__(self, ctx: SyncContext) -> None:
         self._ctx = ctx
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """What to do about one fact."""
-        change, how = case.vault.change, "from its note"
-        if change in _HANDS_OFF:
-            if case.base is None or not self._is_past(case, case.base):
-                why = "the note cannot be read; it is left alone"
-                return _action(case, ActionKind.NEEDS_REVIEW, why)
-            # Else what the note has moved on from would overrule it in the next pass.
-            case, how = self._as_last_read(case, case.base), "as its note was read last"
+        """The action for one fact."""
+        change, reason = case.vault.change, "from its note"
+        if change in _NOT_READ:
+            if case.base is None or not self._is_outdated(case, case.base):
+                return _action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
+            # Otherwise the outdated fact would overwrite the note in the next run.
+            base = case.base
+            read = base_note(self._ctx, base)
+            vault_side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, read, base.fact)
+            case, reason = case._replace(vault=vault_side), "as its note was last read"
         action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
-                self.plan_note(action, case),
-                do=ActionKind.CREATE_NOTE,
-                reason="a new fact",
+                self.plan_note(action, case), do=ActionKind.CREATE_NOTE, reason="a new fact"
             )
         if change in _NO_NOTE:
             return action
@@ -118,29 +116,28 @@ class VaultRebuildPlanner(TablePlanner):
         fact = case.vault.fact or overlay_note(None if gone else case.store.fact, action, rules)
         store = case.store.fact
         if store is not None and case.vault.fact is None:
-            fact = fact.evolve(scope=store.scope)  # nobody else may see it for its folder
+            fact = fact.evolve(scope=store.scope)  # an unreadable note must not widen the scope
         if gone:
             do = ActionKind.CREATE_FACT if case.store.change in _ABSENT else ActionKind.RESTORE_FACT
-            return action.evolve(do=do, vault=fact, merged=fact, reason=how)
+            return action.evolve(do=do, vault=fact, merged=fact, reason=reason)
         assert store is not None  # noqa: S101 - it exists
         keys = differing_keys(fact, store)
         if keys:
-            action = action.evolve(do=ActionKind.UPDATE_STORE, reason=how, replaces=True)
+            action = action.evolve(do=ActionKind.UPDATE_STORE, reason=reason, replaces=True)
         note, vault = action.note, fact
         assert note is not None  # noqa: S101 - there is one
         if case.vault.fact is None:
             vault = values_shown(fact, note)
-        if change not in _HANDS_OFF and stale_keys(note, vault, fact):
-            # Its id was not written yet, or taken out, or only the store knows a field.
-            action = action.evolve(
-                do=ActionKind.MERGE if keys else ActionKind.UPDATE_VAULT, reason=how
-            )
+        if change not in _NOT_READ and stale_keys(note, vault, fact):
+            # Its id is missing, or only the store has the value of a field.
+            do = ActionKind.MERGE if keys else ActionKind.UPDATE_VAULT
+            action = action.evolve(do=do, reason=reason)
         return action.evolve(vault=vault, merged=fact, fields=keys)
 
-    def _is_past(self, case: Case, base: Base) -> bool:
-        """Whether the store, an older one, lost the fact or says what it said before.
+    def _is_outdated(self, case: Case, base: Base) -> bool:
+        """Whether the store only has former values of the fact, by the history.
 
-        That it is deleted was seen before, too, if its note ever was.
+        A deletion is a former value if the note was deleted at some time.
         """
         store = case.store.fact or base.fact
         entries = self._ctx.archive.history(fact_id=case.fact_id)
@@ -148,29 +145,21 @@ class VaultRebuildPlanner(TablePlanner):
             each.field == "note" and each.after is None for each in entries
         ):
             return True
-        said = [(each.field, old) for each in entries for old in (each.before, each.after)]
+        former = [(each.field, old) for each in entries for old in (each.before, each.after)]
         return all(
-            (key, plain_value(store.value(key))) in said for key in differing_keys(base.fact, store)
+            (key, plain_value(store.value(key))) in former
+            for key in differing_keys(base.fact, store)
         )
-
-    def _as_last_read(self, case: Case, base: Base) -> Case:
-        note = base_note(self._ctx, base)
-        side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
-        return case._replace(vault=side)
 
 
 class StoreRebuildPlanner(TablePlanner):
-    """Plans that the notes say what the store says."""
+    """Makes the notes equal to their facts."""
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """What to do about one fact."""
+        """The action for one fact."""
         change = case.vault.change
-        if change in _HANDS_OFF:
-            return _action(
-                case,
-                ActionKind.NEEDS_REVIEW,
-                "the note cannot be read; it is left alone",
-            )
+        if change in _NOT_READ:
+            return _action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
         action = _left_alone(case, "the store does not know it")
         if case.store.change in _ABSENT:
             return action
@@ -181,21 +170,22 @@ class StoreRebuildPlanner(TablePlanner):
             action = _overruling(action, rules)
             return action.evolve(do=ActionKind.DELETE_NOTE, reason="deleted in the store")
         if change in _NO_NOTE:
-            made = self.plan_note(action, case)
-            return made.evolve(do=ActionKind.CREATE_NOTE, reason="from the store")
+            return self.plan_note(action, case).evolve(
+                do=ActionKind.CREATE_NOTE, reason="from the store"
+            )
         action = _overruling(action, rules)
         note, vault, store = action.note, action.vault, action.store
         assert note and vault and store  # noqa: S101, PT018 - both sides are there
-        merged = replace(store, path=note.path)
+        merged = store.evolve(path=note.path)
         keys = stale_keys(note, vault, merged)
         do = ActionKind.UPDATE_VAULT if keys else ActionKind.RECORD
         return action.evolve(do=do, merged=merged, fields=keys, reason="from the store")
 
 
 def _overruling(action: PlannedAction, rules: PlanRules) -> PlannedAction:
-    """The action with what the note is taken to mean, and what of that is lost to it."""
+    """The action with the values of the note, and with those that the store overrules."""
     store, base = action.store, action.base
-    assert store is not None  # noqa: S101 - it exists, or is buried
+    assert store is not None  # noqa: S101 - it exists, or has a tombstone
     vault = action.vault or overlay_note(store, action, rules)
     edits = None if base is None else differing_keys(base, vault)
     lost = (x for x in differing_keys(vault, store) if edits is None or x in edits)

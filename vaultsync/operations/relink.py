@@ -1,25 +1,21 @@
-"""Links follow the notes they lead to, when a note moved and nobody rewrote them.
+"""Rewrite the links to notes that moved, as Obsidian does for renames of its own.
 
-Obsidian rewrites links itself when a note is renamed in it. Other editors do not, nor
-does it when it is closed.
+Other editors do not rewrite links when a note is renamed, nor does Obsidian while closed.
 
-A pass that rewrites links in the notes of some facts, and does nothing else to them.
-
-Both sides are written as by any merge: the store names the revision it replaces, the note
-is exchanged and what was displaced is looked at. A fact that changed meanwhile is brought
-in step by the table first, and its links in the pass after.
+Links are rewritten by a sync run of its own: the store's revision is checked, and the note
+is exchanged with a look at what it displaced, as in any merge. A fact that changed in the
+meantime is merged first, and its links are rewritten in the next round.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
-from vaultsync.facts.backlinks import catch_up_link_index
-from vaultsync.links.index_sync import RELATED_KEY
-from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.index_sync import RELATED_KEY, update_link_index
+from vaultsync.links.ports import LinkIndex
 from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
 from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver
 from vaultsync.model.compare import differing_keys
@@ -37,37 +33,53 @@ from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import TablePlanner, sync_once, sync_with
 from vaultsync.sync.snapshot import path_in
 
+_log = logging.getLogger(__name__)
+
 MAX_REWRITE_ROUNDS = 3
-"""How often notes are tried that somebody writes to meanwhile."""
+"""How often notes are tried that others are writing to."""
+LINKS_ACTOR = "links"
+"""Who rewrites links, in the history."""
+RELINK_REASON = "a note that it links to moved"
+VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
+"""Lists all files of the vault, attachments included; called when they are needed."""
 
 
 class LinkTargets(Protocol):
-    """What links mean, and shall mean."""
+    """The old and the new targets of links; `MovedFiles` is one."""
 
     def retarget(self, path: VaultPath) -> RetargetLink:
-        """Says where the links of the note at a path shall lead."""
+        """Retargets the links of the note at a path."""
         ...
 
     def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        """Where the note lies now that a link in the note at `path` led to before."""
+        """The current path of the file that a link in the note at `path` led to before."""
         ...
 
     def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
-        """Where a link in the note at `path` leads now."""
+        """The file that a link in the note at `path` leads to now."""
         ...
 
 
 def rewrite_note_links_of(
     ctx: SyncContext,
     fact_ids: Iterable[str],
-    sense: LinkTargets,
+    targets: LinkTargets,
     *,
     reason: str,
-    actor: str,
     after: Report | None = None,
     progress: Progress | None = None,
 ) -> Report | None:
-    """Rewrite the links in the notes of facts; None when there was nothing to rewrite.
+    """Rewrite the links in the notes of facts.
+
+    Args:
+        ctx: the two sides.
+        fact_ids: whose notes.
+        targets: where links lead, and should lead.
+        reason: for the history and the report.
+        after: the report of the run that this one continues.
+        progress: called with the phase, the number done and the total.
+
+    Returns: the report; None if there was nothing to rewrite.
 
     Raises: as `sync_with()`.
     """
@@ -76,8 +88,10 @@ def rewrite_note_links_of(
     for _ in range(MAX_REWRITE_ROUNDS):
         if not named:
             break
-        planner = LinkRewriter(sense, reason)
-        request = SyncRequest(kind="links", named=named, facts_only=True, actor=actor, after=done)
+        planner = LinkRewriter(targets, reason)
+        request = SyncRequest(
+            kind="links", named=named, facts_only=True, actor=LINKS_ACTOR, after=done
+        )
         report = sync_with(ctx, request, planner, progress=progress)
         if not report.quiet:
             done = report
@@ -86,23 +100,23 @@ def rewrite_note_links_of(
 
 
 class LinkRewriter(TablePlanner):
-    """Plans by the table; where that has nothing to do, the links are rewritten."""
+    """Plans by the decision table; rewrites links where that has nothing to do."""
 
-    def __init__(self, sense: LinkTargets, reason: str) -> None:
+    def __init__(self, targets: LinkTargets, reason: str) -> None:
         super().__init__()
-        self._sense = sense
+        self._targets = targets
         self._reason = reason
         self._paths: Mapping[VaultPath, str] = {}
         self.later: list[str] = []
-        """Facts that something else was done about."""
+        """Facts that needed another action first."""
 
     def prepare(self, work: SyncRun) -> None:
-        """Note which paths are taken, and by which facts."""
+        """Look up which fact is at which path."""
         super().prepare(work)
         self._paths = work.ctx.archive.paths()
 
     def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """The row of the table, or the rewritten note."""
+        """The action of the decision table, or else the rewritten note."""
         action = super().plan(case, rules)
         if action.do is not ActionKind.NOTHING:
             self.later.append(case.fact_id)
@@ -116,13 +130,13 @@ class LinkRewriter(TablePlanner):
         base = action.base
         assert base is not None  # noqa: S101 - the caller asked
         try:
-            text = rewrite_note_links(note.parts.text, note.path, self._sense.retarget(note.path))
+            text = rewrite_note_links(note.parts.text, note.path, self._targets.retarget(note.path))
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)
             now = self._view.from_note(now, base, before=note)
         except NoteError:
-            return action  # `links check` goes on naming the link
+            return action  # `links check` still reports the link
         fact = apply_note_edits(base, note, now, ids=self._ids(note, now))
         fields = differing_keys(base, fact)
         return action.evolve(
@@ -135,24 +149,17 @@ class LinkRewriter(TablePlanner):
         )
 
     def _ids(self, before: Note, now: Note) -> Mapping[str, str]:
-        """The facts that links under Related Facts led to, and lead to."""
+        """The facts that links under Related Facts led to before, and lead to now."""
         found = {}
-        for targets, lead in (
-            (before.links - now.links, self._sense.target_before),
-            (now.links - before.links, self._sense.target_now),
+        for links, resolve in (
+            (before.links - now.links, self._targets.target_before),
+            (now.links - before.links, self._targets.target_now),
         ):
-            for target in targets:
-                path = lead(target.partition("#")[0], now.path)
+            for target in links:
+                path = resolve(target.partition("#")[0], now.path)
                 if path is not None and path in self._paths:
                     found[target] = self._paths[path]
         return found
-
-
-LINKS_ACTOR = "links"
-"""Who rewrites links, in the history."""
-RELINK_REASON = "a note that it links to moved"
-VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
-"""All files of the vault, whatever they are; asked for when they are needed."""
 
 
 def sync_and_relink(
@@ -163,9 +170,9 @@ def sync_and_relink(
     files: VaultFiles = tuple,
     progress: Progress | None = None,
 ) -> Report:
-    """One pass, and the links to the notes that it found moved: one run, one report.
+    """One sync run that also rewrites the links to the notes that it found moved.
 
-    Raises: as `sync()`.
+    Raises: as `sync_once()`.
     """
     report = sync_once(ctx, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
@@ -181,52 +188,32 @@ def rewrite_moved_links(
     files: VaultFiles = tuple,
     progress: Progress | None = None,
 ) -> Report:
-    """Rewrite the links to the notes that a pass moved; the report of both.
+    """Rewrite the links to the notes that a run found moved; returns the report of both.
 
-    An index that cannot be asked now leaves the links to `links check --fix`.
+    While the link index cannot be used, the links are left to `links check --fix`.
 
-    Raises: as `sync()`.
+    Raises: as `sync_once()`.
     """
-    sense = moved_files(ctx, report.run, files)
-    if not sense.shift.moved:
+    targets = moved_files(ctx, report.run, files)
+    if not targets.moved:
         return report
-    rewrite_conflict_note_links(ctx, sense.shift.moved, sense.retarget)
+    rewrite_conflict_note_links(ctx, targets.moved, targets.retarget)
     try:
-        catch_up_link_index(ctx, links)
-        named = _linking(ctx, links, sense)
-    except (DerivedError, StoreUnavailableError, OSError):
+        update_link_index(ctx.redacted_store, links)
+        fact_ids = _linking(ctx, links, targets)
+    except (DerivedError, StoreUnavailableError, OSError) as error:
+        _log.warning("links to moved notes were not rewritten: %s", error)
         return report
-    done = rewrite_note_links_of(
-        ctx,
-        named,
-        sense,
-        reason=RELINK_REASON,
-        actor=LINKS_ACTOR,
-        after=report,
-        progress=progress,
+    return (
+        rewrite_note_links_of(
+            ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
+        )
+        or report
     )
-    return done or report
 
 
-@dataclass(frozen=True, slots=True)
-class _MovedLinks:
-    """What links meant before a run, and what they mean now."""
-
-    shift: MovedFiles
-
-    def retarget(self, path: VaultPath) -> RetargetLink:
-        return self.shift.retarget(path)
-
-    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        was = self.shift.before.resolve(target, self.shift.source(path))
-        return self.shift.moved.get(was, was) if was is not None else None
-
-    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
-        return self.shift.now.resolve(target, path)
-
-
-def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> _MovedLinks:
-    """What a run moved, from its history, among all files of the vault."""
+def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
+    """The notes that a run moved, by its history, among all files of the vault."""
     now = set(list_vault_notes(ctx)) | set(files())
     before = set(now)
     moved: dict[VaultPath, VaultPath] = {}
@@ -239,11 +226,11 @@ def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> _MovedLinks:
         elif entry.field == "note" and isinstance(entry.before, dict):
             before.add(VaultPath(str(entry.before.get("path"))))
     before = (before - set(moved.values())) | set(moved)
-    return _MovedLinks(MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved))
+    return MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved)
 
 
 def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:
-    """All notes of the vault, those of nobody too."""
+    """All notes of the vault, including those that are no facts."""
     return [
         path_in(folder.path, name)
         for folder in ctx.vault.scan().folders.values()
@@ -251,29 +238,29 @@ def list_vault_notes(ctx: SyncContext) -> list[VaultPath]:
     ]
 
 
-def _linking(ctx: SyncContext, links: LinkIndex, sense: _MovedLinks) -> set[str]:
-    """The facts with a link that means something else now."""
-    moved = sense.shift.moved
+def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str]:
+    """The facts with a link that resolves differently now."""
+    moved = targets.moved
     bases = ctx.archive.paths()
-    ids = {bases[path] for path in moved.values() if path in bases}
-    found = links.links_to([*moved, *moved.values()])
-    for fact_id in ids:
-        found += links.links_from(fact_id)
+    moved_ids = {bases[path] for path in moved.values() if path in bases}
+    references = links.links_to([*moved, *moved.values()])
+    for fact_id in moved_ids:
+        references += links.links_from(fact_id)
     paths = {fact_id: path for path, fact_id in bases.items()}
-    turners: dict[str, RetargetLink] = {}
-    named = set()
-    for reference in found:
-        path = paths.get(reference.fact_id)
-        if path is None or reference.fact_id in named:
+    retargets: dict[str, RetargetLink] = {}
+    linking = set()
+    for reference in references:
+        fact_id = reference.fact_id
+        path = paths.get(fact_id)
+        if path is None or fact_id in linking:
             continue
-        retarget = turners.setdefault(reference.fact_id, sense.retarget(path))
-        if retarget(_as_link(reference)) is not None:
-            named.add(reference.fact_id)
-    # Lines under Related Facts stand for ids: only the note tells what they say.
-    related = links.links_to(ids)
-    return named | {each.fact_id for each in related if each.key == RELATED_KEY}
-
-
-def _as_link(reference: LinkReference) -> Link:
-    kind = MARKDOWN_LINK if reference.kind == MARKDOWN_LINK else WIKI_LINK
-    return Link(reference.target, reference.subpath, None, False, 0, 0, kind)  # noqa: FBT003 - no embed
+        retarget = retargets.setdefault(fact_id, targets.retarget(path))
+        kind = MARKDOWN_LINK if reference.kind == MARKDOWN_LINK else WIKI_LINK
+        link = Link(
+            reference.target, reference.subpath, None, embed=False, start=0, end=0, kind=kind
+        )
+        if retarget(link) is not None:
+            linking.add(fact_id)
+    # Links under Related Facts are indexed by fact id: only the note has their text.
+    related = links.links_to(moved_ids)
+    return linking | {each.fact_id for each in related if each.key == RELATED_KEY}

@@ -1,7 +1,6 @@
-"""What a memory can do without: expired facts, faded ones, long chains of versions.
+"""Which facts a memory can do without: expired ones, faded ones, middle versions of chains.
 
-The rules of seed 001, with one more: what a person wrote does not fade, and neither does
-what is critical or still in use.
+What the user wrote never fades, nor does a critical fact or one that is still in use.
 """
 
 from __future__ import annotations
@@ -15,35 +14,42 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 
 MAX_CHAIN_LENGTH = 5
-"""Versions of a fact that may be (seed 001); of a longer chain the first and the newest
-stay."""
+"""Maximum number of versions of a fact; of a longer chain only the first and the newest
+are kept."""
 
 
 class RetentionAction(NamedTuple):
-    """One thing that is to be done to a fact."""
+    """A change or deletion of a fact."""
 
     fact: Fact
     becomes: Fact | None
-    """What it is to be; None when it is to go."""
+    """The new version; None deletes it."""
     reason: str
 
 
 def plan_retention(
     facts: Iterable[Fact], now: datetime, *, floor: float, longest: int
 ) -> list[RetentionAction]:
-    """What is to be done to facts, in their order; the edits of chains come last."""
-    duties: list[RetentionAction] = []
+    """The changes to some facts, in their order; those of chains come last.
+
+    Args:
+        facts: all facts of the memory.
+        now: the current time.
+        floor: recency from 0 to 1 below which a fact has faded.
+        longest: maximum number of versions in a chain.
+    """
+    actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}
     for fact in facts:
         reason = _expired(fact, now) or _faded(fact, now, floor)
         if reason:
-            duties.append(RetentionAction(fact, None, reason))
+            actions.append(RetentionAction(fact, None, reason))
         elif fact.supersedes_id or fact.superseded_by_id:
             linked[fact.id] = fact
     for chain in _chains(linked):
         if len(chain) > longest:
-            duties += _collapsed(chain)
-    return duties
+            actions += _collapse(chain)
+    return actions
 
 
 def _expired(fact: Fact, now: datetime) -> str:
@@ -57,15 +63,15 @@ def _faded(fact: Fact, now: datetime, floor: float) -> str:
         return ""
     times = (fact.created_at, fact.updated_at, fact.last_accessed_at)
     last = max(filter(None, times), key=datetime.fromisoformat)
-    left = recency(last, fact.type, now)
-    if left >= floor:
+    current = recency(last, fact.type, now)
+    if current >= floor:
         return ""
     half_life = TYPES[fact.type].half_life
-    return f"it faded to {left:.3f}: nobody used it since {last[:10]} ({half_life} days)"
+    return f"it faded to {current:.3f}: not used since {last[:10]} (half-life {half_life} days)"
 
 
 def _chains(linked: Mapping[str, Fact]) -> list[list[Fact]]:
-    """Versions of one fact, the newest first, as far as both ends name each other."""
+    """The versions of each fact, the newest first, as far as neighbours name each other."""
     chains = []
     for head in linked.values():
         if head.superseded_by_id in linked:
@@ -79,14 +85,14 @@ def _chains(linked: Mapping[str, Fact]) -> list[list[Fact]]:
     return chains
 
 
-def _collapsed(chain: list[Fact]) -> list[RetentionAction]:
-    newest, *between, oldest = chain
-    why = f"it is one of {len(between)} versions between the first and the newest"
-    told = f"the versions between it and {{}} are gone: {len(between)}"
+def _collapse(chain: list[Fact]) -> list[RetentionAction]:
+    newest, *middle, oldest = chain
+    why = f"it is one of {len(middle)} versions between the first and the newest"
+    removed = f"{len(middle)} versions between it and the "
+    first = newest.evolve(supersedes_id=oldest.id)
+    last = oldest.evolve(superseded_by_id=newest.id)
     return [
-        *(RetentionAction(fact, None, why) for fact in between),
-        RetentionAction(newest, newest.evolve(supersedes_id=oldest.id), told.format("the first")),
-        RetentionAction(
-            oldest, oldest.evolve(superseded_by_id=newest.id), told.format("the newest")
-        ),
+        *(RetentionAction(fact, None, why) for fact in middle),
+        RetentionAction(newest, first, f"{removed}first were deleted"),
+        RetentionAction(oldest, last, f"{removed}newest were deleted"),
     ]

@@ -1,8 +1,8 @@
-"""Notes that were adopted are given back to their authors, and taken again.
+"""Undo the adoption of notes, and redo it.
 
-Only their ids leave them. First the archive forgets the bases, then the store buries the
-facts, at last the ids go: a crash in between leaves notes with the ids of their facts,
-which every pass takes in again.
+Only the ids are removed from the notes: first the archive drops the bases, then the store
+deletes the facts, and last the ids go. A crash in between leaves notes with the ids of their
+facts, which the next run adopts again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from vaultsync.sync.identity import remember_unadopted, unadopted_paths
 from vaultsync.sync.item import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 
 NOTES_PER_FSYNC = FEW_DISPLACED
-"""How many notes share their waits for the disk."""
+"""Notes per batch; each batch is flushed to disk together."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NoteSwap:
-    """A note that is to get other bytes."""
+    """A note whose bytes are to be replaced."""
 
     fact_id: str
     path: VaultPath
@@ -42,49 +42,57 @@ class _NoteSwap:
 def unadopt(
     ctx: SyncContext, fact_ids: Sequence[str], *, word: str
 ) -> tuple[dict[str, VaultPath], dict[str, str]]:
-    """Take facts out of the store and their ids out of their notes.
+    """Delete facts from the store and remove their ids from their notes.
 
-    Returns the notes that are their authors' alone again, by fact, and why others are not.
+    Args:
+        ctx: the two sides.
+        fact_ids: the adopted facts.
+        word: the actor in the feed of the store.
+
+    Returns: the paths of the notes that are no facts any more, by fact id, and the reasons
+        why the others still are.
     """
-    given: dict[str, VaultPath] = {}
+    released: dict[str, VaultPath] = {}
     refused: dict[str, str] = {}
     for start in range(0, len(fact_ids), NOTES_PER_FSYNC):
-        some = fact_ids[start : start + NOTES_PER_FSYNC]
-        bases = ctx.archive.find_bases(some)
-        facts = ctx.store.find_many(some)
-        swaps = list(_without_ids(ctx, some, bases, facts, refused))
+        batch = fact_ids[start : start + NOTES_PER_FSYNC]
+        bases = ctx.archive.find_bases(batch)
+        facts = ctx.store.find_many(batch)
+        swaps = list(_without_ids(ctx, batch, bases, facts, refused))
         _stage(ctx, swaps)
         with ctx.archive.transaction():
             ctx.archive.drop_bases([each.fact_id for each in swaps])
-            # Notes that keep their ids, should it end here, have to be seen.
+            # If this is interrupted, the notes still have their ids and must be rescanned.
             ctx.archive.set_folders({parent_folder(each.path): b"" for each in swaps})
         remember_unadopted(ctx, unadopted_paths(ctx) | {each.path for each in swaps})
         writes = [StoreWrite(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps]
-        buried = []
+        deleted = []
         for each, result in zip(swaps, ctx.store.write(writes), strict=True):
             if isinstance(result, RevisionMismatch):
-                refused[each.fact_id] = "an agent changes it just now"
+                refused[each.fact_id] = "an agent is changing it"
                 ctx.vault.discard(each.op)
                 with ctx.archive.transaction():
                     ctx.archive.put_bases([bases[each.fact_id]])
             else:
-                buried.append(each)
-        refused |= _exchange(ctx, buried)
-        given |= {x.fact_id: x.path for x in buried if x.fact_id not in refused}
-    return given, refused
+                deleted.append(each)
+        refused |= _exchange(ctx, deleted)
+        released |= {x.fact_id: x.path for x in deleted if x.fact_id not in refused}
+    return released, refused
 
 
 def readopt(ctx: SyncContext, notes: Mapping[str, VaultPath]) -> set[str]:
-    """Put the ids of facts back into notes that were given back, where that can be done.
+    """Put the ids of deleted facts back into their notes where that is possible.
 
-    The next pass finds notes with the ids of buried facts, and restores these.
+    The next run finds the ids and restores the facts.
+
+    Returns: the ids that were put back.
     """
     swaps = list(_with_ids(ctx, notes))
     _stage(ctx, swaps)
     refused = _exchange(ctx, swaps)
-    taken = {each.fact_id for each in swaps} - refused.keys()
-    remember_unadopted(ctx, unadopted_paths(ctx) - {notes[each] for each in taken})
-    return taken
+    readopted = {each.fact_id for each in swaps} - refused.keys()
+    remember_unadopted(ctx, unadopted_paths(ctx) - {notes[each] for each in readopted})
+    return readopted
 
 
 def _without_ids(
@@ -97,16 +105,16 @@ def _without_ids(
     for fact_id in fact_ids:
         base, fact = bases.get(fact_id), facts.get(fact_id)
         if base is None or fact is None:
-            refused[fact_id] = "nothing is known of its note"
+            refused[fact_id] = "its note is not known"
             continue
         if differing_keys(base.fact, fact):
-            refused[fact_id] = "its note does not say yet what an agent made of it"
+            refused[fact_id] = "an agent changed it, and its note is not updated yet"
             continue
         try:
             file = ctx.vault.read(base.path)
             data = remove_id_line(read_note(file.data, base.path))
-        except NoteError as trouble:
-            refused[fact_id] = trouble.message
+        except NoteError as error:
+            refused[fact_id] = error.message
         else:
             yield _NoteSwap(fact_id, base.path, _op(ctx), file, data)
 
@@ -120,7 +128,7 @@ def _with_ids(ctx: SyncContext, notes: Mapping[str, VaultPath]) -> Iterator[_Not
             if note.id is None and path not in known:
                 yield _NoteSwap(fact_id, path, _op(ctx), file, add_id_line(note, fact_id))
         except NoteError:
-            continue  # it went elsewhere: the fact gets a note of its own
+            continue  # it moved or cannot be read: the fact gets a new note
 
 
 def _op(ctx: SyncContext) -> str:
@@ -136,29 +144,29 @@ def _stage(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
 
 
 def _exchange(ctx: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
-    """Put what is staged in the place of the notes; says why where it cannot be."""
+    """Replace the notes by the staged files; returns the reasons where that failed."""
     refused: dict[str, str] = {}
-    lingers: list[DisplacedFile] = []
-    kept: dict[str, bytes] = {}
+    displaced: list[DisplacedFile] = []
+    blobs: dict[str, bytes] = {}
     due = ctx.clock.now().timestamp() + ctx.policy.linger_seconds
     for each in swaps:
         try:
             ctx.vault.exchange(each.op, each.path, each.file.sha)
-        except NoteError as trouble:
-            refused[each.fact_id] = trouble.message
-            if isinstance(trouble, NoteChangedError):
-                kept |= {hashlib.sha256(x).hexdigest(): x for x in trouble.displaced}
-        except PermissionError as denied:
-            why = f"{each.path}: the note cannot be written: {denied.strerror}"
+        except NoteError as error:
+            refused[each.fact_id] = error.message
+            if isinstance(error, NoteChangedError):
+                blobs |= {hashlib.sha256(x).hexdigest(): x for x in error.displaced}
+        except PermissionError as error:
+            why = f"{each.path}: the note cannot be written: {error.strerror}"
             refused[each.fact_id] = why
         else:
-            lingers.append(DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due))
+            displaced.append(DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due))
             continue
         ctx.vault.discard(each.op)
     ctx.vault.sync()
     with ctx.archive.transaction():
-        ctx.archive.put_blobs(kept)
-        ctx.archive.put_displaced_files(lingers)
-        if len(lingers) == NOTES_PER_FSYNC:  # and more may follow
+        ctx.archive.put_blobs(blobs)
+        ctx.archive.put_displaced_files(displaced)
+        if len(displaced) == NOTES_PER_FSYNC:  # a full batch: more may follow
             ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(due))
     return refused

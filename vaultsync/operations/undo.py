@@ -1,13 +1,16 @@
-"""Take a run back: its changes, in reverse, through the same merge as any edit."""
+"""Undo a run: its changes in reverse, through the same merge as any edit."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 
+from msgspec import structs
+
 from vaultsync.errors import RevisionMismatchError, RunNotFoundError
+from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -20,35 +23,36 @@ from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, notices_of
 from vaultsync.sync.run import record_run, sync_once
 
-MAX_UNDO_TRIES = 20
 EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox"})
 ACTION_KEEP = "keep"
-"""What is done to what was changed again since."""
-_HINT = "`vaultsync sync`, then take the run back once more"
+"""The action for facts and fields that were changed again since."""
+_HINT = "run `vaultsync sync`, then undo the run again"
 
 HistoryEntries = Sequence[HistoryEntry]
 
 
 def undo_run(
-    ctx: SyncContext,
-    run: str,
-    *,
-    actor: str = "person",
-    progress: Progress | None = None,
+    ctx: SyncContext, run: str, *, actor: str = "person", progress: Progress | None = None
 ) -> Report:
-    """Take back what a run changed. What was changed again since then stays as it is.
+    """Undo the changes of a run. What was changed again since then stays as it is.
 
-    Facts that the run made are deleted (a note that was adopted only loses its id), facts
-    that it deleted come back, fields get the value they had. A pass comes first, so that
-    both sides are level, and another one brings what was taken back to the notes.
+    Facts that the run created are deleted (a note that was adopted only loses its id), facts
+    that it deleted are restored, and fields get their former values. A sync run comes first,
+    so that both sides are equal, and another one updates the notes.
+
+    Args:
+        ctx: the two sides.
+        run: its id.
+        actor: who undoes it, in the history.
+        progress: called with the phase, the number done and the total.
 
     Raises:
-        RunNotFoundError.
+        RunNotFoundError: there is no such run.
         StoreUnavailableError: nothing was done.
-        GuardError: the first pass is not plausible; nothing was taken back.
+        GuardError: the first sync run is not plausible; nothing was undone.
     """
     entries = ctx.archive.history(run=run)
     if not entries and ctx.archive.find_run(run) is None:
@@ -66,13 +70,13 @@ def undo_run(
         exempt_from_guard=frozenset(by_fact),
     )
     work = _Undo(ctx, request)
-    work.take_back(run, by_fact)
+    work.undo(run, by_fact)
     report = sync_once(ctx, request, progress=progress)
-    told = replace(
+    told = structs.replace(
         report,
-        counts=dict(work.counts + Counter(report.counts)),
+        counts=counted(work.counts + Counter(report.counts)),
         actions=[*work.actions, *report.actions, *work.kept],
-        attention=[*report.attention, *work.notices],
+        attention=[*report.attention, *notices_of(work.notices)],
     )
     if not told.quiet:
         record_run(ctx, request, told)
@@ -81,7 +85,7 @@ def undo_run(
 
 @dataclass(slots=True)
 class _Undo:
-    """What is done to the store before the pass, and to notes that are given back."""
+    """The changes to the store, and to notes that lose or get back their ids."""
 
     ctx: SyncContext
     request: SyncRequest
@@ -90,41 +94,41 @@ class _Undo:
     kept: list[ActionTaken] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
 
-    def take_back(self, run: str, by_fact: Mapping[str, HistoryEntries]) -> None:
-        """Take everything back that still can be."""
+    def undo(self, run: str, by_fact: Mapping[str, HistoryEntries]) -> None:
+        """Undo every change that was not changed again."""
         found = self.ctx.archive.find_run(run)
         rebuilt = found is not None and found.kind.startswith("rebuild")
         adopted: dict[str, VaultPath] = {}
-        given: dict[str, VaultPath] = {}
+        unadopted: dict[str, VaultPath] = {}
         for fact_id, entries in by_fact.items():
             events = [e for e in entries if e.field in ("fact", "note")]
-            gone = next((e for e in events if e.after is None), None)
-            made = next((e for e in events if e.after is not None), None)
-            if gone is not None and gone.field == "fact":
-                given[fact_id] = VaultPath(str(gone.before))
-            elif gone is not None:
-                self._bring_back(fact_id, entries, tombstone_path(gone))
-            elif made is None:
+            deleted = next((e for e in events if e.after is None), None)
+            created = next((e for e in events if e.after is not None), None)
+            if deleted is not None and deleted.field == "fact":
+                unadopted[fact_id] = VaultPath(str(deleted.before))
+            elif deleted is not None:
+                self._restore(fact_id, entries, tombstone_path(deleted))
+            elif created is None:
                 self._restore_fields(fact_id, entries)
-            elif made.before is not None:
+            elif created.before is not None:
                 self._keep(fact_id, "its note had its id before, and both stay")
-            elif rebuilt or self._was_there(fact_id, run):
-                self._keep(fact_id, "it was there before, and stays")
-            elif made.field == "fact":
-                adopted[fact_id] = VaultPath(str(made.after))
+            elif rebuilt or self._existed_before(fact_id, run):
+                self._keep(fact_id, "it existed before, and stays")
+            elif created.field == "fact":
+                adopted[fact_id] = VaultPath(str(created.after))
             else:
-                self._take_out(fact_id, str(made.after))
-        self._give_back(adopted)
-        self._take_again(given)
+                self._delete(fact_id, str(created.after))
+        self._unadopt(adopted)
+        self._readopt(unadopted)
 
-    def _was_there(self, fact_id: str, run: str) -> bool:
-        """Whether a fact had a note, or was one, before a run."""
+    def _existed_before(self, fact_id: str, run: str) -> bool:
+        """Whether a fact, or its note, existed before a run."""
         history = self.ctx.archive.history(fact_id=fact_id)
         earlier = takewhile(lambda entry: entry.run != run, history)
         events = [e for e in earlier if e.field in ("fact", "note")]
         return bool(events) and events[-1].after is not None
 
-    def _told(
+    def _record(
         self,
         do: ActionKind,
         fact_id: str,
@@ -139,12 +143,7 @@ class _Undo:
         self.counts[_COUNTED[do]] += 1
 
     def _keep(
-        self,
-        fact_id: str,
-        reason: str,
-        *,
-        path: str | None = None,
-        fields: tuple[str, ...] = (),
+        self, fact_id: str, reason: str, *, path: str | None = None, fields: tuple[str, ...] = ()
     ) -> None:
         where = self._where(fact_id, path)
         self.kept.append(ActionTaken(ACTION_KEEP, fact_id, where, fields, reason))
@@ -153,68 +152,63 @@ class _Undo:
         base = self.ctx.archive.find_base(fact_id)
         return base.path if base else path
 
-    def _bring_back(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
-        def brought_back() -> StoreWrite | None:
-            buried = self.ctx.store.tombstone(fact_id)
-            if buried is None:
+    def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
+        def restored() -> StoreWrite | None:
+            tombstone = self.ctx.store.tombstone(fact_id)
+            if tombstone is None:
                 return None
-            fact = _reverted_fact(buried, entries)[1].evolve(updated_at=self.ctx.today())
-            return StoreWrite(fact_id, fact, buried.revision, self.request.kind)
+            fact = _reverted_fact(tombstone, entries)[1].evolve(updated_at=self.ctx.today())
+            return StoreWrite(fact_id, fact, tombstone.revision, self.request.kind)
 
-        if self._insist(fact_id, brought_back):
-            self._told(
-                ActionKind.RESTORE_FACT,
-                fact_id,
-                "its deletion is taken back",
-                path=path,
-            )
+        if self._write(fact_id, restored):
+            self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
-            self._keep(fact_id, "it came back since, and stays as it is", path=path)
+            self._keep(fact_id, "it was restored since, and stays as it is", path=path)
 
-    def _insist(self, fact_id: str, make: Callable[[], StoreWrite | None]) -> bool:
-        """Write what is to be written now, anew whenever somebody else was faster."""
-        for _ in range(MAX_UNDO_TRIES):
+    def _write(self, fact_id: str, make: Callable[[], StoreWrite | None]) -> bool:
+        """Make a change and write it, again when others were faster; False if there is none."""
+        for _ in range(MAX_UPDATE_TRIES):
             write = make()
             if write is None:
                 return False
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
                 return True
-        raise RevisionMismatchError(fact_id, "the one just read", "another, again and again")
+        raise RevisionMismatchError(fact_id, *CONTENDED)
 
-    def _take_out(self, fact_id: str, path: str) -> None:
-        def taken_out() -> StoreWrite | None:
-            now = self._current(fact_id)
-            return StoreWrite(fact_id, None, now.revision, self.request.kind) if now else None
+    def _delete(self, fact_id: str, path: str) -> None:
+        def deleted() -> StoreWrite | None:
+            current = self._current(fact_id)
+            if current is None:
+                return None
+            return StoreWrite(fact_id, None, current.revision, self.request.kind)
 
-        if self._insist(fact_id, taken_out):
-            self._told(ActionKind.DELETE_FACT, fact_id, "that it was made is taken back")
+        if self._write(fact_id, deleted):
+            self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         else:
             self._keep(fact_id, "it was deleted since, and stays so", path=path)
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.ctx.store.find_many([fact_id]).get(fact_id)
 
-    def _give_back(self, adopted: Mapping[str, VaultPath]) -> None:
-        alive = self.ctx.store.find_many(list(adopted))
-        named = [fact_id for fact_id in adopted if fact_id in alive]
-        given, refused = unadopt(self.ctx, named, word=self.request.kind)
+    def _unadopt(self, adopted: Mapping[str, VaultPath]) -> None:
+        existing = self.ctx.store.find_many(list(adopted))
+        named = [fact_id for fact_id in adopted if fact_id in existing]
+        released, refused = unadopt(self.ctx, named, word=self.request.kind)
         at = self.ctx.now()
         for fact_id, path in adopted.items():
-            if fact_id in given:
-                now = given[fact_id]
-                reason = "its adoption is taken back; the note stays, without the id"
-                self._told(ActionKind.DELETE_FACT, fact_id, reason, path=now)
+            if fact_id in released:
+                reason = "its adoption is undone; the note stays, without the id"
+                self._record(ActionKind.DELETE_FACT, fact_id, reason, path=released[fact_id])
             elif fact_id in refused:
-                text = f"{path}: its adoption is not taken back: {refused[fact_id]}"
+                text = f"{path}: its adoption was not undone: {refused[fact_id]}"
                 self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
             else:
-                why = "it was deleted since, and stays so"
-                self._keep(fact_id, why, path=path)
-        self.counts["updated_in_vault"] += len(given)
-        self._remember((each, path, None) for each, path in given.items())
+                self._keep(fact_id, "it was deleted since, and stays so", path=path)
+        self.counts["updated_in_vault"] += len(released)
+        self._add_history((each, path, None) for each, path in released.items())
 
-    def _remember(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Write down which notes are facts no more, or again."""
+    def _add_history(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
+        """Record which notes are no facts any more, or are facts again."""
         at, run, actor = self.ctx.now(), str(self.request.run), self.request.actor
         with self.ctx.archive.transaction():
             self.ctx.archive.add_history(
@@ -222,36 +216,37 @@ class _Undo:
                 for fact_id, before, after in facts
             )
 
-    def _take_again(self, given: Mapping[str, VaultPath]) -> None:
-        buried = {x: p for x, p in given.items() if self.ctx.store.tombstone(x)}
-        taken = readopt(self.ctx, buried)
-        self._remember((each, None, buried[each]) for each in taken)
-        for fact_id in given:
-            if fact_id not in taken:
-                self._bring_back(fact_id, (), given[fact_id])
+    def _readopt(self, unadopted: Mapping[str, VaultPath]) -> None:
+        deleted = {key: path for key, path in unadopted.items() if self.ctx.store.tombstone(key)}
+        readopted = readopt(self.ctx, deleted)
+        self._add_history((each, None, deleted[each]) for each in readopted)
+        for fact_id in unadopted:
+            if fact_id not in readopted:
+                self._restore(fact_id, (), unadopted[fact_id])
 
     def _restore_fields(self, fact_id: str, entries: HistoryEntries) -> None:
-        done: list[tuple[Fact, Fact, Fact]] = []
+        last: list[tuple[Fact, Fact, Fact]] = []
 
-        def restored() -> StoreWrite | None:
+        def reverted() -> StoreWrite | None:
+            last.clear()
             current = self._current(fact_id)
             if current is None:
                 return None
             earlier, fact = _reverted_fact(current, entries)
-            done[:] = [(earlier, current, fact)]
+            last.append((earlier, current, fact))
             if fact == current:
                 return None
             fact = fact.evolve(updated_at=self.ctx.today())
             return StoreWrite(fact_id, fact, current.revision, self.request.kind)
 
-        changed = self._insist(fact_id, restored)
-        if not done:
+        changed = self._write(fact_id, reverted)
+        if not last:
             self._keep(fact_id, "it was deleted since, and stays so")
             return
-        earlier, current, fact = done[0]
+        ((earlier, current, fact),) = last
         fields = differing_keys(current, fact)
         if changed:
-            self._told(ActionKind.UPDATE_STORE, fact_id, "taken back", fields=fields)
+            self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
         kept = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if kept:
             reason = "changed again since, and stays as it is"
@@ -266,7 +261,7 @@ _COUNTED = {
 
 
 def _reverted_fact(current: Fact, entries: HistoryEntries) -> tuple[Fact, Fact]:
-    """The fact as it was, and with the entries taken back that are still the last word."""
+    """The fact as it was, and the current fact with the changes undone that are still the last."""
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
     for entry in entries:

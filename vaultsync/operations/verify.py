@@ -1,9 +1,10 @@
-"""The proof that vault = store = base, field by field."""
+"""Verify that vault, store and base are equal, field by field."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from vaultsync.errors import NoteError
 from vaultsync.model.compare import differing_keys
@@ -15,19 +16,20 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Base
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import base_note
-from vaultsync.sync.report import Difference, Progress, Verification
+from vaultsync.sync.report import Difference, Progress, Verification, proof_of
 
 FACTS_PER_CHUNK = 500
 
 
 def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verification:
-    """Read every note and every fact anew and compare all three, trusting no stamp.
+    """Read every note and every fact, and compare them and the bases; trusts no cache.
 
     Raises:
-        VaultError, StoreError: a side is not there.
+        VaultError, StoreError: a side is not available.
     """
     ctx.vault.vault_id()
     differences: list[Difference] = []
+    held: list[Difference] = []
     total, checked = ctx.archive.count_bases(), 0
     with_base: set[str] = set()
     chunk: list[Base] = []
@@ -35,12 +37,12 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
         with_base.add(base.fact.id)
         chunk.append(base)
         if len(chunk) == FACTS_PER_CHUNK:
-            differences += _chunk(ctx, chunk)
+            differences += _chunk(ctx, chunk, held)
             checked += len(chunk)
             chunk = []
             if progress is not None:
                 progress("verify", checked, total)
-    differences += _chunk(ctx, chunk)
+    differences += _chunk(ctx, chunk, held)
     checked += len(chunk)
     for fact in ctx.store.iter_facts():
         if fact.id not in with_base:
@@ -50,29 +52,28 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
             differences += _redacted_difference(ctx.view, [missing], fact)
     if progress is not None:
         progress("verify", total, total)
-    return Verification(
-        checked,
-        tuple(each for each in differences if not each.held),
-        tuple(each for each in differences if each.held),
-    )
+    return proof_of(checked, differences, held)
 
 
-def _chunk(ctx: SyncContext, bases: list[Base]) -> Iterator[Difference]:
+def _chunk(ctx: SyncContext, bases: list[Base], held: list[Difference]) -> Iterator[Difference]:
+    """What differs; what a field does not take is added to `held`."""
     facts = ctx.store.find_many([base.fact.id for base in bases])
     for base in bases:
         store = facts.get(base.fact.id)
-        found = list(_compare(ctx, base, store))
-        yield from _redacted_difference(ctx.view, found, base.fact, store)
+        kept: list[Difference] = []
+        found = list(_compare(ctx, base, store, kept))
+        shown = [*_redacted_difference(ctx.view, [*found, *kept], base.fact, store)]
+        yield from shown[: len(found)]
+        held += shown[len(found) :]
 
 
 def _redacted_difference(
     view: NoteView, found: Sequence[Difference], *facts: Fact | None
 ) -> Iterator[Difference]:
-    """What differs, without the secrets of the fact."""
+    """The differences without the secrets of the facts."""
     sides = [
         view.redact_values(
-            [(each.field, value) for each, value in zip(found, side, strict=True)],
-            *facts,
+            [(each.field, value) for each, value in zip(found, side, strict=True)], *facts
         )
         for side in (
             [each.vault for each in found],
@@ -85,7 +86,9 @@ def _redacted_difference(
         yield replace(each, vault=vault, store=store, base=base, why=why)
 
 
-def _compare(ctx: SyncContext, base: Base, store: Fact | None) -> Iterator[Difference]:
+def _compare(
+    ctx: SyncContext, base: Base, store: Fact | None, held: list[Difference]
+) -> Iterator[Difference]:
     fact_id, path = base.fact.id, base.path
     if store is None:
         yield Difference(
@@ -101,13 +104,13 @@ def _compare(ctx: SyncContext, base: Base, store: Fact | None) -> Iterator[Diffe
     try:
         file = ctx.vault.read(path)
         note = read_note(file.data, path)
-    except NoteError as trouble:
-        yield Difference(fact_id, path, "note", None, store.title, None, trouble.message)
+    except NoteError as error:
+        yield Difference(fact_id, path, "note", None, store.title, None, error.message)
         return
     for problem in note.problems:
         key = problem.key
         said = note.raw.get(key), store.value(key), base.fact.value(key)
-        yield Difference(fact_id, path, key, *said, problem.message, held=True)
+        held.append(Difference(fact_id, path, key, *said, problem.message))
     vault = base.fact
     if file.sha == base.sha and not differing_keys(base.fact, store):
         return

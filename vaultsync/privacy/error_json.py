@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NotRequired, TypedDict
 
 from vaultsync import errors
-from vaultsync.model.schema import Value
 from vaultsync.privacy.redaction import scrub
 
 
-def error_values(kind: str, message: str, hint: str = "") -> dict[str, Value]:
+class Trouble(TypedDict):
+    """What went wrong."""
+
+    kind: str
+    message: str
+    hint: str
+    run: NotRequired[str]
+
+
+class Failure(TypedDict):
+    """An error."""
+
+    error: Trouble
+
+
+def error_values(kind: str, message: str, hint: str = "") -> Trouble:
     """What went wrong, without the secrets that its words repeat."""
     return {"kind": kind, "message": scrub(message), "hint": scrub(hint)}
 
 
 def error_values_json(
     kind: str, message: str, hint: str = "", *, run: str | None = None
-) -> dict[str, Value]:
+) -> Failure:
     """The same as an answer."""
     said = error_values(kind, message, hint)
     return {"error": said if run is None else {**said, "run": run}}
 
 
-def error_json(error: errors.VaultsyncError, *, hint: str | None = None) -> dict[str, Value]:
+def error_json(error: errors.VaultsyncError, *, hint: str | None = None) -> Failure:
     """An error; with another hint where its own is of no use."""
     own = error.hint if hint is None else hint
     return error_values_json(type(error).__name__, error.message, own, run=error.run)

@@ -1,10 +1,14 @@
-"""What recall is given, and what it answers: hits, what each stage did, what was missing."""
+"""What recall is given, and what it answers: hits, what each stage did, what was missing.
+
+The values are dataclasses, which msgspec reads too: it is not loaded for an answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -25,8 +29,8 @@ def _nothing() -> None:
 class RecallSources:
     """What a question is answered from.
 
-    Models and vectors are asked for when they are needed, for to load them is dear; None
-    is not there, and the answer says so.
+    Models and vectors are asked for when they are needed, for they take long to load;
+    None is not there, and the answer says so.
     """
 
     ctx: SyncContext
@@ -37,78 +41,62 @@ class RecallSources:
     weights: RankingWeights = field(default_factory=RankingWeights)
 
 
-class Hit(NamedTuple):
+@dataclass(frozen=True)
+class Hit:
     """A fact that was found, and why."""
 
-    fact: Fact
-    """As the store has it, with the path of its note."""
+    id: str
+    title: str
+    type: str
+    path: VaultPath | None
+    """Where its note is; None while it has none."""
     score: float
+    """The weighted sum of the three below, by which hits are ordered: 0 to 1 where the
+    weights add up to 1, as the usual ones do."""
     similarity: float
+    """How well it fits the question, 0 to 1: by its words, its meaning, or both."""
     recency: float
+    """How new it is, 0 to 1: halved with each half-life of its type."""
     utility: float
+    """Its importance and how often it was recalled, 0 to 1."""
     stage: str
     """What found it: `index`, `vector`, or `fused` for both."""
     why: str
-    """One sentence."""
+    """Why it was found, in a sentence."""
     snippet: str
     """The passage that fits best, in one line."""
 
-    @property
-    def id(self) -> str:
-        """The fact's id."""
-        return self.fact.id
+    @cached_property
+    def fact(self) -> Fact:
+        """The fact as the store has it, with the path of its note; no part of the JSON.
 
-    @property
-    def title(self) -> str:
-        """The fact's title."""
-        return self.fact.title
+        Of an answer that a bridge gave it is what a hit shows.
+        """
+        return Fact(self.id, type=self.type, title=self.title, path=self.path)
 
-    @property
-    def type(self) -> str:
-        """The fact's type."""
-        return self.fact.type
-
-    @property
-    def path(self) -> VaultPath | None:
-        """Where its note is; None while it has none."""
-        return self.fact.path
-
-    def as_json(self) -> dict[str, Value]:
-        """The hit as JSON."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "type": self.type,
-            "path": self.path,
-            "score": self.score,
-            "similarity": self.similarity,
-            "recency": self.recency,
-            "utility": self.utility,
-            "stage": self.stage,
-            "why": self.why,
-            "snippet": self.snippet,
-        }
+    def about(self, fact: Fact) -> Hit:
+        """The same hit, which knows its fact."""
+        self.__dict__["fact"] = fact
+        return self
 
 
-class StageCandidate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StageCandidate:
     """A candidate of a stage, and its score there."""
 
     id: str
     score: float
 
 
-class RecallStage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RecallStage:
     """What one stage did."""
 
-    name: str
+    stage: str
+    """Its name."""
     seconds: float
     candidates: tuple[StageCandidate, ...] = ()
     """Best first."""
-
-    def as_json(self) -> dict[str, Value]:
-        """The stage as JSON."""
-        seen: list[dict[str, Value]] = [each._asdict() for each in self.candidates]
-        return {"stage": self.name, "seconds": self.seconds, "candidates": seen}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +105,16 @@ class RecallResult:
 
     query: str
     source: str
-    """`index`, `vector` or `fused`."""
+    """`index`, `vector` or `fused`; `index-files` when only the tables were asked."""
     confidence: float
     """How sure it is that the first five hits hold what was asked for, 0 to 1."""
     degraded: tuple[str, ...]
     """What was missing, a sentence each; empty when nothing was."""
     seconds: float
     hits: tuple[Hit, ...]
+    """The best first."""
     stages: tuple[RecallStage, ...] = ()
-    """Only when it was asked to explain itself."""
+    """Only when it was asked to explain itself; else they are no part of the JSON."""
 
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""
@@ -139,45 +128,10 @@ class RecallResult:
         """The hit of a rank, from 0."""
         return self.hits[rank]
 
-    def as_json(self) -> dict[str, Value]:
-        """The answer as JSON; `stages` only when there are some."""
-        found: dict[str, Value] = {
-            "query": self.query,
-            "source": self.source,
-            "confidence": self.confidence,
-            "degraded": list(self.degraded),
-            "seconds": self.seconds,
-            "hits": [each.as_json() for each in self.hits],
-        }
-        if self.stages:
-            found["stages"] = [each.as_json() for each in self.stages]
-        return found
 
-
-def recall_from_json(said: Mapping[str, Any]) -> RecallResult:
-    """The answer that `as_json()` made this of; of each fact it holds what a hit shows.
-
-    Raises:
-        KeyError, TypeError: it is no answer.
-    """
-    hits = [
-        Hit(
-            Fact(each["id"], type=each["type"], title=each["title"], path=each["path"]),
-            **{key: each[key] for key in _HIT_KEYS},
-        )
-        for each in said["hits"]
-    ]
-    stages = [
-        RecallStage(
-            each["stage"],
-            each["seconds"],
-            tuple(StageCandidate(**x) for x in each["candidates"]),
-        )
-        for each in said.get("stages", ())
-    ]
-    told = {key: said[key] for key in ("query", "source", "confidence", "seconds")}
-    degraded = tuple(said["degraded"])
-    return RecallResult(**told, degraded=degraded, hits=tuple(hits), stages=tuple(stages))
-
-
-_HIT_KEYS = ("score", "similarity", "recency", "utility", "stage", "why", "snippet")
+def said_of(found: RecallResult) -> dict[str, Value]:
+    """An answer as its JSON has it."""
+    said: dict[str, Value] = asdict(found)
+    if not found.stages:
+        del said["stages"]
+    return said

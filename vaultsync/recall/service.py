@@ -41,7 +41,7 @@ from vaultsync.recall.ranking import (
     term_coverage,
     weighted_score,
 )
-from vaultsync.recall.request import parse_request
+from vaultsync.recall.request import RecallRequest, parse_request
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
@@ -369,8 +369,11 @@ class RecallSearch:
         if cosine is not None:
             stage = "fused" if fact.id in self._keyword_scores else "vector"
         text = fact.content if words else self._nearest_passage(fact)
-        return Hit(
-            fact=fact,
+        hit = Hit(
+            id=fact.id,
+            title=fact.title,
+            type=fact.type,
+            path=fact.path,
             score=round(score, 4),
             similarity=round(signals.similarity, 4),
             recency=round(signals.recency, 4),
@@ -379,6 +382,7 @@ class RecallSearch:
             why=explain_hit(reasons),
             snippet=snippet(text, self._terms),
         )
+        return hit.about(fact)
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""
@@ -404,6 +408,7 @@ class RecallSearch:
 __all__ = [
     "RECALL_MODES",
     "Hit",
+    "RecallRequest",
     "RecallResult",
     "RecallSources",
     "RecallStage",
@@ -413,58 +418,34 @@ __all__ = [
 
 
 def recall(
-    sources: RecallSources,
-    question: str,
-    *,
-    agent: str | None,
-    limit: int = 10,
-    mode: str = "auto",
-    types: Iterable[str] = (),
-    scopes: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    max_priority: int = 2,
-    status: str | None = "active",
-    heads_only: bool = True,
-    since: str | None = None,
-    until: str | None = None,
-    user: str | None = None,
-    explain: bool = False,
-    min_similarity: float = 0.0,
+    sources: RecallSources, asked: RecallRequest, *, min_similarity: float = 0.0
 ) -> RecallResult:
     """Return the facts that answer a question, best first. Writes nothing but the indexes.
 
     The question may contain filters: `type:…`, `tag:…`, `tier:…`, `since:…`, `until:…`;
-    a "phrase" in quotes must occur. A `status` of None means any. `since` is the first day,
-    month or moment; `until` the last day or month, or the moment before which. `user` keeps
-    only facts about that user. Facts with less than `min_similarity`, 0 to 1, are left out.
+    a "phrase" in quotes must occur. Facts with less than `min_similarity`, 0 to 1, are left
+    out.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
-    if mode not in RECALL_MODES:
-        raise InvalidFieldError("mode", mode, "one of " + ", ".join(RECALL_MODES))
+    if asked.mode not in RECALL_MODES:
+        raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
     began = sources.ctx.clock.monotonic()
-    query, filters = parse_request(
-        question,
-        today=sources.ctx.clock.now().date(),
-        limit=limit,
-        types=types,
-        scopes=scopes,
-        tags=tags,
-        max_priority=max_priority,
-        status=status,
-        heads_only=heads_only,
-        since=since,
-        until=until,
-        user=user,
-    )
+    query, filters = parse_request(asked, today=sources.ctx.clock.now().date())
     search = RecallSearch(
-        sources, query, filters, agent, limit=limit, min_similarity=min_similarity, explain=explain
+        sources,
+        query,
+        filters,
+        asked.agent,
+        limit=asked.limit,
+        min_similarity=min_similarity,
+        explain=asked.explain,
     )
-    source = search.search(mode)
+    source = search.search(asked.mode)
     hits = search.hits()
     return RecallResult(
-        query=sources.ctx.view.redact_text(question),
+        query=sources.ctx.view.redact_text(asked.query),
         source=source,
         confidence=round(search.confidence, 3),
         degraded=tuple(dict.fromkeys(search.degraded)),

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from msgspec import structs, to_builtins
+
 from vaultsync import __version__
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
@@ -27,8 +29,18 @@ from vaultsync.service.events import EventBus
 from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.service.worker import MemoryRunner, MemoryWorker
 from vaultsync.settings import Settings
+from vaultsync.sync.report import Status
 
 T = TypeVar("T")
+
+
+class BridgeStatus(Status, frozen=True, kw_only=True):
+    """What waits and what is wrong, of which vault."""
+
+    vault_id: str
+    version: str
+    app_connected: bool
+    """Whether Obsidian listens and writes notes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +61,9 @@ class BridgeServices:
     on_run: Callable[[Mapping[str, Value]], None]
     """Told of a pass that somebody asked for."""
 
-    def state(self, memory: Memory) -> dict[str, Value]:
+    def state(self, memory: Memory) -> BridgeStatus:
         """How things stand, for who listens."""
-        return bridge_status(self.settings, self.writes, memory.status().as_json())
+        return bridge_status(self.settings, self.writes, memory.status())
 
     def asks(self, agent: str | None) -> str | None:
         """For whom something is asked, by who says so.
@@ -87,16 +99,14 @@ class BridgeServices:
         BridgeAddressFile(self.settings.state_dir).remove_own()
 
 
-def bridge_status(
-    settings: Settings, writes: ObsidianWrites, status: Mapping[str, Value]
-) -> dict[str, Value]:
+def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) -> BridgeStatus:
     """A status as a bridge tells it: of which vault, and whether an app listens."""
-    return {
-        **status,
-        "vault_id": settings.vault_id,
-        "version": __version__,
-        "app_connected": writes.is_connected,
-    }
+    return BridgeStatus(
+        **structs.asdict(status),
+        vault_id=settings.vault_id,
+        version=__version__,
+        app_connected=writes.is_connected,
+    )
 
 
 class StateBroadcaster:
@@ -125,7 +135,8 @@ class StateBroadcaster:
         with self._lock:
             self._asked = False
         with suppress(VaultsyncError, OSError):
-            self._serving.events.publish("state", self._serving.state(memory))
+            state = to_builtins(self._serving.state(memory))
+            self._serving.events.publish("state", state)
 
 
 @contextmanager

@@ -9,8 +9,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
+
+from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
@@ -27,7 +30,7 @@ from vaultsync.service.waking import WakeEvent
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.report import Progress, Report, Status
 from vaultsync.sync.status import daemon_status
 
 T = TypeVar("T")
@@ -211,9 +214,9 @@ class DaemonRunner:
     def state(self) -> Mapping[str, Value] | None:
         """What the daemon tells of itself; None when it does not run."""
         daemon = self._daemon
-        return None if daemon is None else daemon.state.as_json()
+        return None if daemon is None else to_builtins(daemon.state)
 
-    def status(self) -> Mapping[str, Value]:
+    def status(self) -> Status:
         """What `status` says, as far as it is known without looking.
 
         Raises:
@@ -255,8 +258,9 @@ class DaemonRunner:
             pass  # in the middle of a pass; the next one takes it up
         finally:
             daemon.close()
-        self._told("stopped", daemon.state.as_json())
-        return daemon.state.as_json()
+        said: dict[str, Value] = to_builtins(daemon.state)
+        self._told("stopped", said)
+        return said
 
     def _go_on(
         self,
@@ -295,11 +299,12 @@ class DaemonRunner:
         while not self._calls.empty():
             self._calls.get().refuse()
 
-    def _known(self) -> Mapping[str, Value]:
+    def _known(self) -> Status:
         if self._memory is None:
             raise DaemonStoppedError
-        known = daemon_status(self._memory.ctx, daemon=self.state() or {})
-        return self._memory.with_queued(known).as_json()
+        state = copy(self._daemon.state) if self._daemon else None
+        known = daemon_status(self._memory.ctx, daemon=state)
+        return self._memory.with_queued(known)
 
     def _told(self, kind: str, said: Mapping[str, Value]) -> None:
         if kind == "state":
@@ -310,9 +315,9 @@ class DaemonRunner:
 
     def _tell_lag(self, daemon: DaemonLoop) -> None:
         """Keep what is told of the lag true, without writing all the time."""
-        lags = daemon.state.lag > 0
+        lags = daemon.state.lag_seconds > 0
         if lags != self._lags and time.monotonic() > self._told_at + 1:
-            self._told("state", daemon.state.as_json())
+            self._told("state", to_builtins(daemon.state))
 
     def _next_try(self) -> bool:
         """Whether to try again to get the lock, after a while.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
 
@@ -53,6 +55,6 @@ class DailyMaintenance:
                 self._trouble(error)
             else:
                 if not report.quiet:
-                    self._tell("pass", report.as_json())
+                    self._tell("pass", to_builtins(report))
         with ctx.archive.transaction():
             ctx.archive.set_setting(LAST_MAINTENANCE, day)

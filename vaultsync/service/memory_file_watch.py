@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.daemon.state import error_summary
+from msgspec import to_builtins
+
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
 from vaultsync.model.schema import Value
+from vaultsync.sync.report import error_summary
 
 if TYPE_CHECKING:
     from vaultsync.api.memory_files import MemoryFileMethods
@@ -88,7 +90,7 @@ class MemoryFileWatch:
         except StoreUnavailableError:
             return  # they are as new as before: it is tried again
         except (VaultsyncError, OSError) as error:
-            self._tell("error", error_summary(error))
+            self._tell("error", to_builtins(error_summary(error)))
         else:
             if report is not None and (report.fact_ids or report.attention):
                 said: dict[str, Value] = {

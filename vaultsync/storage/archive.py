@@ -90,18 +90,6 @@ class HistoryEntry(NamedTuple):
     before: Value
     after: Value
 
-    def as_json(self) -> dict[str, Value]:
-        """The change, without the fact, of which its history is asked."""
-        return {
-            "run": self.run,
-            "at": self.at,
-            "side": self.side,
-            "actor": self.actor,
-            "field": self.field,
-            "before": self.before,
-            "after": self.after,
-        }
-
 
 class Notice(NamedTuple):
     """Something that waits for a person."""

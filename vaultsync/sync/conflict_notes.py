@@ -8,12 +8,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-)
+from msgspec import to_builtins
+
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, StoreUnavailableError
 from vaultsync.links.rewrite import RetargetLink, rewrite_note_links
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -22,9 +19,9 @@ from vaultsync.notes.conflict_note import (
     FieldConflict,
     conflict_id,
     conflict_id_in,
-    conflict_json,
     conflict_path,
     render_conflict,
+    shown_conflict,
 )
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
@@ -178,7 +175,8 @@ def _meta(conflict: Conflict) -> VaultPath:
 
 
 def _record(conflict: Conflict) -> bytes:
-    said = {**conflict_json(conflict), "actor": conflict.actor, "at": conflict.at}
+    shown = to_builtins(shown_conflict(conflict))
+    said = {**shown, "actor": conflict.actor, "at": conflict.at}
     return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from vaultsync.errors import NoteError, NoteExistsError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
@@ -111,7 +110,7 @@ def _base_of_displaced(
     then = ctx.view.from_note(then, base.fact, before=now)
     ids = ctx.ids(then.links ^ now.links, base.path)
     fact = apply_note_edits(base.fact, now, then, ids=ids)
-    return Base(replace(fact, path=base.path, revision=""), linger.sha, None)
+    return Base(fact.evolve(path=base.path, revision=""), linger.sha, None)
 
 
 def _save_as_new_note(ctx: SyncContext, linger: DisplacedFile, file: NoteFile) -> None:

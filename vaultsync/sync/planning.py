@@ -18,21 +18,9 @@ from vaultsync.model.paths import (
     path_info,
     path_key,
 )
-from vaultsync.model.schema import (
-    DEFAULT_PRIORITY,
-    FIELDS,
-    TIERS,
-    TYPES,
-    FieldOwner,
-    Value,
-)
+from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
 from vaultsync.model.serialization import fact_to_values
-from vaultsync.notes.conflict_note import (
-    CHANGED_SIDE,
-    DELETED_SIDE,
-    NOTE_FIELD,
-    FieldConflict,
-)
+from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, tier_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView

@@ -9,8 +9,6 @@ follows.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
@@ -22,11 +20,7 @@ from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import is_half_saved
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.displaced_files import (
-    defer_when_many,
-    examine_displaced_files,
-    swap_back,
-)
+from vaultsync.sync.displaced_files import defer_when_many, examine_displaced_files, swap_back
 from vaultsync.sync.history import unrecorded_entries
 from vaultsync.sync.identity import base_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
@@ -217,7 +211,7 @@ def _base_of_before(ctx: SyncContext, intent: WriteIntent, old: Base) -> Base:
     now = ctx.view.from_note(now, old.fact, intent.fact, before=before)
     ids = ctx.ids(before.links ^ now.links, intent.path)
     fact = apply_note_edits(old.fact, before, now, ids=ids)
-    return Base(replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None)
+    return Base(fact.evolve(path=intent.path, revision=old.fact.revision), intent.before, None)
 
 
 def _base_of_unwritten(ctx: SyncContext, intent: WriteIntent, stored: Fact | None) -> Base | None:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from msgspec import structs, to_builtins
+
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -20,11 +22,7 @@ from vaultsync.storage.archive import Notice, RunRecord
 from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.apply import apply_plan
 from vaultsync.sync.changes import StoreSide
-from vaultsync.sync.conflicts import (
-    find_resolutions,
-    preview_resolutions,
-    resolve_conflict,
-)
+from vaultsync.sync.conflicts import find_resolutions, preview_resolutions, resolve_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
 from vaultsync.sync.fast_path import take_unchanged
@@ -43,12 +41,7 @@ from vaultsync.sync.notices import plan_notices, refusal_notices, scan_notices
 from vaultsync.sync.outbox import drain_outbox
 from vaultsync.sync.pass_types import SyncRequest, SyncRun
 from vaultsync.sync.planning import PlanRules, ReservedPaths, plan_case, plan_note
-from vaultsync.sync.preconditions import (
-    check_store,
-    check_vault,
-    feed_cursor,
-    is_confirmed,
-)
+from vaultsync.sync.preconditions import check_store, check_vault, feed_cursor, is_confirmed
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.scan_scope import scan_vault, waiting_facts_in
@@ -78,8 +71,7 @@ def sync_once(
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
     """Keep the report of a pass that did something, and tell it in the vault."""
-    shown = replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
-    said = shown.as_json()
+    said = to_builtins(structs.replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS]))
     with ctx.archive.transaction():
         ctx.archive.put_run(RunRecord(report.run, ctx.now(), request.kind, said))
     _write_sync_state(ctx, request, said)

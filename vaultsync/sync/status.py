@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_index_page
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.pass_types import SyncRequest
-from vaultsync.sync.report import Status
+from vaultsync.sync.report import DaemonState, LastRun, Status, notices_of
 from vaultsync.sync.run import preview_run
 
 _NO_CHANGE = frozenset(
@@ -25,7 +24,7 @@ _NO_CHANGE = frozenset(
 """What changes neither side: each recall counts in the store, and nobody waits for it."""
 
 
-def daemon_status(ctx: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
+def daemon_status(ctx: SyncContext, *, daemon: DaemonState | None) -> Status:
     """What the daemon that has the vault knows without looking: it looked before.
 
     Raises:
@@ -38,7 +37,7 @@ def daemon_status(ctx: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
         notes=notes,
         pending=len((archive.setting("waiting") or "").split()),
         conflicts=len(archive.conflicts()),
-        attention=archive.notices(),
+        attention=notices_of(archive.notices()),
         outbox=len(archive.outbox()),
         last_run=_last_run(ctx),
         engine="this process",
@@ -46,19 +45,19 @@ def daemon_status(ctx: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
     )
 
 
-def _last_run(ctx: SyncContext) -> Mapping[str, Value] | None:
+def _last_run(ctx: SyncContext) -> LastRun | None:
     last = ctx.archive.last_run()
     if last is None:
         return None
-    counts = last.report.get("counts") or {}
-    return {"run": last.run, "at": last.at, "kind": last.kind, "counts": counts}
+    counts = convert(last.report.get("counts") or {}, dict[str, int])
+    return LastRun(last.run, last.at, last.kind, counts)
 
 
 def read_status(
     ctx: SyncContext,
     *,
     engine: str = "idle",
-    daemon: Mapping[str, Value] | None = None,
+    daemon: DaemonState | None = None,
 ) -> Status:
     """Look at both sides as a pass would, and say what it would find.
 

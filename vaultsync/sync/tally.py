@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Notice
@@ -11,7 +12,7 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.fast_path import unchanged_decision
 from vaultsync.sync.finish import changed_notices
 from vaultsync.sync.pass_types import SyncRun
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
 from vaultsync.sync.snapshot import ScannedFile
 
 _CONFIRM = (
@@ -50,14 +51,14 @@ def make_report(
     return Report(
         work.run,
         work.request.dry_run,
-        seconds,
+        round(seconds, 3),
         counts,
         # What agreed comes last: of a long report only the beginning is remembered.
         [
             *(_taken(each) for each in (*done, *waiting) if each.do is not ActionKind.NOTHING),
             *_recorded(work.unchanged),
         ],
-        [*lasting.values(), *extra],
+        notices_of([*lasting.values(), *extra]),
     )
 
 
@@ -74,7 +75,7 @@ def join_reports(first: Report | None, second: Report) -> Report:
     notices = {(n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)}
     return replace(
         second,
-        seconds=first.seconds + second.seconds,
+        seconds=round(first.seconds + second.seconds, 3),
         counts=counts,
         actions=[*first.actions, *second.actions],
         attention=[*notices.values()],

@@ -9,14 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
@@ -74,7 +69,7 @@ class NoteWriter:
         except (NoteError, PermissionError):  # the next pass says why
             self._ctx.vault.discard(op)
             return fact
-        written = replace(fact, path=path)
+        written = fact.evolve(path=path)
         self._pending.append(_PendingBase(written, data, actor))
         return written
 

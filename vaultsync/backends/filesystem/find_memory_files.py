@@ -10,25 +10,19 @@ from functools import lru_cache
 from pathlib import Path
 
 DEFAULT_INCLUDE = ("MEMORY.md",)
-"""Of a folder, unless somebody says otherwise (seed 000)."""
-DEFAULT_EXCLUDE = (
-    "node_modules/**",
-    ".git/**",
-    "dist/**",
-    "**/CHANGELOG.md",
-    "**/LICENSE.md",
-)
-"""Of a folder, in any case (seed 000)."""
+"""The files of a folder that are read by default."""
+DEFAULT_EXCLUDE = ("node_modules/**", ".git/**", "dist/**", "**/CHANGELOG.md", "**/LICENSE.md")
+"""The files of a folder that are never read."""
 _DRAFTS = re.compile(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
-"""What editors leave beside a file while they save it."""
+"""Temporary files of editors."""
 
 
 def find_memory_files(
     paths: Sequence[Path], *, include: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> list[Path]:
-    """The files: those named, there or not, and of folders those that fit the patterns.
+    """The named files, existing or not, and the files of named folders that match.
 
-    Links are followed, so that a file with two names is there once; sorted.
+    Links are followed, so that a file with two names appears once; sorted.
     """
     found: set[Path] = set()
     wanted = tuple(include) or DEFAULT_INCLUDE
@@ -59,7 +53,7 @@ def _below(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[P
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a path with `/` fits one of the patterns, in which `**` is any folders."""
+    """Whether a path with `/` matches one of the patterns, in which `**` is any folders."""
     return any(_pattern(each).fullmatch(path) for each in patterns)
 
 

@@ -1,7 +1,4 @@
-"""One folder, listed: its notes with their stamps, what is odd, what is left out.
-
-All files of a vault, notes or not: what links can lead to.
-"""
+"""Listings: the notes of one folder with their stamps, and all files of a vault."""
 
 from __future__ import annotations
 
@@ -12,24 +9,19 @@ import re
 import stat
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain
 from pathlib import Path
 
 from vaultsync.errors import UnsafePathError
-from vaultsync.model.paths import (
-    VaultPath,
-    is_foreign_conflict_copy,
-    path_key,
-    vault_path,
-)
+from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, path_key, vault_path
 from vaultsync.storage.vault import FileStamp, FolderListing
 
 
 def vault_files(root: Path) -> Iterator[VaultPath]:
     """The paths of all files below the root that Obsidian shows, in no order.
 
-    Hidden files and folders are left out, and so is what no path of a vault can name.
-    Folders that cannot be listed are passed over.
+    Hidden files and folders are left out, names that no path of a vault can hold, and
+    folders that cannot be listed.
     """
     for folder, below, names in os.walk(root):
         below[:] = [name for name in below if not name.startswith(".")]
@@ -43,7 +35,7 @@ def vault_files(root: Path) -> Iterator[VaultPath]:
 
 _NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
-"""One of these is in each name of a file of Office, Syncthing or Dropbox."""
+"""Each name of a file of Office, Syncthing or Dropbox has one of these."""
 _KINDS = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
@@ -53,7 +45,7 @@ _KINDS = (
 
 
 class IgnoreRules:
-    """What of a vault is not looked at: folders, and patterns of paths as in a shell."""
+    """What is ignored of a vault: folders, and patterns of paths as in a shell."""
 
     def __init__(self, ignore: Sequence[str]) -> None:
         keys = [path_key(path.strip("/")) for path in ignore]
@@ -68,26 +60,26 @@ class IgnoreRules:
 
     def files(self, prefix: str, names: str) -> list[str]:
         """Those names of one folder, each after a `/`, that are ignored."""
-        # One look at all names: those of other programs are rare.
+        # One search in all names: those of other programs are rare.
         lower = names.lower()
         if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
             return []
         return [name for name in names.split("/") if is_foreign(name) or self.folder(prefix + name)]
 
     def path(self, path: str) -> bool:
-        """Whether a path, or any folder on the way, is ignored."""
+        """Whether a path, or any of its folders, is ignored."""
         if not self._folders:
             return False
         return any(map(self.folder, accumulate(path.split("/"), "{}/{}".format)))
 
 
 def is_foreign(name: str) -> bool:
-    """Whether another program made a file of that name for itself."""
+    """Whether it is the name of a temporary file or a copy of another program."""
     return name.startswith("~$") or is_foreign_conflict_copy(name)
 
 
 def is_unusable_name(path: str) -> bool:
-    """Whether a name in a path is none that a path of a vault can hold."""
+    """Whether a path has a name that no path of a vault can hold."""
     return _NO_PATH.search(path) is not None
 
 
@@ -106,19 +98,18 @@ def is_same_stamp(one: os.stat_result, other: os.stat_result) -> bool:
 
 
 def irregularity(found: os.stat_result, *, links: int = 1) -> str:
-    """What a file is if it is no regular file of so many names; empty if it is."""
+    """What a file is if not a regular one with at most `links` names; empty if it is one."""
     if stat.S_ISREG(found.st_mode):
         return "a hard link" if found.st_nlink > links else ""
     return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
 
 
 def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing, list[str]]:
-    """What is in one folder, and the folders in it; an idle pass does little else."""
+    """The notes of one folder, and its subfolders; an idle run does little else."""
     prefix = path and path + "/"
-    plain: dict[str, tuple[int, int, int, int]] = {}
-    odd: dict[str, tuple[str, FileStamp]] = {}
+    notes: dict[str, FileStamp] = {}
+    irregular: dict[str, tuple[str, FileStamp]] = {}
     below = []
-    kind, regular = 0o170000, stat.S_IFREG
     with os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name
@@ -130,32 +121,30 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
                     below.append(prefix + name)
                 continue
             try:
-                s = entry.stat(follow_symlinks=False)
+                found = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            if s.st_nlink == 1 and s.st_mode & kind == regular:
-                plain[name] = (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
+            if why := irregularity(found):
+                irregular[name] = (why, stamp_from_stat(found))
             else:
-                odd[name] = (irregularity(s), stamp_from_stat(s))
-    names = "/" + "/".join(chain(plain, odd))
+                notes[name] = stamp_from_stat(found)
+    names = "/" + "/".join(chain(notes, irregular))
     for name in ignore.files(prefix, names):
-        plain.pop(name, None)
-        odd.pop(name, None)
+        notes.pop(name, None)
+        irregular.pop(name, None)
     if not names.isprintable() or "\\" in names:
-        for name in filter(_NO_PATH.search, list(plain)):
-            odd[name] = ("a name that no path can hold", FileStamp(*plain.pop(name)))
-    listed = sorted(plain)
-    stamps = map(tuple.__new__, repeat(FileStamp), map(plain.__getitem__, listed))
-    files: dict[str, FileStamp] = dict(zip(listed, stamps, strict=True))
-    strange = {name: odd[name][1] for name in sorted(odd)}
-    kinds = {printable_name(name): odd[name][0] for name in strange}
-    return FolderListing(VaultPath(path), fingerprint(files, strange), files, kinds), below
+        for name in filter(_NO_PATH.search, list(notes)):
+            irregular[name] = ("a name that no path can hold", notes.pop(name))
+    files = dict(sorted(notes.items()))
+    stamps = {name: stamp for name, (_, stamp) in sorted(irregular.items())}
+    kinds = {printable_name(name): irregular[name][0] for name in stamps}
+    return FolderListing(VaultPath(path), fingerprint(files, stamps), files, kinds), below
 
 
-def fingerprint(files: Mapping[str, FileStamp], odd: Mapping[str, FileStamp]) -> bytes:
+def fingerprint(files: Mapping[str, FileStamp], irregular: Mapping[str, FileStamp]) -> bytes:
     """A digest of sorted names and stamps, the same in every process."""
     digest = hashlib.blake2b(digest_size=16)
-    for group in (files, odd):
+    for group in (files, irregular):
         numbers = list(chain.from_iterable(group.values()))
         digest.update("\0".join(group).encode(errors="surrogateescape") + b"\0\0")
         try:

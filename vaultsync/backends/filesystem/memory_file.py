@@ -1,9 +1,4 @@
-"""A memory file on the disk, with its lock and its state beside it.
-
-The frontmatter of memory files, by python-frontmatter with a YAML 1.2 handler.
-
-Its own handler reads YAML 1.1 by PyYAML, where `no` is false and `08:30` is a number.
-"""
+"""A memory file on the disk, with its lock and its state beside it, and its frontmatter."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ from typing import Any
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
@@ -32,8 +28,8 @@ STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
 _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
-_WRITERS = (0.002, 0.008, 0.032, 0.128, 0.512)
-"""Seconds to wait, again and again, for an editor to close what was displaced."""
+_LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
+"""Seconds to wait, one after the other, for an editor to close a displaced file."""
 _NEW = "new"
 
 
@@ -47,12 +43,10 @@ class DiskMemoryFile:
 
     @property
     def name(self) -> str:
-        """What it is known by."""
         return self._name
 
     @property
     def key(self) -> str:
-        """Its name in its folder."""
         return self._path.name
 
     @property
@@ -61,11 +55,6 @@ class DiskMemoryFile:
         return self._path
 
     def read(self, limit: int) -> bytes | None:
-        """All of it; None when only its folder is there.
-
-        Raises:
-            UnreadableMemoryFileError: it cannot be read, is no file, or is larger.
-        """
         for pause in _PAUSES:
             if pause:  # to sleep for no time costs a tenth of a millisecond
                 time.sleep(pause)
@@ -103,11 +92,6 @@ class DiskMemoryFile:
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
-        """Nobody else who asks works with the files of this folder meanwhile.
-
-        Raises:
-            MemoryFileBusyError: somebody has had it for so long.
-        """
         import filelock
 
         lock = filelock.FileLock(self._folder / LOCK_FILE)
@@ -124,7 +108,7 @@ class DiskMemoryFile:
             lock.release()
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Swap, examine what came out, and swap back what was not expected.
+        """Swap, check what was displaced, and swap back anything unexpected.
 
         Raises:
             MemoryFileChangedError: it held, or now holds, something else.
@@ -159,7 +143,7 @@ class DiskMemoryFile:
 
     @contextlib.contextmanager
     def _staging(self) -> Iterator[int]:
-        """The folder of what is being written; it is gone again afterwards."""
+        """The staging folder, which is removed afterwards."""
         where = self._folder / STAGING_DIR
         where.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -168,13 +152,13 @@ class DiskMemoryFile:
             try:
                 yield fd
             except MemoryFileError:
-                _clear(fd)  # what of it anybody saved is in the error
+                _clear(fd)  # the error has what was saved meanwhile
                 raise
-            # After any other error what lies there is for `leftovers()`.
+            # After any other error `leftovers()` returns what is staged.
             _clear(fd)
         finally:
             os.close(fd)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # it is not empty: `leftovers()` has files
                 where.rmdir()
 
     def _stage(self, staged: EntryAt, data: bytes) -> None:
@@ -194,15 +178,15 @@ class DiskMemoryFile:
             raise MemoryFileChangedError(self._name) from None
 
     def _exchange(self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes) -> None:
-        """Swap; whatever else than `expect` comes out goes back in."""
+        """Swap; any displaced content but `expect` is swapped back in."""
         fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            looks = syscalls.metadata_of(fd, os.fstat(fd))
+            metadata = syscalls.metadata_of(fd, os.fstat(fd))
         finally:
             os.close(fd)
         if self.read(sys.maxsize) != expect:
             raise MemoryFileChangedError(self._name)
-        syscalls.copy_metadata(looks, staged, syscalls.stat_of(staged))
+        syscalls.copy_metadata(metadata, staged, syscalls.stat_of(staged))
 
         def swap() -> None:
             if not syscalls.exchange(staged, note):
@@ -213,7 +197,7 @@ class DiskMemoryFile:
             return _read_when_closed(staged) if found == under else found
 
         try:
-            # When a person deletes or renames it, what is staged is not put anywhere.
+            # When the user deletes or renames the file, the staged one is not put anywhere.
             put, met = syscalls.swap_checked(swap, look, lambda: False, ours=data, expect=expect)
         except FileNotFoundError:
             raise MemoryFileChangedError(self._name) from None
@@ -222,7 +206,6 @@ class DiskMemoryFile:
             raise MemoryFileChangedError(self._name, tuple(saved))
 
     def leftovers(self) -> Sequence[bytes]:
-        """What a crash left in the staging folder."""
         where = self._folder / STAGING_DIR
         try:
             fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -235,25 +218,18 @@ class DiskMemoryFile:
             os.close(fd)
 
     def drop_leftovers(self) -> None:
-        """Remove them."""
-        with contextlib.suppress(OSError), self._staging():
+        with contextlib.suppress(OSError), self._staging():  # the next write tries again
             pass
 
     def state(self) -> bytes | None:
-        """What was kept beside the files of this folder."""
         try:
             return (self._folder / STATE_FILE).read_bytes()
         except OSError:
             return None
 
     def put_state(self, data: bytes) -> bool:
-        """Keep it; False when nothing can be written there."""
-        draft = self._folder / f"{STATE_FILE}.draft"
-        try:
-            draft.touch(mode=0o600)  # it repeats headings, in which a secret may stand
-            draft.chmod(0o600)
-            draft.write_bytes(data)
-            draft.replace(self._folder / STATE_FILE)
+        try:  # for the user alone: it repeats headings, which may hold a secret
+            replace_file(self._folder / STATE_FILE, data, mode=0o600, durable=False)
         except OSError:
             return False
         return True
@@ -265,16 +241,16 @@ def _clear(folder: int) -> None:
 
 
 def _read_when_closed(place: EntryAt) -> bytes:
-    """The bytes of a displaced file once nobody has it open to write into it.
+    """The bytes of a displaced file once no program has it open for writing.
 
-    An editor that saves in place may have opened it, and emptied it, before the swap.
-    The system tells by refusing a read lease; where it has none, the file is read twice.
+    An editor that saves in place may have opened and emptied it before the swap. The system
+    refuses a read lease then; where there are no leases, waiting has to do.
     """
     import fcntl
 
     fd = syscalls.open_to_read(place)
     try:
-        for pause in _WRITERS:
+        for pause in _LEASE_PAUSES:
             try:
                 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             except (OSError, AttributeError):
@@ -294,12 +270,15 @@ def _bytes(place: EntryAt) -> bytes:
 
 
 _LARGEST = 64 * 1024
-"""Characters; nobody writes more properties, and a bomb of aliases is small."""
+"""Characters of frontmatter; with `_MOST_ALIASES`, against bombs of aliases."""
 _MOST_ALIASES = 20
 
 
 class FrontmatterReader:
-    """Reads it by python-frontmatter."""
+    """Reads frontmatter by python-frontmatter, as YAML 1.2.
+
+    The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number.
+    """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
         """The properties of a text that begins with frontmatter; None if it is no map.

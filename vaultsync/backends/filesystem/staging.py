@@ -1,4 +1,4 @@
-"""The staging folder: where the files of intended writes are, and what was displaced."""
+"""The staging folder: the files of intended writes, and displaced files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StagingFolder:
         self._data: dict[str, bytes] = {}
 
     def close(self) -> None:
-        """Let go of the folder; harmless when repeated."""
+        """Close the folder; harmless when repeated."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -39,7 +39,7 @@ class StagingFolder:
         return EntryAt(self.folder(make=make), op)
 
     def folder(self, *, make: bool = True) -> int:
-        """The folder, open; `FileNotFoundError` when it shall not be made."""
+        """The open folder; raises `FileNotFoundError` when it is missing and must not be made."""
         if self._fd >= 0 and os.fstat(self._fd).st_nlink:
             return self._fd
         try:
@@ -61,12 +61,12 @@ class StagingFolder:
                 os.mkdir(place.name, 0o700, dir_fd=place.folder)
                 with contextlib.suppress(FileExistsError):
                     syscalls.write_new(EntryAt(place.folder, ".gitignore"), b"staging/\n")
-        except NoteMissingError as error:  # never make a half vault in an empty folder
+        except NoteMissingError as error:  # an empty folder must not become half a vault
             raise VaultMissingError(self._tree.where, "it has no .meta") from error
         self._tree.touch(STAGING)
 
     def write(self, op: str, data: bytes) -> None:
-        """A file under `op`, instead of what was there."""
+        """Write a file under `op`, replacing what was there."""
         staged = self.place(op)
         self._data.pop(op, None)
         try:
@@ -78,7 +78,7 @@ class StagingFolder:
         self._tree.touch(f"{STAGING}/{op}")
 
     def take_written(self, op: str) -> bytes | None:
-        """What was written under `op`, told once; None when this process did not."""
+        """The bytes that this process wrote under `op`, returned once; None if it did not."""
         return self._data.pop(op, None)
 
     def read(self, op: str) -> NoteFile | None:

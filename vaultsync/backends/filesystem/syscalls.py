@@ -1,6 +1,6 @@
-"""Files by open folder and name: calls that `os` lacks, and what stands in for them.
+"""Files by open folder and name: system calls that `os` lacks, and substitutes for them.
 
-A `Place` is a name in an open folder; nothing here walks a path or follows a link.
+An `EntryAt` is a name in an open folder; nothing here walks a path or follows a link.
 Exchange and no-replace are `renameat2` on Linux (ext4, xfs, btrfs, tmpfs, f2fs) and
 `renameatx_np` on macOS; overlays, FUSE and network file systems often refuse both.
 """
@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 _SWAPS = 64
-"""More saves than this, each between two swaps, come from no editor."""
+"""No editor saves more often than this, each time between two swaps."""
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
@@ -83,7 +83,7 @@ def rename_new(source: EntryAt, target: EntryAt) -> bool:
 
 
 def link_new(source: EntryAt, target: EntryAt) -> None:
-    """`rename_new` for a source that nobody else replaces: link, then unlink.
+    """`rename_new` for a source that no other program replaces: link, then unlink.
 
     A crash in between leaves both names.
     """
@@ -96,8 +96,8 @@ def link_new(source: EntryAt, target: EntryAt) -> None:
 def claim_new(source: EntryAt, target: EntryAt) -> None:
     """`rename_new` for any source: claim the name with an empty file, rename over it.
 
-    Overwrites nothing but what is written into that file in the microseconds that it
-    exists; a crash in between leaves it there, empty.
+    It may overwrite only what another program writes into that file in the microseconds in
+    between; a crash there leaves the empty file.
     """
     stat_of(source)
     os.close(os.open(target.name, _NEW, 0o600, dir_fd=target.folder))
@@ -109,17 +109,17 @@ def claim_new(source: EntryAt, target: EntryAt) -> None:
 
 
 def aside_name(staged: EntryAt) -> EntryAt:
-    """Where `swap_by_link` keeps what it displaces until it is done."""
+    """Where `swap_by_link()` keeps the displaced file until it is done."""
     return EntryAt(staged.folder, staged.name + "~")
 
 
 def swap_by_link(staged: EntryAt, note: EntryAt) -> None:
-    """Swap without `exchange`: link the note aside, replace it, rename what is aside.
+    """Swap without `exchange()`: link the note aside, replace it, stage the link.
 
-    Bytes that an editor writes into the old file are kept, whenever it does; a file
-    that an editor renames to the note's name between the last look and the replacing,
-    some microseconds, is not. Without hard links the old bytes are copied, and a save
-    of either kind between copying and replacing is lost.
+    Bytes that an editor writes into the old file are kept at any time. A file that an
+    editor renames to the note's name in the microseconds between the last check and the
+    replacement is lost. Without hard links the old bytes are copied, and a save of either
+    kind between copy and replacement is lost.
     """
     stat_of(staged)
     kept = aside_name(staged)
@@ -129,7 +129,7 @@ def swap_by_link(staged: EntryAt, note: EntryAt) -> None:
         try:
             linked = _link(note, kept)
         except FileNotFoundError:
-            stat_of(note)  # it is there, but was another file when its name was read
+            stat_of(note)  # it exists, but was replaced while it was linked
             continue
         if not linked:
             copy_file(note, kept)
@@ -147,19 +147,24 @@ def swap_checked(
     ours: T,
     expect: T,
 ) -> tuple[T | None, list[T]]:
-    """Swap until what comes out of a file is what was last put into it.
+    """Swap a staged file and another until the displaced content is what was expected.
 
-    Whatever else comes out was saved after that, is newer, and goes back in.
+    Any other content was saved meanwhile, is newer, and is swapped back in.
 
-    `ours` is staged at first, and `look` gets what it should find staged. After the other
-    file was deleted or renamed, `restore` may give the staged one its name.
+    Args:
+        swap: exchanges the two files.
+        look: reads the staged file, given the content that is expected there.
+        restore: gives the staged file the other's name, after the other was deleted or
+            renamed; False when it does not.
+        ours: the content that is staged at first.
+        expect: the content of the other file.
 
     Returns:
-        What the file holds now (None: it is gone), and what came out unexpected: nothing
-        when the first swap was right.
+        The content of the other file now (None: it is gone), and the unexpected contents
+        that were displaced: none when the first swap was right.
 
     Raises:
-        FileNotFoundError: there was no other file to begin with.
+        FileNotFoundError: there was no other file at first.
     """
     put, under = ours, expect
     met: list[T] = []
@@ -181,7 +186,7 @@ def swap_checked(
 
 
 def stage_across_devices(act: Callable[[EntryAt], T], staged: EntryAt, note: EntryAt) -> T:
-    """Act on the staged file; beside the note, when that is on another file system."""
+    """Act on the staged file, or on a copy beside the note, if that is on another file system."""
     try:
         return act(staged)
     except OSError as error:
@@ -205,7 +210,7 @@ def stage_across_devices(act: Callable[[EntryAt], T], staged: EntryAt, note: Ent
 
 
 def finish_interrupted(staging: int) -> None:
-    """Finish or undo what a crash left of swaps, links and temporary files."""
+    """Finish or undo the swaps and links that a crash interrupted; remove temporary files."""
     for name in list_names(staging):
         place = EntryAt(staging, name)
         if name.startswith("~"):
@@ -221,7 +226,7 @@ def finish_interrupted(staging: int) -> None:
 
 
 def replace(source: EntryAt, target: EntryAt) -> None:
-    """Rename over whatever file is there."""
+    """Rename over any file."""
     os.replace(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
@@ -237,18 +242,18 @@ def remove_any(place: EntryAt) -> None:
 
 
 def copy_file(source: EntryAt, target: EntryAt) -> None:
-    """Write the bytes of a file, how it looks and its mtime to a new one."""
+    """Copy the bytes of a file, its metadata and its times to a new one."""
     parts = []
     fd = open_to_read(source)
     try:
         times = os.fstat(fd)
-        looks = metadata_of(fd, times)
+        metadata = metadata_of(fd, times)
         while part := os.read(fd, 1 << 20):
             parts.append(part)
     finally:
         os.close(fd)
     write_new(target, b"".join(parts))
-    copy_metadata(looks, target, stat_of(target))
+    copy_metadata(metadata, target, stat_of(target))
     ns = (times.st_atime_ns, times.st_mtime_ns)
     os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
 
@@ -268,13 +273,14 @@ def write_new(place: EntryAt, data: bytes) -> None:
 
 
 def open_below(root: int, path: str, flags: int) -> int:
-    """Open a path of several names at once, if none of them is a link.
+    """Open a path of several names in one call, if none of them is a link.
 
-    -1 where that fails for whatever reason, or where there is no such call: to go from
-    name to name, as every system can, finds out why.
+    Returns:
+        -1 where it fails for any reason, or where there is no such call; opening one name
+        after the other finds out why.
     """
     if _NOFOLLOW_ANY:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # the caller finds out why
             return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
     elif _OPENAT2 is not None:
         how = _how(flags)
@@ -289,7 +295,7 @@ def _how(flags: int) -> bytes:
 
 
 def open_to_read(place: EntryAt) -> int:
-    """Open without changing the access time, where we may."""
+    """Open without changing the access time, where that is allowed."""
     try:
         return os.open(place.name, READ_NOATIME_FLAGS, dir_fd=place.folder)
     except PermissionError:  # NOATIME is refused for other people's files
@@ -297,29 +303,29 @@ def open_to_read(place: EntryAt) -> int:
 
 
 def metadata_of(fd: int, found: os.stat_result) -> FileMetadata:
-    """How an open file looks, given its stat."""
+    """The metadata of an open file, given its stat."""
     xattrs = {}
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # not all file systems have them
             xattrs = {key: os.getxattr(fd, key) for key in os.listxattr(fd)}
     return FileMetadata(found.st_mode, (found.st_uid, found.st_gid), xattrs)
 
 
-def copy_metadata(looks: FileMetadata, target: EntryAt, found: os.stat_result) -> None:
-    """Give a file, whose stat is `found`, the looks of another, as we may."""
-    same_owner = looks.owner == (found.st_uid, found.st_gid)
-    if same_owner and looks.mode == found.st_mode and not looks.xattrs:
+def copy_metadata(metadata: FileMetadata, target: EntryAt, found: os.stat_result) -> None:
+    """Give a file, whose stat is `found`, the metadata of another, as far as is allowed."""
+    same_owner = metadata.owner == (found.st_uid, found.st_gid)
+    if same_owner and metadata.mode == found.st_mode and not metadata.xattrs:
         return
     fd = os.open(target.name, READ_FLAGS, dir_fd=target.folder)
     try:
         if not same_owner:
-            with contextlib.suppress(OSError):
-                os.fchown(fd, *looks.owner)
-        if looks.mode != found.st_mode:
-            os.fchmod(fd, stat.S_IMODE(looks.mode))
+            with contextlib.suppress(OSError):  # only root may
+                os.fchown(fd, *metadata.owner)
+        if metadata.mode != found.st_mode:
+            os.fchmod(fd, stat.S_IMODE(metadata.mode))
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):
-                for key, value in looks.xattrs.items():
+            with contextlib.suppress(OSError):  # not all file systems have them
+                for key, value in metadata.xattrs.items():
                     os.setxattr(fd, key, value)
     finally:
         os.close(fd)
@@ -332,12 +338,12 @@ def list_names(folder: int) -> list[str]:
 
 
 def stat_of(place: EntryAt) -> os.stat_result:
-    """What the file system says of a name, links not followed."""
+    """The stat of a name; links are not followed."""
     return os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
 
 
 def exists(place: EntryAt) -> bool:
-    """Whether anything has the name."""
+    """Whether the name is taken."""
     try:
         stat_of(place)
     except FileNotFoundError:

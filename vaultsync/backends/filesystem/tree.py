@@ -1,14 +1,13 @@
-"""A folder and all below it: entered name by name, listed, read, synced.
+"""A folder and all below it: opened, listed, read and flushed.
 
 No link is followed. Only the root stays open between two calls: a folder that was
-renamed meanwhile must not receive what was meant for its successor.
+renamed meanwhile must not receive a file for the folder that has its name now.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import hashlib
 import os
 import sys
@@ -34,24 +33,23 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 NO_LIMIT = sys.maxsize
-"""No limit."""
 _SPLIT = "make it smaller, or raise max_note_bytes in .meta/config.toml"
 FileVisitor: TypeAlias = Callable[[int, os.stat_result], None]
-"""Is given an open file and its stat."""
+"""Called with an open file and its stat."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
 _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
 _FEW = 24
-"""Up to so many files and folders, syncing each is faster than syncing the disk."""
+"""Up to this number of files and folders, flushing each is faster than flushing the disk."""
 
 
 class FolderTree:
     """The tree at a path.
 
-    Once entered, it is the folder that was there then: when another one stands in its
-    place, everything fails until `close` is called.
+    It stays the folder that it was when it was opened: while another one has its path,
+    everything fails until `close()` is called.
     """
 
     def __init__(self, where: str) -> None:
@@ -61,16 +59,16 @@ class FolderTree:
         self._failed: OSError | None = None
 
     def close(self) -> None:
-        """Let go of the root; harmless when repeated."""
+        """Close the root; harmless when repeated."""
         if self._root >= 0:
             os.close(self._root)
             self._root = -1
 
     def verify(self) -> None:
-        """See that the root is there.
+        """Check that the root is there.
 
         Raises:
-            VaultMissingError: it is not, or another folder stands in its place.
+            VaultMissingError: it is not, or another folder has its path.
         """
         try:
             if self._root < 0:
@@ -82,21 +80,21 @@ class FolderTree:
         raise VaultMissingError(self.where, "another folder stands there")
 
     def missing(self, path: str) -> NoteMissingError:
-        """The error for a path where nothing is.
+        """The error for a missing file.
 
         Raises:
-            VaultMissingError: nothing is there because the root is not.
+            VaultMissingError: the root itself is missing.
         """
         self.verify()
         return NoteMissingError(path)
 
     @contextlib.contextmanager
     def place(self, path: str, *, make: bool = False) -> Iterator[EntryAt]:
-        """The last name of a path, in its folder, which is open meanwhile.
+        """The last name of a path, and its folder, which is open inside the block.
 
         Raises:
             NoteMissingError: a folder is missing, and shall not be made.
-            UnsafePathError: the way leads through a link.
+            UnsafePathError: a folder of the path is a link.
         """
         if self._root < 0:
             self.verify()
@@ -113,7 +111,7 @@ class FolderTree:
             os.close(here)
 
     def _walk(self, path: str, folders: Sequence[str], *, make: bool) -> int:
-        """The last of the folders on the way to a path, opened one from the other."""
+        """Open the folders of a path one after the other; the last one."""
         here = os.dup(self._root)
         try:
             for depth, folder in enumerate(folders, 1):
@@ -130,17 +128,17 @@ class FolderTree:
         return here
 
     def open_file(self, path: str) -> int:
-        """A file, open to be read; -1 when only `place` can tell."""
+        """A file, open for reading; -1 when only `place()` can tell why not."""
         if self._root < 0:
             self.verify()
         return syscalls.open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
     def _enter(self, path: str, folder: EntryAt, error: OSError, *, make: bool) -> int:
-        """Make the folder that could not be entered, or say why not."""
+        """Make the folder that could not be opened, or raise why not."""
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-            odd = vault_list.irregularity(syscalls.stat_of(folder)) or "a file"
-            if odd == "a link" or make:
-                raise UnsafePathError(path, f"{folder.name} is {odd}, not a folder")
+            kind = vault_list.irregularity(syscalls.stat_of(folder)) or "a file"
+            if kind == "a link" or make:
+                raise UnsafePathError(path, f"{folder.name} is {kind}, not a folder")
             raise NoteMissingError(path)
         if error.errno != errno.ENOENT:
             raise error
@@ -152,11 +150,7 @@ class FolderTree:
         return os.open(folder.name, _FOLDER, dir_fd=folder.folder)
 
     def scan(self, ignore: IgnoreRules) -> VaultScan:
-        """List all folders; `at_ns` is a tick early, so as not to be late."""
-        with _without_gc():
-            return self._scan(ignore)
-
-    def _scan(self, ignore: IgnoreRules) -> VaultScan:
+        """List all folders; `at_ns` is one tick early, so as not to be late."""
         self.verify()
         at_ns = time.time_ns() - _TICK_NS
         folders: dict[VaultPath, FolderListing] = {}
@@ -184,7 +178,7 @@ class FolderTree:
         return VaultScan(dict(sorted(folders.items())), unreadable, at_ns)
 
     def list_one(self, path: VaultPath, ignore: IgnoreRules) -> FolderListing | None:
-        """One folder, listed anew; None when it is not there or cannot be listed."""
+        """One folder; None when it is not there or cannot be listed."""
         unseen = any(name[-3:].lower() == ".md" for name in path.split("/"))
         if unseen or ignore.path(path):
             return None
@@ -205,21 +199,21 @@ class FolderTree:
         return []
 
     def touch(self, *paths: str) -> None:
-        """Remember to sync files, and the folders they are in."""
+        """Remember to flush files and their folders."""
         for path in paths:
             self._touched.add(path)
             self._touched.add(path.rpartition("/")[0])
 
     def forget(self, path: str) -> None:
-        """Remember that a file is gone, and to sync the folder it was in."""
+        """Remember that a file is gone, and to flush its folder."""
         self._touched.discard(path)
         self._touched.add(path.rpartition("/")[0])
 
     def sync(self) -> None:
-        """Sync what was touched, or the whole disk when that is much.
+        """Flush what was touched, or the whole disk when that is much.
 
-        An error is for good: the system may have dropped what it could not write, and
-        would call the next sync a success.
+        An error is permanent: the system may have dropped what it could not write, and
+        would report the next flush as a success.
         """
         if self._failed:
             raise self._failed
@@ -235,7 +229,7 @@ class FolderTree:
         self._touched.clear()
 
     def _sync_each(self) -> bool:
-        """Sync each file and folder; False when one is elsewhere now."""
+        """Flush each file and folder; False when one was moved away."""
         found = True
         for path in sorted(self._touched):
             try:
@@ -259,20 +253,20 @@ def read_stable(
     links: int = NO_LIMIT,
     look: FileVisitor | None = None,
 ) -> NoteFile:
-    """The file as it was at one moment; errors call it `path`.
+    """The file as it was at one moment; errors name it `path`.
 
     Raises:
-        NotRegularFileError: no regular file of at most `links` names.
+        NotRegularFileError: no regular file with at most `links` names.
         UnreadableNoteError: larger than `limit` bytes.
         NoteChangedError: it kept changing.
-        OSError: whatever else the system says.
+        OSError: any other error of the system.
     """
     for pause in _PAUSES:
         try:
             fd = syscalls.open_to_read(place)
         except OSError as error:
-            if odd := vault_list.irregularity(syscalls.stat_of(place), links=links):
-                raise NotRegularFileError(path, odd) from error
+            if kind := vault_list.irregularity(syscalls.stat_of(place), links=links):
+                raise NotRegularFileError(path, kind) from error
             raise
         found = read_once(fd, path, limit=limit, links=links, look=look)
         if found:
@@ -289,11 +283,11 @@ def read_once(
     links: int = NO_LIMIT,
     look: FileVisitor | None = None,
 ) -> NoteFile | None:
-    """An open file, which is closed then; None if it changed meanwhile. Raises as `read`."""
+    """Read and close an open file; None if it changed meanwhile. Raises as `read_stable()`."""
     try:
         before = os.fstat(fd)
-        if odd := vault_list.irregularity(before, links=links):
-            raise NotRegularFileError(path, odd)
+        if kind := vault_list.irregularity(before, links=links):
+            raise NotRegularFileError(path, kind)
         size = before.st_size
         if size > limit:
             why = f"it is larger than {limit:,} bytes"
@@ -324,25 +318,13 @@ def stamp_after(place: EntryAt, before: FileStamp) -> FileStamp:
 
 
 def os_error_text(error: OSError) -> str:
-    """The system's words."""
+    """The message of the system."""
     return error.strerror or str(error)
 
 
 def unreadable_error(path: VaultPath, error: OSError) -> UnreadableNoteError:
-    """The system would not let a note be read: nothing in the note is to be mended."""
-    hint = "give yourself the right to read it; the next pass tries again"
+    """The error for a note that the system cannot read; its text is not at fault."""
+    hint = "give yourself the right to read it; the next run tries again"
     if not isinstance(error, PermissionError):
-        hint = "see to the disk and the file; the next pass tries again"
+        hint = "check the disk and the file; the next run tries again"
     return UnreadableNoteError(path, os_error_text(error), hint=hint)
-
-
-@contextlib.contextmanager
-def _without_gc() -> Iterator[None]:
-    """Without the collector of cycles, which would visit all stamps over and over."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

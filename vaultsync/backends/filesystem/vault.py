@@ -1,18 +1,18 @@
 """The files of a vault, on Linux and macOS.
 
-- Paths are walked name by name from the open root, and no link is followed. Only the
-  root and the staging folder stay open between two calls: a folder that was renamed
-  meanwhile must not receive what was meant for its successor.
-- A note is written by exchange: what was displaced is examined, and put back if it is
-  not what the caller expected. Where the file system has no exchange, links stand in:
-  a file that an editor *renames* to the note's name within the microseconds between
-  the last look and the replacing is lost then (`syscalls.swap_by_link`).
-- A displaced file is never used again for another note: an editor may still hold it
-  open, and after a power cut it could show one note's text in another.
+- Paths are opened from the root without following links. Only the root and the staging
+  folder stay open between two calls: a folder that was renamed meanwhile must not
+  receive a note for the folder that has its name now.
+- A note is written by exchange: the displaced file is checked, and put back if it is not
+  what the caller expected. Where the file system has no exchange, links stand in for it;
+  then a file that an editor *renames* to the note's name in the microseconds between the
+  last check and the replacement is lost (`syscalls.swap_by_link()`).
+- A displaced file is never reused for another note: an editor may still have it open,
+  and after a power cut one note's text could appear in another.
 - A note in a subfolder that is another mount is written beside itself, as
   `.vs-{op}.tmp`; what an editor writes into it after it was displaced is lost.
-- The root is the folder that `vault_id` last looked at. While another one stands in its
-  place, everything but `vault_id` fails.
+- The root is the folder whose id `vault_id()` read last. While another folder has its
+  path, everything but `vault_id()` fails.
 """
 
 from __future__ import annotations
@@ -47,18 +47,20 @@ from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultSca
 
 _MARKER = ".meta/config.toml"
 _DERIVED = re.compile(
-    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
-    re.IGNORECASE,
+    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
 _NO_NOTE = -2
-"""The mtime of what was displaced and is nothing that a note can be."""
+"""The mtime of a displaced file that cannot be a note."""
 
 
 class VaultFs:
     """`Vault` on the folder `root`.
 
-    `ignore` has folders, or patterns of paths as in a shell. `exchange=False` does
-    without the calls that not all file systems have.
+    Args:
+        root: the folder of the vault.
+        ignore: folders, or patterns of paths as in a shell.
+        max_bytes: the size of the largest note.
+        exchange: whether to use the system calls that not all file systems have.
     """
 
     def __init__(
@@ -76,12 +78,12 @@ class VaultFs:
         self._staging = StagingFolder(self._tree)
 
     def close(self) -> None:
-        """Let go of the folders; harmless when repeated, and the next call reopens."""
+        """The next call opens the folders again."""
         self._tree.close()
         self._staging.close()
 
     def vault_id(self) -> str:
-        """The id in the marker; from now on the root is the folder that has it."""
+        """From now on the root is the folder that has this marker."""
         try:
             self._tree.verify()
         except VaultMissingError:
@@ -97,17 +99,14 @@ class VaultFs:
             raise VaultMissingError(self._tree.where, why) from error
 
     def scan(self) -> VaultScan:
-        """Walk all folders but the ignored."""
         return self._tree.scan(self._ignore)
 
     def folder(self, path: VaultPath) -> FolderListing | None:
-        """One folder, listed anew."""
         if path:
             vault_path(path)
         return self._tree.list_one(path, self._ignore)
 
     def stamp(self, path: VaultPath) -> FileStamp | None:
-        """The stamp of a note; None only while the root is where it was."""
         vault_path(path)
         try:
             with self._tree.place(path) as place:
@@ -119,7 +118,6 @@ class VaultFs:
             raise vault_tree.unreadable_error(path, error) from error
 
     def read(self, path: VaultPath) -> NoteFile:
-        """The whole note."""
         vault_path(path)
         try:
             fd = self._tree.open_file(path)
@@ -133,23 +131,18 @@ class VaultFs:
             raise vault_tree.unreadable_error(path, error) from error
 
     def stage(self, op: str, data: bytes) -> None:
-        """Write a file into the staging folder, which only we may enter."""
         self._staging.write(op, data)
 
     def staged(self, op: str) -> NoteFile | None:
-        """The file under `op`, whatever its size."""
         return self._staging.read(op)
 
     def ops(self) -> list[str]:
-        """The ops, sorted."""
         return self._staging.ops()
 
     def discard(self, op: str) -> None:
-        """Unlink the file under `op`."""
         self._staging.remove(op)
 
     def create(self, op: str, path: VaultPath) -> FileStamp:
-        """Rename the staged file to `path`."""
         self.check_new(path)
         staged = self._staging.place(op)
         found = vault_list.stamp_from_stat(syscalls.stat_of(staged))
@@ -171,17 +164,17 @@ class VaultFs:
         return stamp
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
-        """Swap, examine, and swap back what was not expected."""
+        """Swap, check what was displaced, and swap back anything unexpected."""
         vault_path(path)
         staged = self._staging.place(op)
-        looks: list[FileMetadata] = []
+        metadata: list[FileMetadata] = []
 
         def look(fd: int, found: os.stat_result) -> None:
-            looks.append(syscalls.metadata_of(fd, found))
+            metadata.append(syscalls.metadata_of(fd, found))
 
         def act(staged: EntryAt) -> FileStamp:
             found = syscalls.stat_of(staged)
-            syscalls.copy_metadata(looks[-1], staged, found)
+            syscalls.copy_metadata(metadata[-1], staged, found)
             data = self._staging.take_written(op)
             if data is None:
                 data = vault_tree.read_stable(staged, path).data
@@ -202,9 +195,9 @@ class VaultFs:
         expect: str,
         ours: tuple[bytes, FileStamp],
     ) -> FileStamp:
-        """Swap; whatever else than `expect` comes out goes back in.
+        """Swap; any displaced content but `expect` is swapped back in.
 
-        The mtime tells a save of the same bytes apart.
+        A save of the same bytes is recognised by its mtime.
         """
         data, before = ours
         unknown = (b"", -1)  # of what is expected only the hash is known
@@ -245,7 +238,7 @@ class VaultFs:
         )
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
-        """Rename; a change of case only is one too."""
+        """A change of only the case is a rename too."""
         vault_path(path)
         self.check_new(to)
         with self._tree.place(path) as source:
@@ -271,7 +264,7 @@ class VaultFs:
         return stamp
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
-        """Rename the note to the staging folder, examine, put back the unexpected."""
+        """Rename the note to the staging folder, check it, and put back anything unexpected."""
         vault_path(path)
         staged = self._staging.place(op)
 
@@ -299,7 +292,7 @@ class VaultFs:
         self._tree.forget(path)
 
     def write_meta(self, path: VaultPath, data: bytes) -> None:
-        """Write beside and rename, unless the bytes are there."""
+        """Equal bytes are not written again."""
         _check_derived(path)
         temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
@@ -312,44 +305,39 @@ class VaultFs:
         self._tree.touch(path)
 
     def read_meta(self, path: VaultPath) -> bytes | None:
-        """Read whole; never through a link."""
         _check_derived(path)
         with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
             return vault_tree.read_stable(place, path, links=1).data
         return None
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
-        """List; what is no regular file is left out."""
         _check_derived(VaultPath(f"{folder}/x"))
         paths = (VaultPath(f"{folder}/{name}") for name in self._tree.names(folder))
         return [path for path in paths if _DERIVED.fullmatch(path)]
 
     def drop_meta(self, path: VaultPath) -> None:
-        """Unlink."""
         _check_derived(path)
         with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
             syscalls.remove_any(place)
             self._tree.forget(path)
 
     def check_new(self, path: VaultPath) -> None:
-        """Refuse a path that no scan would find again."""
         vault_path(path)
         name = path.rpartition("/")[2]
         if vault_list.is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
-        """Remember to sync what an app wrote, and where it took it from."""
         for each in gone:
             self._tree.forget(each)
         self._tree.touch(path)
 
     def sync(self) -> None:
-        """Sync what was touched; once that failed, it fails for good."""
+        """After the first error it always fails."""
         self._tree.sync()
 
     def _note(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
-        """The bytes that a write is to replace; the system's errors are the note's."""
+        """The note that a write replaces; errors of the system are raised as the note's."""
         try:
             return self._read(path, note, look)
         except OSError as error:
@@ -363,7 +351,7 @@ class VaultFs:
             raise self._tree.missing(path) from None
 
     def _peek(self, path: VaultPath, staged: EntryAt) -> NoteFile | None:
-        """What was displaced; None when it is nothing that a note can be."""
+        """The displaced file; None when it cannot be a note."""
         try:
             return vault_tree.read_stable(staged, path, limit=self._max_bytes)
         except NoteError:
@@ -385,8 +373,8 @@ class VaultFs:
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
     found = syscalls.stat_of(place)
-    if odd := vault_list.irregularity(found):
-        raise NotRegularFileError(path, odd)
+    if kind := vault_list.irregularity(found):
+        raise NotRegularFileError(path, kind)
     return vault_list.stamp_from_stat(found)
 
 

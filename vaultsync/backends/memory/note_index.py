@@ -51,11 +51,9 @@ class MemoryIndex:
         self._version: str | None = None
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to; None when it has to be built."""
         return self._version
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
-        """Replace and remove entries by the ids of their facts, all or none."""
         held = dict(self._held)
         for each in drop:
             held.pop(each, None)
@@ -68,7 +66,6 @@ class MemoryIndex:
         self._held, self._version = held, version
 
     def clear(self) -> None:
-        """Forget everything, the version too."""
         self._held, self._version = {}, None
 
     def search(
@@ -80,7 +77,6 @@ class MemoryIndex:
         limit: int,
         names_only: bool = False,
     ) -> list[IndexMatch]:
-        """The facts that match some of the words and all of the phrases, best first."""
         must = [each for each in map(_terms, map(phrase_words, phrases)) if each]
         asked = query_words(words)
         some = {*(_terms(asked, self._stop(words)) or _terms(asked)), *chain(*must)}
@@ -113,14 +109,12 @@ class MemoryIndex:
         return found[: max(0, limit)]
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
-        """What it holds of some sessions, of facts, and of the sessions they are in."""
         held = {each: one.turn for each, one in self._held.items()}
         named = held.keys() & set(facts)
         wanted = {*sessions, *(held[each].session for each in named)} - {0}
         return [turn for each, turn in held.items() if each in named or turn.session in wanted]
 
     def tokens(self, text: str) -> list[str]:
-        """The terms that a text is indexed under: stemmed, without stop words."""
         return list(_terms(phrase_words(text), self._stop(text)))
 
     def _name(self, text: str) -> tuple[str, ...]:
@@ -132,7 +126,6 @@ class MemoryIndex:
         return FUNCTION_WORDS.get(language, frozenset())
 
     def count(self) -> int:
-        """How many facts it holds."""
         return len(self._held)
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from typing import Protocol
 
 from vaultsync.errors import NoteChangedError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, Vault, VaultScan
+from vaultsync.storage.vault import FileStamp, Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,23 @@ class VaultThroughApp:
     def __init__(self, vault: SharedVault, app: ObsidianApp) -> None:
         self._vault = vault
         self._app = app
+        # All else is the vault's.
+        self.vault_id = vault.vault_id
+        self.scan = vault.scan
+        self.folder = vault.folder
+        self.stamp = vault.stamp
+        self.read = vault.read
+        self.stage = vault.stage
+        self.staged = vault.staged
+        self.ops = vault.ops
+        self.discard = vault.discard
+        self.create = vault.create  # the app finds new notes by itself
+        self.write_meta = vault.write_meta
+        self.read_meta = vault.read_meta
+        self.list_meta = vault.list_meta
+        self.drop_meta = vault.drop_meta
+        self.sync = vault.sync
+        self.close = vault.close
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         """Offer the staged text to the app; else swap."""
@@ -146,72 +163,6 @@ class VaultThroughApp:
                 if answer is not None and _has_unsaved_text(answer, expect):
                     raise NoteChangedError(path)
         self._vault.stage_removal(op, path, expect)
-
-    # ------------------------------------------------------- all else is the vault's
-
-    def vault_id(self) -> str:
-        """As the vault does."""
-        return self._vault.vault_id()
-
-    def scan(self) -> VaultScan:
-        """As the vault does."""
-        return self._vault.scan()
-
-    def folder(self, path: VaultPath) -> FolderListing | None:
-        """As the vault does."""
-        return self._vault.folder(path)
-
-    def stamp(self, path: VaultPath) -> FileStamp | None:
-        """As the vault does."""
-        return self._vault.stamp(path)
-
-    def read(self, path: VaultPath) -> NoteFile:
-        """As the vault does."""
-        return self._vault.read(path)
-
-    def stage(self, op: str, data: bytes) -> None:
-        """As the vault does."""
-        self._vault.stage(op, data)
-
-    def staged(self, op: str) -> NoteFile | None:
-        """As the vault does."""
-        return self._vault.staged(op)
-
-    def ops(self) -> list[str]:
-        """As the vault does."""
-        return self._vault.ops()
-
-    def discard(self, op: str) -> None:
-        """As the vault does."""
-        self._vault.discard(op)
-
-    def create(self, op: str, path: VaultPath) -> FileStamp:
-        """As the vault does: the app finds new notes by itself."""
-        return self._vault.create(op, path)
-
-    def write_meta(self, path: VaultPath, data: bytes) -> None:
-        """As the vault does."""
-        self._vault.write_meta(path, data)
-
-    def read_meta(self, path: VaultPath) -> bytes | None:
-        """As the vault does."""
-        return self._vault.read_meta(path)
-
-    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
-        """As the vault does."""
-        return self._vault.list_meta(folder)
-
-    def drop_meta(self, path: VaultPath) -> None:
-        """As the vault does."""
-        self._vault.drop_meta(path)
-
-    def sync(self) -> None:
-        """As the vault does, and what the app wrote is covered too."""
-        self._vault.sync()
-
-    def close(self) -> None:
-        """As the vault does."""
-        self._vault.close()
 
 
 def _has_unsaved_text(answer: WriteReply, expect: str) -> bool:

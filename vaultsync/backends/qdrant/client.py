@@ -1,6 +1,6 @@
 """Points of a server, a cluster, or the local mode of Qdrant's client.
 
-Steps and conditions in the words of Qdrant's client, which is loaded when one is made.
+The client takes a second to load, so nothing here loads it before the first request.
 """
 
 from __future__ import annotations
@@ -8,19 +8,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.errors import (
-    ClosedError,
-    exists_already,
-    status_of,
-    translate_error,
-)
+from vaultsync.backends.qdrant.errors import ClosedError, exists_already, status_of, translate_error
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -32,9 +27,12 @@ from vaultsync.backends.qdrant.operations import (
     PointFilter,
     PointOperation,
     ScoredPoint,
-    records_after,
+    ScrollReads,
+    batches,
+    named_vector,
+    payloads_by_id,
+    scored_points,
     vector_name,
-    vectors_of,
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.retry import RetryPolicy
@@ -59,24 +57,19 @@ def load_models() -> Model:
     return models
 
 
-def consistency(said: str | int) -> Model:
-    """On how many replicas a read has to agree."""
-    return said if isinstance(said, int) else load_models().ReadConsistencyType(said)
-
-
 def operation_requests(steps: Sequence[PointOperation]) -> Iterator[list[Model]]:
     """The operations of steps, as many at a time as one request may carry."""
-    made: list[Model] = []
+    request: list[Model] = []
     room = MAX_REQUEST_BYTES
     for step in steps:
         for operation, size in _operations(step):
-            if made and size > room:
-                yield made
-                made, room = [], MAX_REQUEST_BYTES
-            made.append(operation)
+            if request and size > room:
+                yield request
+                request, room = [], MAX_REQUEST_BYTES
+            request.append(operation)
             room -= size
-    if made:
-        yield made
+    if request:
+        yield request
 
 
 def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
@@ -89,7 +82,12 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
     mode = _MODES[step.mode]
     for points, size in _pages(step.points):
         upsert = models.PointsList(
-            points=[_struct(each) for each in points],
+            points=[
+                models.PointStruct(
+                    id=each.id, payload=dict(each.payload), vector=named_vector(each.vector)
+                )
+                for each in points
+            ],
             update_filter=filter_of(step.only_if) if step.only_if else None,
             update_mode=models.UpdateMode(mode) if mode else None,
         )
@@ -111,12 +109,6 @@ def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
         yield page, total
 
 
-def _struct(point: Point) -> Model:
-    numbers = list(map(float, point.vector))
-    vector = {vector_name(len(numbers)): numbers} if numbers else {}
-    return load_models().PointStruct(id=point.id, payload=dict(point.payload), vector=vector)
-
-
 def filter_of(where: PointFilter) -> Model:
     """Conditions as a filter."""
     models = load_models()
@@ -126,17 +118,17 @@ def filter_of(where: PointFilter) -> Model:
     )
 
 
-def _condition(said: Condition) -> Model:
+def _condition(condition: Condition) -> Model:
     models = load_models()
-    if isinstance(said, IsEmpty):
-        return models.IsEmptyCondition(is_empty=models.PayloadField(key=said.key))
-    if isinstance(said, NumberRange):
+    if isinstance(condition, IsEmpty):
+        return models.IsEmptyCondition(is_empty=models.PayloadField(key=condition.key))
+    if isinstance(condition, NumberRange):
         return models.FieldCondition(
-            key=said.key,
-            range=models.Range(gte=said.least, lte=said.most, lt=said.below),
+            key=condition.key,
+            range=models.Range(gte=condition.least, lte=condition.most, lt=condition.below),
         )
-    match = models.MatchAny(any=list(said.values))
-    return models.FieldCondition(key=said.key, match=match)
+    match = models.MatchAny(any=list(condition.values))
+    return models.FieldCondition(key=condition.key, match=match)
 
 
 _OLDEST = (1, 17)
@@ -145,7 +137,7 @@ _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
 
-class ClientPointCollection:
+class ClientPointCollection(ScrollReads):
     """A collection behind `qdrant_client`.
 
     The key of a server is read from the environment when it is opened, and is nowhere
@@ -160,17 +152,19 @@ class ClientPointCollection:
         self._ours = client is None
         where = str(place) if place.kind == "server" else ""
         judged = partial(translate_error, where=where, key=place.settings.key)
-        self._patience = RetryPolicy(clock, judged, seconds=place.settings.patience_seconds)
+        self._retry = RetryPolicy(clock, judged, seconds=place.settings.patience_seconds)
         self._known = False
         self._closed = False
 
-    def _ask(self, method: str, **words: object) -> Model:
-        """The answer of a method of the client, asked for with patience."""
+    def _ask(self, method: str, **arguments: object) -> Model:
+        """The answer of a method of the client, with retries."""
 
         def request() -> Model:
-            return getattr(self._opened(), method)(collection_name=self._place.collection, **words)
+            return getattr(self._opened(), method)(
+                collection_name=self._place.collection, **arguments
+            )
 
-        return self._patience.ask(request)
+        return self._retry.ask(request)
 
     def _opened(self) -> Model:
         if self._closed:
@@ -184,13 +178,12 @@ class ClientPointCollection:
             from qdrant_client import QdrantClient
         except ImportError:
             raise ConfigError(
-                "qdrant-client is not installed",
-                hint="pip install 'vaultsync[qdrant]'",
+                "qdrant-client is not installed", hint="pip install 'vaultsync[qdrant]'"
             ) from None
 
         place = self._place
         if place.kind == "local":
-            # Several threads may ask; one after the other, which `Patience` sees to.
+            # Several threads may ask; one after the other, which the retry policy sees to.
             return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
         return QdrantClient(
             host=place.host,
@@ -208,19 +201,21 @@ class ClientPointCollection:
     def _reads(self) -> dict[str, object]:
         if self._place.kind == "local":
             return {}
-        return {"consistency": consistency(self._place.settings.read_consistency)}
+        level = self._place.settings.read_consistency
+        if not isinstance(level, int):
+            level = load_models().ReadConsistencyType(level)
+        return {"consistency": level}
 
     @property
     def _writes(self) -> dict[str, object]:
-        made: dict[str, object] = {"wait": True}
+        options: dict[str, object] = {"wait": True}
         if self._place.kind != "local":
-            made["ordering"] = load_models().WriteOrdering(self._place.settings.ordering)
-        return made
+            options["ordering"] = load_models().WriteOrdering(self._place.settings.ordering)
+        return options
 
     # ---------------------------------------------------------------- collection
 
     def exists(self) -> bool:
-        """Whether the collection is there, made as it should be."""
         if self._known:
             return True
         if not self._ask("collection_exists"):
@@ -236,21 +231,20 @@ class ClientPointCollection:
         return found
 
     def _check_version(self) -> None:
-        """See that the server heeds the conditions of writes: an older one ignores them.
+        """Check that the server honours the conditions of writes; older ones ignore them.
 
         Raises:
-            ConfigError: it does not; two writers would lose what one of them wrote.
+            ConfigError: it does not: of two writers, one would overwrite the other.
         """
-        said = str(self._patience.ask(lambda: self._opened().info()).version)
-        if tuple(map(int, re.findall(r"\d+", said)[:2])) < _OLDEST:
+        version = str(self._retry.ask(lambda: self._opened().info()).version)
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
             raise ConfigError(
-                f"the server is Qdrant {said}, which cannot keep writers apart",
-                hint=f"take {oldest} or newer; servers go up one minor version at a time",
+                f"the server is Qdrant {version}, which cannot keep writers apart",
+                hint=f"use {oldest} or newer; servers go up one minor version at a time",
             )
 
     def make(self, dimension: int) -> None:
-        """Make the collection with its payload indexes."""
         models, place = load_models(), self._place
         self._check_version()
         try:
@@ -274,9 +268,7 @@ class ClientPointCollection:
                 ),
                 quantization_config=models.ScalarQuantization(
                     scalar=models.ScalarQuantizationConfig(
-                        type=models.ScalarType.INT8,
-                        quantile=layout.QUANTILE,
-                        always_ram=True,
+                        type=models.ScalarType.INT8, quantile=layout.QUANTILE, always_ram=True
                     )
                 ),
                 on_disk_payload=False,
@@ -293,12 +285,10 @@ class ClientPointCollection:
         self.exists()
 
     def dimensions(self) -> set[int]:
-        """The lengths of vectors that the collection can hold."""
         vectors = self._config()["params"].get("vectors") or {}
         return {each["size"] for each in vectors.values()}
 
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too."""
         models = load_models()
         dense = models.DenseVectorConfig(size=dimension, distance=models.Distance.COSINE)
         try:
@@ -322,51 +312,44 @@ class ClientPointCollection:
     # --------------------------------------------------------------------- reads
 
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
-        """The payloads of those points that are there."""
-        wanted, found = list(ids), {}
-        for at in range(0, len(wanted), POINTS_PER_REQUEST):
+        found: dict[str, Payload] = {}
+        for batch in batches(ids):
             records = self._ask(
                 "retrieve",
-                ids=wanted[at : at + POINTS_PER_REQUEST],
+                ids=batch,
                 with_payload=True if fields is None else list(fields),
                 with_vectors=False,
                 **self._reads,
             )
-            found.update({str(each.id): each.payload or {} for each in records})
+            found |= payloads_by_id(records)
         return found
 
-    def walk(
+    def _scroll(
         self,
         where: PointFilter,
         fields: Sequence[str],
         *,
-        after: str = "",
         limit: int = POINTS_PER_REQUEST,
-    ) -> list[tuple[str, Payload]]:
-        """Points with an id greater than `after`, by id."""
-        records, _ = self._ask(
+        offset: object = None,
+        vector: str = "",
+    ) -> tuple[Iterable[Any], object]:
+        page: tuple[Iterable[Any], object] = self._ask(
             "scroll",
             scroll_filter=filter_of(where),
-            limit=limit + bool(after),
-            offset=after or None,
+            limit=limit,
+            offset=offset,
             with_payload=list(fields),
-            with_vectors=False,
+            with_vectors=[vector] if vector else False,
             **self._reads,
         )
-        return records_after(after, records)[:limit]
+        return page
 
     def count(self, where: PointFilter) -> int:
-        """How many points there are, exactly."""
         found = self._ask("count", count_filter=filter_of(where), exact=True)
         return int(found.count)
 
     def search(
-        self,
-        vector: Sequence[float],
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int,
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
         found = self._ask(
@@ -379,43 +362,28 @@ class ClientPointCollection:
             **self._search(limit),
             **self._reads,
         )
-        return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found.points]
+        return scored_points(found.points)
 
     def _search(self, limit: int) -> dict[str, object]:
         if self._place.kind == "local":  # where search is exact
             return {}
         models = load_models()
-        by_int8 = models.QuantizationSearchParams(rescore=True, oversampling=layout.OVERSAMPLING)
-        ef = max(layout.HNSW_EF, limit)
-        acorn = models.AcornSearchParams(enable=True)
-        found = models.SearchParams(hnsw_ef=ef, quantization=by_int8, acorn=acorn)
-        return {"search_params": found}
-
-    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
-        """The vectors of points, by the value of a key."""
-        return vectors_of(
-            lambda offset: self._ask(
-                "scroll",
-                scroll_filter=filter_of(where),
-                limit=POINTS_PER_REQUEST,
-                offset=offset,
-                with_payload=[field],
-                with_vectors=[vector_name(dimension)],
-                **self._reads,
+        params = models.SearchParams(
+            hnsw_ef=max(layout.HNSW_EF, limit),
+            quantization=models.QuantizationSearchParams(
+                rescore=True, oversampling=layout.OVERSAMPLING
             ),
-            field,
-            vector_name(dimension),
+            acorn=models.AcornSearchParams(enable=True),
         )
+        return {"search_params": params}
 
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
-        """Do the steps in order, in as many requests as they need."""
         for changes in operation_requests(steps):
             self._ask("batch_update_points", update_operations=changes, **self._writes)
 
     def close(self) -> None:
-        """Let go of the connection, or of the folder."""
         self._closed = True
         if self._client is not None and self._ours:
             self._client.close()

@@ -1,4 +1,4 @@
-"""How a collection is made (seed 001), and what differs in one that was made otherwise."""
+"""How a collection is made, and what differs in one that was made otherwise."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ SEGMENTS = 2
 INDEXING_THRESHOLD = 20_000
 MEMMAP_THRESHOLD = 50_000
 OVERSAMPLING = 3.0
-"""How many times more candidates the int8 vectors name than are wanted; the whole ones
-decide. With it recall@10 against exact search is 0.99 and more (`make bench`)."""
+"""How many times more candidates are taken by their int8 vectors than are wanted, and ranked
+by the full ones: recall@10 against exact search is 0.99 and more (`make bench`)."""
 HNSW_EF = 128
-"""Candidates of a search in the graph (the seed's default). Searches go by ACORN, too: of
-the nearest ten of 100,000 chunks with a filter on three fields the graph alone found 0.983,
-and 0.675 before each of the fields had its payload index; with ACORN all, both times."""
+"""Candidates of a search in the graph. Searches use ACORN too: of the nearest ten of 100,000
+chunks, filtered by three fields, the graph alone found 0.983 (0.675 without payload indexes
+of the fields), with ACORN all of them."""
 
 
 def differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str]:
-    """What is not as this vault would make it, in words; of a server's description."""
+    """How a collection, as the server describes it, differs from what this vault would make."""
     params, found = config.get("params") or {}, []
     vectors = params.get("vectors") or {}
     found += [

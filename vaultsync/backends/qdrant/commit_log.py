@@ -1,13 +1,14 @@
 """The head of a store in Qdrant: one point, and all writes are a change of it.
 
-Qdrant changes one point at a time, and knows no transaction. So a batch of writes is one
-conditional change of one point, the head: it takes the place of the head that the writer
-read, or of none. It carries the batch, until every fact of it is a point; whoever meets
-a batch that is not carried out yet, carries it out, the writer or anybody after a crash.
+Qdrant changes one point at a time and has no transactions. So a batch of writes is one
+conditional change of one point, the head: it replaces exactly the head that the writer
+read. The head carries the batch until each of its facts is a point; every process that
+meets a batch which is not carried out yet carries it out, so a crash of the writer does no
+harm.
 
 From this follow, without any clock: numbers without gaps, in the order in which writes
-become visible; a batch that happens whole or not at all; and an acknowledgement that got
-lost is found again, because the head names the batches it came from.
+become visible; batches that are atomic; and an acknowledgement that got lost is found
+again, because the head lists its latest batches.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MAX_LOGGED_BATCHES = 256
 
 
 def point_id(text: str) -> str:
-    """The id of a point of ours."""
+    """The id of a point of vaultsync."""
     return str(uuid5(_NAMES, text))
 
 
@@ -93,20 +94,15 @@ class CommitRecord:
         return None
 
     def decide(
-        self,
-        writes: Sequence[StoreWrite],
-        known: Mapping[str, StoredFact],
-        *,
-        mark: str,
-        at: str,
+        self, writes: Sequence[StoreWrite], known: Mapping[str, StoredFact], *, mark: str, at: str
     ) -> CommitDecision:
         """Each write against what is known of its fact, those before it included."""
         last = {key: row.feed_row for key, row in known.items()}
-        said = {key: row.fact_json for key, row in known.items()}
+        bodies = {key: row.fact_json for key, row in known.items()}
         ops = {key: row.op for key, row in known.items()}
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
-        made: dict[str, StoredFact] = {}
+        written: dict[str, StoredFact] = {}
         refused = set()
         for write in writes:
             before = last.get(write.fact_id)
@@ -119,22 +115,17 @@ class CommitRecord:
             gone = write.fact is None
             facts += (before is None or before.deleted) - gone
             now = FeedRow(
-                seq,
-                write.fact_id,
-                f"{seq}-{mark}",
-                deleted=gone,
-                actor=write.actor,
-                at=at,
+                seq, write.fact_id, f"{seq}-{mark}", deleted=gone, actor=write.actor, at=at
             )
             last[write.fact_id] = now
             if write.fact is not None:
-                said[write.fact_id] = wire.fact_to_json(write.fact)
+                bodies[write.fact_id] = wire.fact_to_json(write.fact)
             op = ops[write.fact_id] = write.op or ops.get(write.fact_id, "")
-            made[write.fact_id] = StoredFact(now, said.get(write.fact_id), op)
+            written[write.fact_id] = StoredFact(now, bodies.get(write.fact_id), op)
             answers.append(now.revision)
-        if not made:
+        if not written:
             return CommitDecision(answers, None, [])
-        rows = list(made.values())
+        rows = list(written.values())
         parts = len(_parted(rows))
         head = replace(
             self,
@@ -151,10 +142,7 @@ class CommitRecord:
         """The head without its older batches, and the point that keeps those."""
         if len(self.log) <= MAX_LOGGED_BATCHES:
             return self, None
-        old, rest = (
-            self.log[: MAX_LOGGED_BATCHES // 2],
-            self.log[MAX_LOGGED_BATCHES // 2 :],
-        )
+        old, rest = (self.log[: MAX_LOGGED_BATCHES // 2], self.log[MAX_LOGGED_BATCHES // 2 :])
         payload = {
             "kind": "log",
             "seq": old[0].first,
@@ -212,12 +200,7 @@ def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
     return [
         Point(
             page_id(mark, number),
-            {
-                "kind": "page",
-                "revision": mark,
-                "at": at,
-                "rows": rows_text(some),
-            },
+            {"kind": "page", "revision": mark, "at": at, "rows": rows_text(some)},
         )
         for number, some in enumerate(_parted(rows))
     ]

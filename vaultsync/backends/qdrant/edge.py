@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,14 +16,15 @@ from vaultsync.backends.qdrant.operations import (
     IsEmpty,
     NumberRange,
     Payload,
-    Point,
     PointFilter,
     PointOperation,
     ScoredPoint,
+    ScrollReads,
     UpsertPoints,
-    records_after,
+    named_vector,
+    payloads_by_id,
+    scored_points,
     vector_name,
-    vectors_of,
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
@@ -35,8 +36,8 @@ _ASKED = (
     *("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type"),
     *("priority", "status", "userId"),
 )
-"""What is indexed: nobody else asks this shard, and each index costs a write. One of status
-and priority less, and a search reads that of each chunk: it takes nine times as long."""
+"""The indexed keys: fewer than on a server, for each index costs a write and no other program
+asks this shard. Without those of status and priority a search takes nine times as long."""
 EdgeValue: TypeAlias = Any
 """Of the engine. Its type would have the engine loaded."""
 _FLUSH_WRITES = 1_000
@@ -45,7 +46,7 @@ _SHARD_FILE = "edge_config.json"
 """A file that a shard has once it was made."""
 
 
-class EdgePointCollection:
+class EdgePointCollection(ScrollReads):
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
@@ -55,7 +56,7 @@ class EdgePointCollection:
     def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
         self._place = place
         self._folder = place.path / place.collection
-        self._patience = RetryPolicy(
+        self._retry = RetryPolicy(
             clock, translate_edge_error, seconds=place.settings.patience_seconds
         )
         self._shard: EdgeValue = None
@@ -65,20 +66,19 @@ class EdgePointCollection:
     # ---------------------------------------------------------------- collection
 
     def exists(self) -> bool:
-        """Whether the shard is there, made as it should be."""
         if self._shard is not None:
             return True
         if self._closed or not _has_shard(self._folder):
-            self._patience.ask(self._not_closed)
+            self._retry.ask(self._not_closed)
             return False
         differ = layout.differences(self._config(), self._place)
         if differ:
             raise StoreLayoutError(self._place.collection, "; ".join(differ))
-        self._patience.ask(self._load)
+        self._retry.ask(self._load)
         return True
 
     def _config(self) -> dict[str, Any]:
-        text = self._patience.ask((self._folder / _SHARD_FILE).read_text)
+        text = self._retry.ask((self._folder / _SHARD_FILE).read_text)
         config: dict[str, Any] = json.loads(text)
         return config | {"params": {"vectors": config.get("vectors")}}
 
@@ -94,21 +94,17 @@ class EdgePointCollection:
     def _index(self) -> None:
         """Make the payload indexes that are missing."""
         edge = _edge()
-        kinds = {
-            "keyword": edge.PayloadSchemaType.Keyword,
-            "integer": edge.PayloadSchemaType.Integer,
-        }
+        kinds = edge.PayloadSchemaType
         have = self._shard.info().payload_schema
         missing = [field for field in _ASKED if field not in have]
         for field in missing:
-            kind = kinds[PAYLOAD_INDEXES[field]]
+            kind = kinds.Keyword if PAYLOAD_INDEXES[field] == "keyword" else kinds.Integer
             self._shard.update(edge.UpdateOperation.create_field_index(field, kind))
         if missing:
             self._shard.flush()
 
     def make(self, dimension: int) -> None:
-        """Make the shard with its payload indexes."""
-        self._patience.ask(lambda: self._make(dimension))
+        self._retry.ask(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
         edge = _edge()
@@ -135,65 +131,56 @@ class EdgePointCollection:
         elif self._shard is None:
             self._load()
 
-    def _ask(self, method: str, *words: object, **named: object) -> EdgeValue:
+    def _ask(self, method: str, *arguments: object, **named: object) -> EdgeValue:
         def request() -> EdgeValue:
             self._not_closed()
-            return getattr(self._shard, method)(*words, **named)
+            return getattr(self._shard, method)(*arguments, **named)
 
         self.exists()
-        return self._patience.ask(request)
+        return self._retry.ask(request)
 
     def dimensions(self) -> set[int]:
-        """The lengths of vectors that the shard can hold."""
         return {each["size"] for each in self._config()["vectors"].values()}
 
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too."""
         edge = _edge()
-        made = edge.UpdateOperation.create_dense_vector(
+        addition = edge.UpdateOperation.create_dense_vector(
             vector_name(dimension), dimension, edge.Distance.Cosine
         )
-        self._ask("update", made)
+        self._ask("update", addition)
 
     # --------------------------------------------------------------------- reads
 
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
-        """The payloads of those points that are there."""
         payload = True if fields is None else list(fields)
         records = self._ask("retrieve", list(ids), with_payload=payload, with_vector=False)
-        return {str(each.id): each.payload or {} for each in records}
+        return payloads_by_id(records)
 
-    def walk(
+    def _scroll(
         self,
         where: PointFilter,
         fields: Sequence[str],
         *,
-        after: str = "",
         limit: int = POINTS_PER_REQUEST,
-    ) -> list[tuple[str, Payload]]:
-        """Points with an id greater than `after`, by id."""
+        offset: object = None,
+        vector: str = "",
+    ) -> tuple[Iterable[Any], object]:
         request = _edge().ScrollRequest(
-            offset=after or None,
-            limit=limit + bool(after),
+            offset=offset,
+            limit=limit,
             filter=_filter(where),
             with_payload=list(fields),
-            with_vector=False,
+            with_vector=[vector] if vector else False,
         )
-        records, _ = self._ask("scroll", request)
-        return records_after(after, records)[:limit]
+        page: tuple[Iterable[Any], object] = self._ask("scroll", request)
+        return page
 
     def count(self, where: PointFilter) -> int:
-        """How many points there are, exactly."""
         request = _edge().CountRequest(exact=True, filter=_filter(where))
         return int(self._ask("count", request))
 
     def search(
-        self,
-        vector: Sequence[float],
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int,
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
         edge = _edge()
@@ -210,33 +197,17 @@ class EdgePointCollection:
                 acorn=edge.AcornSearchParams(enable=True),
             ),
         )
-        found = self._ask("query", request)
-        return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found]
-
-    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
-        """The vectors of points, by the value of a key."""
-
-        def page(offset: object) -> EdgeValue:
-            request = _edge().ScrollRequest(
-                offset=offset,
-                limit=POINTS_PER_REQUEST,
-                filter=_filter(where),
-                with_payload=[field],
-                with_vector=[vector_name(dimension)],
-            )
-            return self._ask("scroll", request)
-
-        return vectors_of(page, field, vector_name(dimension))
+        return scored_points(self._ask("query", request))
 
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order, and see them to the disk."""
         self.exists()
-        operations = [made for step in steps for made in _operations(step)]
+        operations = [each for step in steps for each in _operations(step)]
         for operation in operations:
             self._ask("update", operation)
-        self._patience.ask(self._log_to_disk)
+        self._retry.ask(self._log_to_disk)
         self._since_flush += len(operations)
         if self._since_flush >= _FLUSH_WRITES:
             self._ask("flush")
@@ -264,7 +235,6 @@ class EdgePointCollection:
             self._ask("flush")
 
     def close(self) -> None:
-        """Let go of the folder."""
         self._closed = True
         if self._shard is not None:
             self._shard.close()
@@ -296,19 +266,16 @@ def _operations(step: PointOperation) -> list[EdgeValue]:
         }
         return [
             update.upsert_points(
-                [_point(each) for each in step.points[at : at + POINTS_PER_REQUEST]],
+                [
+                    edge.Point(each.id, named_vector(each.vector), dict(each.payload))
+                    for each in step.points[at : at + POINTS_PER_REQUEST]
+                ],
                 condition=_filter(step.only_if) if step.only_if else None,
                 update_mode=modes[step.mode],
             )
             for at in range(0, len(step.points), POINTS_PER_REQUEST)
         ]
     return [update.delete_points_by_filter(_filter(step.where))]
-
-
-def _point(point: Point) -> EdgeValue:
-    numbers = list(map(float, point.vector))
-    vector = {vector_name(len(numbers)): numbers} if numbers else {}
-    return _edge().Point(point.id, vector, dict(point.payload))
 
 
 def _filter(where: PointFilter) -> EdgeValue:
@@ -319,18 +286,18 @@ def _filter(where: PointFilter) -> EdgeValue:
     )
 
 
-def _condition(said: Condition) -> EdgeValue:
+def _condition(condition: Condition) -> EdgeValue:
     edge = _edge()
-    if isinstance(said, IsEmpty):
-        return edge.IsEmptyCondition(said.key)
-    if isinstance(said, NumberRange):
-        numbers = edge.RangeFloat(gte=said.least, lte=said.most, lt=said.below)
-        return edge.FieldCondition(said.key, range=numbers)
-    return edge.FieldCondition(said.key, match=edge.MatchAny(list(said.values)))
+    if isinstance(condition, IsEmpty):
+        return edge.IsEmptyCondition(condition.key)
+    if isinstance(condition, NumberRange):
+        numbers = edge.RangeFloat(gte=condition.least, lte=condition.most, lt=condition.below)
+        return edge.FieldCondition(condition.key, range=numbers)
+    return edge.FieldCondition(condition.key, match=edge.MatchAny(list(condition.values)))
 
 
 def translate_edge_error(error: Exception) -> RequestFailure | None:
-    """What an error of the engine says about the store; None when it is our mistake."""
+    """The failure that an error of the engine stands for; None when it is a bug of ours."""
     text = str(error)
     if isinstance(error, ClosedError):
         return RequestFailure("it was closed", passing=False)

@@ -1,4 +1,4 @@
-"""What an error of Qdrant's client says about the store."""
+"""Errors of Qdrant's client as failures of the store."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def status_of(error: BaseException | None) -> int | None:
 
 
 def exists_already(error: BaseException) -> bool:
-    """Whether somebody else was faster to make it."""
+    """Whether another process was faster to make it."""
     return "already exists" in str(error)
 
 
 def translate_error(
     error: Exception, *, where: str = "", key: str = "QDRANT_API_KEY"
 ) -> RequestFailure | None:
-    """What an error of the client says about the store; None when it is our mistake.
+    """The failure that an error of the client stands for; None when it is a bug of ours.
 
     `where` names the server, `key` the variable that its key is read from.
     """
@@ -88,20 +88,20 @@ def _answered(error: Exception, key: str) -> RequestFailure | None:
         return _refuses(f"{status}", key)
     if exists_already(error):
         return None
-    said = _error_message(bytes(getattr(error, "content", b"")))
+    message = _error_message(bytes(getattr(error, "content", b"")))
     if status == 429:  # noqa: PLR2004 - a number that everybody knows
         why = _BUSY
-    elif status == 404 and said.startswith("Not found: Collection"):  # noqa: PLR2004
+    elif status == 404 and message.startswith("Not found: Collection"):  # noqa: PLR2004
         why = _GONE
     else:
-        why = f"it answers {status}: {said}".removesuffix(": ")
+        why = f"it answers {status}: {message}".removesuffix(": ")
     return RequestFailure(why, passing=status in _RETRYABLE_STATUSES)
 
 
 def _error_message(content: bytes) -> str:
     """The words of an answer, which are JSON where the server itself says them."""
     text = content.decode(errors="replace")
-    with suppress(ValueError, LookupError, TypeError):
+    with suppress(ValueError, LookupError, TypeError):  # a proxy may answer with any text
         text = str(json.loads(text)["status"]["error"])
     return " ".join(text.split())[:200]
 

@@ -1,13 +1,15 @@
-"""Points of a collection, in words that both Qdrant's client and its engine understand.
+"""Points of a collection, as both Qdrant's client and its embedded engine understand them.
 
-What the store and the vectors need of Qdrant, and no more: so few calls that an engine in
-this process, a local mode and a cluster can each keep the same promises.
+What the store and the vectors need of Qdrant, and no more: the embedded engine, the local
+mode and a cluster can each keep the promises of so few calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol
 
 Payload = Mapping[str, Any]
@@ -94,12 +96,12 @@ class PointCollection(Protocol):
         """Whether the collection is there.
 
         Raises:
-            StoreLayoutError: it is, and made otherwise than this vault would make it.
+            StoreLayoutError: it exists, but not as this vault would make it.
         """
         ...
 
     def make(self, dimension: int) -> None:
-        """Make the collection; harmless when somebody else was faster."""
+        """Make the collection; harmless when another process was faster."""
         ...
 
     def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
@@ -138,12 +140,7 @@ class PointCollection(Protocol):
         ...
 
     def search(
-        self,
-        vector: Sequence[float],
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int,
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points, the nearest first."""
         ...
@@ -162,30 +159,65 @@ def vector_name(dimension: int) -> str:
     return f"content{dimension}"
 
 
-def vectors_of(
-    page: Callable[[object], tuple[Iterable[Any], object]], field: str, vector: str
-) -> dict[str, Sequence[float]]:
-    """The vectors of a scroll, by the value of a key.
-
-    Args:
-        page: told where a page begins (None: the first), its records, and where the next
-            one does (None: there is none).
-        field: the key.
-        vector: the name of the vector.
-    """
-    found: dict[str, Sequence[float]] = {}
-    offset: object = None
-    while True:
-        records, offset = page(offset)
-        for each in records:
-            held = (each.vector or {}).get(vector)
-            if held is not None:
-                found[each.payload[field]] = held
-        if offset is None:
-            return found
+def named_vector(vector: Sequence[float]) -> dict[str, list[float]]:
+    """The vector of a point by its name; empty when it has none."""
+    numbers = list(map(float, vector))
+    return {vector_name(len(numbers)): numbers} if numbers else {}
 
 
-def records_after(after: str, records: Iterable[Any]) -> list[tuple[str, Payload]]:
-    """Ids and payloads of records, but for the one that a scroll began with."""
-    found = [(str(each.id), each.payload or {}) for each in records]
-    return [each for each in found if each[0] > after]
+def payloads_by_id(records: Iterable[Any]) -> dict[str, Payload]:
+    """The payloads of records of either library."""
+    return {str(each.id): each.payload or {} for each in records}
+
+
+def scored_points(records: Iterable[Any]) -> list[ScoredPoint]:
+    """The records of a search in either library."""
+    return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in records]
+
+
+class ScrollReads(ABC):
+    """The reads of a `PointCollection` that are scrolls."""
+
+    @abstractmethod
+    def _scroll(
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        limit: int = POINTS_PER_REQUEST,
+        offset: object = None,
+        vector: str = "",
+    ) -> tuple[Iterable[Any], object]:
+        """Records with some keys and vectors, and where the next page begins, if any does."""
+
+    def walk(
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        after: str = "",
+        limit: int = POINTS_PER_REQUEST,
+    ) -> list[tuple[str, Payload]]:
+        # A scroll begins with the point that it is given.
+        records, _ = self._scroll(where, fields, limit=limit + bool(after), offset=after or None)
+        found = payloads_by_id(records)
+        return [(key, payload) for key, payload in found.items() if key > after][:limit]
+
+    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
+        name, offset = vector_name(dimension), None
+        found: dict[str, Sequence[float]] = {}
+        while True:
+            records, offset = self._scroll(where, [field], offset=offset, vector=name)
+            for each in records:
+                vector = (each.vector or {}).get(name)
+                if vector is not None:
+                    found[each.payload[field]] = vector
+            if offset is None:
+                return found
+
+
+def batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids, as many at a time as go in one request."""
+    rest = iter(ids)
+    while batch := list(islice(rest, POINTS_PER_REQUEST)):
+        yield batch

@@ -1,8 +1,8 @@
 """A fact as a point: the payload that other readers of the collection expect, and back.
 
-The fields of a `MemoryRecord` of seed 001 stand flat, times as milliseconds, so that any
-client of Qdrant can filter and show them. What has no place there is one text beside them;
-a fact that is read is made of that text and the content, so nothing is lost on the way.
+The usual fields of a memory are keys of the payload, times in milliseconds, so that any
+client of Qdrant can filter and show them. The rest is one JSON text beside them; a fact is
+read from that text and the content, so nothing is lost on the way.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from vaultsync.model.schema import Value
 from vaultsync.storage.store import FeedRow
 
 FACT_KIND, TOMBSTONE_KIND = "fact", "tombstone"
-"""The kinds of points that facts are. Words, for the engine in this process cannot ask for
-true or false."""
+"""The kinds of points that hold facts: words, as the embedded engine cannot filter by
+booleans."""
 FEED_KEYS = ("kind", "seq", "revision", "actor", "at")
-"""What the feed needs of a point."""
+"""The keys that the feed needs."""
 FACT_KEYS = (*FEED_KEYS, "content", "rest")
-"""What a fact needs of it."""
+"""The keys that a fact needs."""
 PAYLOAD_INDEXES: Mapping[str, str] = {
     "userId": "keyword",
     "type": "keyword",
@@ -46,7 +46,7 @@ PAYLOAD_INDEXES: Mapping[str, str] = {
     "made": "integer",
     "above": "keyword",
 }
-"""The payload indexes of a collection: key -> kind (seed 001, and below it ours)."""
+"""The payload indexes of a collection: key -> kind."""
 
 
 class StoredFact(NamedTuple):
@@ -54,7 +54,7 @@ class StoredFact(NamedTuple):
 
     feed_row: FeedRow
     fact_json: str | None
-    """The fact as JSON; of a tombstone what it last said, None if nothing."""
+    """The fact as JSON; of a tombstone its last content, None if it had none."""
     op: str = ""
     """The name of its last write that had one."""
 
@@ -62,7 +62,7 @@ class StoredFact(NamedTuple):
 def to_payload(row: StoredFact) -> dict[str, Any]:
     """The payload of the point of a fact."""
     last = row.feed_row
-    made: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "kind": TOMBSTONE_KIND if last.deleted else FACT_KIND,
         "seq": last.seq,
         "revision": last.revision,
@@ -70,13 +70,13 @@ def to_payload(row: StoredFact) -> dict[str, Any]:
         "at": last.at,
     }
     if row.op:
-        made["op"] = row.op
+        payload["op"] = row.op
     if row.fact_json is not None:
         values = msgspec.json.decode(row.fact_json)
-        made |= _record(wire.fact_from_values(values))
+        payload |= _record(wire.fact_from_values(values))
         values.pop("content", None)
-        made["rest"] = msgspec.json.encode(values, order="sorted").decode()
-    return made
+        payload["rest"] = msgspec.json.encode(values, order="sorted").decode()
+    return payload
 
 
 def _record(fact: Fact) -> dict[str, Any]:
@@ -108,25 +108,28 @@ def milliseconds(time: str | None) -> int | None:
     return None if found == NEVER else found // 1000
 
 
-def to_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact:
-    """The row that a payload was made of."""
-    said = None
-    if "rest" in payload:
-        values: dict[str, Value] = msgspec.json.decode(payload["rest"])
-        if payload.get("content"):
-            values["content"] = payload["content"]
-        said = msgspec.json.encode(values, order="sorted").decode()
-    return StoredFact(to_feed_row(fact_id, payload), said, payload.get("op", ""))
-
-
-def to_fact(payload: Mapping[str, Any], *, buried: bool) -> Fact | None:
-    """The fact of a payload; None when it is a tombstone, or, asked for one, is none."""
-    if (payload["kind"] == TOMBSTONE_KIND) != buried or "rest" not in payload:
+def _values(payload: Mapping[str, Any]) -> dict[str, Value] | None:
+    """The values of the fact that a payload was made of; None when it has none."""
+    if "rest" not in payload:
         return None
     values: dict[str, Value] = msgspec.json.decode(payload["rest"])
-    content = payload.get("content")
-    if content:
-        values["content"] = content
+    if payload.get("content"):
+        values["content"] = payload["content"]
+    return values
+
+
+def to_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact:
+    """The row that a payload was made of."""
+    values = _values(payload)
+    text = None if values is None else msgspec.json.encode(values, order="sorted").decode()
+    return StoredFact(to_feed_row(fact_id, payload), text, payload.get("op", ""))
+
+
+def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
+    """The fact of a payload, if it has one and is a tombstone exactly when `deleted`."""
+    values = _values(payload)
+    if values is None or (payload["kind"] == TOMBSTONE_KIND) != deleted:
+        return None
     return wire.fact_from_values(values, revision=payload["revision"])
 
 

@@ -1,11 +1,11 @@
-"""Asking again: a store that is slow, busy or restarting is not away yet.
+"""Retries: a store that is slow, busy or restarting is not unavailable yet.
 
-What may pass is tried again after 1, 2, 4 … 30 s with jitter, as long as patience lasts.
-Every request to Qdrant is safe to be made twice, so an answer that got lost is no harm.
+Transient failures are retried after 1, 2, 4 … 30 s with jitter until a deadline. Every
+request to Qdrant is idempotent, so an answer that was lost does no harm.
 
-A question or a pass makes many requests. Once one of them was given up, the next are tried
-only once each until the store answers again, and not at all for as long as somebody was
-just kept waiting in vain: a store that hangs costs that time once, not at each request.
+A question or a run makes many requests. After one of them was given up, the next are tried
+only once each until the store answers again, and not at all for as long as the last one
+waited in vain: a store that hangs costs that time once, not at each request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vaultsync.storage.clock import Clock
 
 FIRST_WAIT, MAX_WAIT = 1.0, 30.0
 HANG_SECONDS = 1.0
-"""Seconds after which a request without an answer was kept waiting."""
+"""Seconds after which a request without an answer counts as a hang."""
 T = TypeVar("T")
 
 
@@ -32,17 +32,17 @@ class RequestFailure:
 
     why: str
     passing: bool
-    """Whether the same request may be answered later."""
+    """Whether it is transient: the same request may be answered later."""
     refused: bool = False
-    """Nobody listens there: it is away, unless it was there a moment ago."""
+    """Nothing listens there: it is not retried, unless the store answered a moment ago."""
     wait: float | None = None
-    """The seconds that the answer names."""
+    """The seconds to wait that the answer asks for."""
     hint: str = ""
-    """What would help."""
+    """What the user can do."""
 
 
 class RetryPolicy:
-    """Makes requests until they are answered, or it is plain that they are not."""
+    """Makes requests until they are answered or given up."""
 
     def __init__(
         self,
@@ -81,23 +81,23 @@ class RetryPolicy:
             try:
                 answer = request()
             except Exception as error:
-                trouble = self._judge(error)
-                if trouble is None:
+                failure = self._judge(error)
+                if failure is None:
                     raise
-                wait = trouble.wait or waits.next()
+                wait = failure.wait or waits.next()
                 now = self._clock.monotonic()
                 late = now + wait > deadline
-                gone = trouble.refused and not self._answered
-                if gone or late or not trouble.passing:
+                gone = failure.refused and not self._answered
+                if gone or late or not failure.passing:
                     if now - asked >= HANG_SECONDS:
                         self._rests_until = 2 * now - began
-                    raise self._unavailable(trouble) from error
+                    raise self._unavailable(failure) from error
                 self._clock.sleep(wait)
             else:
                 self._answered, self._given_up = True, None
                 return answer
 
-    def _unavailable(self, trouble: RequestFailure) -> StoreUnavailableError:
-        # Until it answers again nobody waits for what is refused.
-        self._answered, self._given_up = False, trouble
-        return StoreUnavailableError(trouble.why, helps=trouble.hint)
+    def _unavailable(self, failure: RequestFailure) -> StoreUnavailableError:
+        # Until it answers again, refused requests are not retried.
+        self._answered, self._given_up = False, failure
+        return StoreUnavailableError(failure.why, helps=failure.hint)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from itertools import islice
 
 from vaultsync.backends.qdrant.commit_log import (
     COMMIT_RECORD_ID,
@@ -28,6 +28,7 @@ from vaultsync.backends.qdrant.operations import (
     PointFilter,
     PointOperation,
     UpsertPoints,
+    batches,
 )
 from vaultsync.backends.qdrant.payload import (
     FACT_KEYS,
@@ -46,9 +47,10 @@ from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
+_log = logging.getLogger(__name__)
 _TRIES = 200
-"""How often a head is read anew because another writer was faster; of those who read the
-same head one always wins."""
+"""How often a head is read again because another writer was faster. Of the writers that read
+the same head one always wins."""
 _ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
 _FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
 _TOMBSTONES = PointFilter((MatchAny("kind", [TOMBSTONE_KIND]),))
@@ -58,17 +60,12 @@ _PAGES = PointFilter((MatchAny("kind", ["page"]),))
 class QdrantStore:
     """A `Store` in one collection: facts are points, and so are tombstones.
 
-    See `qdrant_head` for how a batch of writes is one. With `create` the collection is
-    made when it is first asked anything; without, its absence means that it is away.
+    `commit_log` describes how a batch of writes is atomic. With `create` the collection is
+    made by the first request; without it, a missing collection is a store that is unavailable.
     """
 
     def __init__(
-        self,
-        points: PointCollection,
-        *,
-        clock: Clock,
-        create: bool,
-        dimension: Callable[[], int],
+        self, points: PointCollection, *, clock: Clock, create: bool, dimension: Callable[[], int]
     ) -> None:
         self._points = points
         self._clock = clock
@@ -79,13 +76,11 @@ class QdrantStore:
     # --------------------------------------------------------------------- reads
 
     def state(self) -> StoreState:
-        """Where the store stands."""
-        head, _ = self._settled()
+        head, _ = self._committed()
         return StoreState(head.store_id, head.seq, head.facts)
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        """The last write of each fact written after `since`, tombstones too, by seq."""
-        head, _ = self._settled()
+        head, _ = self._committed()
         if since >= head.seq:
             return []
         # What is written while this is read has a higher number, and waits for the next.
@@ -94,13 +89,11 @@ class QdrantStore:
         return sorted(to_feed_row(key, payload) for key, payload in found)
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        """The last write of one fact; None when the store never knew it."""
         payload = self._take([fact_id], FEED_KEYS).get(fact_id)
         return to_feed_row(fact_id, payload) if payload else None
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision that was written under a number."""
-        head, _ = self._settled(fields=("log",))
+        head, _ = self._committed(fields=("log",))
         found = head.revision_at(seq)
         if found is not None or not 0 < seq <= head.seq:
             return found
@@ -112,47 +105,36 @@ class QdrantStore:
         return CommitRecord("", "", seq=seq, log=log).revision_at(seq)
 
     def get(self, fact_id: str) -> Fact:
-        """The fact, with its `revision`.
-
-        Raises:
-            FactNotFoundError: unknown, or a tombstone.
-        """
         found = self.find_many([fact_id])
         if fact_id not in found:
             raise FactNotFoundError(fact_id)
         return found[fact_id]
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that exist."""
         found: dict[str, Fact] = {}
-        wanted = iter(fact_ids)
-        while some := list(islice(wanted, POINTS_PER_REQUEST)):
-            for key, payload in self._take(some, FACT_KEYS).items():
-                fact = to_fact(payload, buried=False)
+        for batch in batches(fact_ids):
+            for key, payload in self._take(batch, FACT_KEYS).items():
+                fact = to_fact(payload, deleted=False)
                 if fact is not None:
                     found[key] = fact
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        """What a tombstone last said, with the tombstone's `revision`; None if none."""
         payload = self._take([fact_id], FACT_KEYS).get(fact_id)
-        return to_fact(payload, buried=True) if payload else None
+        return to_fact(payload, deleted=True) if payload else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        """All facts with an id greater than `after`, by id."""
-        self._settled()
+        self._committed()
         for _, payload in self._walk(_FACTS, FACT_KEYS, after=after):
-            fact = to_fact(payload, buried=False)
+            fact = to_fact(payload, deleted=False)
             if fact is not None:
                 yield fact
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        """Whether a write of a fact that bore this `op` was done."""
         payload = self._take([fact_id], ("op",)).get(fact_id)
         return payload is not None and payload.get("op") == op
 
     def close(self) -> None:
-        """Let go of the collection; harmless when repeated."""
         self._points.close()
 
     # -------------------------------------------------------------------- writes
@@ -167,7 +149,7 @@ class QdrantStore:
         tried: dict[str, list[str | RevisionMismatch]] = {}
         waits = BackOff(first=0.002, longest=0.25, jitter=random.random)
         for _ in range(_TRIES if writes else 0):
-            head, found = self._settled(ids, None)
+            head, found = self._committed(ids, None)
             for mark, answers in tried.items():
                 if head.holds(mark):
                     return answers
@@ -188,26 +170,21 @@ class QdrantStore:
             # A condition that fails is no error: what came of it has to be read.
             now = self._head()
             if now is not None and now.holds(mark):
-                self._finish(now, after, decided.rows)
+                if now.revision == after.revision:  # else another writer carried it out
+                    try:
+                        self._carry_out(now, decided.rows)
+                    except StoreUnavailableError as error:  # the next reader carries it out
+                        _log.debug("a batch of writes is left in the head: %s", error)
                 return decided.answers
             self._clock.sleep(waits.next())  # another one was faster
         if not writes:
             return []
         raise StoreUnavailableError("others write to it without a pause")
 
-    def _finish(self, now: CommitRecord, ours: CommitRecord, rows: Sequence[StoredFact]) -> None:
-        """Carry out what was just written, unless somebody did; it counts either way."""
-        if now.revision != ours.revision:
-            return
-        try:
-            self._carry_out(now, rows)
-        except StoreUnavailableError:
-            return  # the head carries it: whoever reads next does the rest
-
     def _carry_out(self, head: CommitRecord, rows: Sequence[StoredFact]) -> None:
-        """Make points of the rows of a batch, and say that they are.
+        """Make points of the rows of a batch, and mark it as committed.
 
-        Points that are newer than the batch stay: this may come late.
+        Points that are newer than the batch stay, for this may happen late.
         """
         steps: list[PointOperation] = [
             UpsertPoints(
@@ -222,13 +199,15 @@ class QdrantStore:
         self._points.do(steps)
 
     def purge(self, *, days: float) -> int:
-        """Forget tombstones older than some days, and what broke off; returns how many.
+        """Forget tombstones older than some days, and pages of writes that broke off.
 
-        A vault that did not follow the store for as long is told that it went back in
-        time, and does not lose what it holds. Facts are counted anew, for the cluster may
-        have lost some.
+        A vault that did not follow the store for as long finds that the store went back in
+        time, and keeps what it holds. Facts are counted again, for a cluster may lose some.
+
+        Returns:
+            How many tombstones were forgotten.
         """
-        head, _ = self._settled(fields=None)
+        head, _ = self._committed(fields=None)
         alive = self._points.count(_FACTS)
         if alive != head.facts:
             counted = replace(head, facts=alive).point()
@@ -254,13 +233,13 @@ class QdrantStore:
 
     # ------------------------------------------------------------------ the head
 
-    def _settled(
+    def _committed(
         self, ids: Sequence[str] = (), fields: Sequence[str] | None = ()
     ) -> tuple[CommitRecord, dict[str, Payload]]:
-        """The head, with nothing left to carry out, and the points of some facts.
+        """The head, once its batch is carried out, and the points of some facts.
 
-        Of each point come the fields that are named, None for all. The past of the head
-        is long, and comes where it is named.
+        Of each point it returns the named fields, or all of them for None. The log of the
+        head is long, and only returned where it is named.
         """
         wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
         for _ in range(_TRIES):
@@ -282,13 +261,13 @@ class QdrantStore:
     def _carry_out_others(self) -> None:
         head = self._head()
         if head is None or head.is_committed:
-            return  # somebody just finished
+            return  # another process just did
         if not head.pages:
             self._carry_out(head, head.rows)
             return
         ids = [page_id(head.revision, number) for number in range(head.pages)]
         pages = self._points.take(ids, ["rows"])
-        if len(pages) == len(ids):  # else somebody just finished
+        if len(pages) == len(ids):  # else another process just did
             rows = [row for each in ids for row in rows_of(pages[each]["rows"])]
             self._carry_out(head, rows)
 
@@ -297,7 +276,7 @@ class QdrantStore:
         return CommitRecord.parse(payload) if payload else None
 
     def _begin(self) -> None:
-        """Make the store; harmless when somebody else was faster."""
+        """Make the store; harmless when another process was faster."""
         if not self._create or self._store_id:
             raise StoreUnavailableError("its collection is not there")
         self._points.make(self._dimension())
@@ -305,7 +284,7 @@ class QdrantStore:
         self._points.do([UpsertPoints([head.point()], mode="new")])
 
     def _take(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Payload]:
-        return self._settled(ids, fields)[1]
+        return self._committed(ids, fields)[1]
 
     def _walk(
         self, where: PointFilter, fields: Sequence[str], *, after: str = ""

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from itertools import islice
 from typing import Any
 
 from vaultsync.backends.qdrant.commit_log import point_id
@@ -27,6 +26,7 @@ from vaultsync.backends.qdrant.operations import (
     PointFilter,
     PointOperation,
     UpsertPoints,
+    batches,
 )
 from vaultsync.backends.vectors.columns import (
     check_dimension,
@@ -37,21 +37,16 @@ from vaultsync.backends.vectors.columns import (
 )
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.ports import NearFact, VectorRow
-from vaultsync.model.canonical import (
-    FOREVER,
-    NEVER,
-    tag_keys_with_parents,
-    to_microseconds,
-)
+from vaultsync.model.canonical import FOREVER, NEVER, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY
 
 CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
 _INDEX_RECORD_ID = point_id("vectors")
-"""The point that says of which model the vectors are, and what their owner noted."""
+"""The point that holds the identity of the vectors and the record of their owner."""
 _SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
-"""Chunks of which something is read at once: a few words of each."""
+"""Chunks that are read at once, a few keys of each."""
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
 
@@ -66,12 +61,10 @@ class QdrantVectors:
         self._dimension = dimension
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         found: str | None = self._book().get("identity")
         return found
 
     def record(self) -> str | None:
-        """What was noted last."""
         found: str | None = self._book().get("record")
         return found
 
@@ -82,7 +75,7 @@ class QdrantVectors:
             return self._points.take([_INDEX_RECORD_ID]).get(_INDEX_RECORD_ID, {})
 
     def reset(self, identity: str) -> None:
-        """Forget everything. In between it is an index without identity."""
+        """Forget everything; until it is done the index has no identity."""
         with _as_index_errors():
             if not self._points.exists():
                 self._points.make(self._dimension())
@@ -90,14 +83,12 @@ class QdrantVectors:
             self._points.do([UpsertPoints([_index_record(identity)])])
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
         for payload in self._held(fact_ids, ("fact", "chunk")):
             found.setdefault(payload["fact"], set()).add(payload["chunk"])
         return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         now = {fact.id: _fields_hash(fact) for fact in facts}
         return {
             payload["fact"]
@@ -106,75 +97,68 @@ class QdrantVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         with _as_index_errors():
             if not self._points.exists():
                 return 0
             return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         dimension = int(self._book().get("dimension") or 0)
         if not dimension:
             return {}
         found: dict[str, Sequence[float]] = {}
         with _as_index_errors():
-            for some in _pages(chunk_ids):
+            for some in batches(chunk_ids):
                 where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
                 found |= self._points.vectors(where, "chunk", dimension)
         return found
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Add rows; those of the facts in `replace` go, and the record comes last."""
+        """Not atomic: the record is written last."""
         book = self._book()
         if book.get("identity") is None:
             raise index_missing_error()
         known = int(book.get("dimension") or 0)
-        away = list(dict.fromkeys(replace))
+        replaced = list(dict.fromkeys(replace))
         if not rows and known and not self.count():
             known = 0
         dimension = dimension_of(rows, known)
         if not all(math.isfinite(each) for row in rows for each in row.vector):
             raise not_finite_error()
-        made = {_id(row): row for row in rows}
+        points = {point_id(f"chunk {row.fact.id} {row.chunk_id}"): row for row in rows}
         with _as_index_errors():
             if dimension and dimension not in self._points.dimensions():
                 self._points.add_dimension(dimension)
-            firsts = self._firsts(rows, set(away))
-            put = [_point(key, row, firsts) for key, row in made.items()]
+            firsts = self._firsts(rows, set(replaced))
+            put = [_point(key, row, firsts) for key, row in points.items()]
             steps: list[PointOperation] = [UpsertPoints(put)] if put else []
-            for some in _pages(away):
+            for some in batches(replaced):
                 where = PointFilter(
-                    (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(made)
+                    (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
                 )
                 steps.append(DeletePoints(where))
-            told = book.get("record") if record is None else record
-            steps.append(UpsertPoints([_index_record(book["identity"], told, dimension)]))
+            noted = book.get("record") if record is None else record
+            steps.append(UpsertPoints([_index_record(book["identity"], noted, dimension)]))
             self._points.do(steps)
 
-    def _firsts(self, rows: Sequence[VectorRow], away: set[str]) -> dict[str, str]:
-        """Which chunk of each fact stands for it where facts are counted."""
-        added = {row.fact.id for row in rows} - away
+    def _firsts(self, rows: Sequence[VectorRow], replaced: set[str]) -> dict[str, str]:
+        """The chunk of each fact by which facts are counted."""
+        added = {row.fact.id for row in rows} - replaced
         held = {
             payload["fact"]: payload["chunk"]
             for payload in self._held(added, ("fact", "chunk", "first"))
             if payload["first"]
         }
-        made: dict[str, str] = {}
+        firsts: dict[str, str] = {}
         for row in rows:
-            made.setdefault(row.fact.id, row.chunk_id)
-        return made | held
+            firsts.setdefault(row.fact.id, row.chunk_id)
+        return firsts | held
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         dimension = int(self._book().get("dimension") or 0)
         if not dimension or limit < 1 or filters.scopes == frozenset():
             return []
@@ -193,7 +177,7 @@ class QdrantVectors:
                 for each in found
             ]
             best: dict[str, NearFact] = {}
-            for each in sorted(near, key=_rank):
+            for each in sorted(near, key=lambda it: (-it.similarity, it.fact_id, it.chunk_id)):
                 best.setdefault(each.fact_id, each)
             ranked = list(best.values())
             # Of equals at the edge the smaller id comes first: see all of them.
@@ -204,20 +188,19 @@ class QdrantVectors:
             asked *= 4
 
     def tidy(self) -> None:
-        """The server does it by itself; an engine in this process is told to."""
+        """A server does it by itself; the embedded engine has to be asked."""
         tidy = getattr(self._points, "tidy", None)
         if tidy is not None:
             with _as_index_errors():
                 tidy()
 
     def close(self) -> None:
-        """Let go of the collection."""
         self._points.close()
 
     def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
         """The payloads of all chunks, or of those of some facts."""
         asked: Iterable[tuple[Condition, ...]] = (
-            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in _pages(fact_ids))
+            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in batches(fact_ids))
         )
         with _as_index_errors():
             if not self._points.exists():
@@ -234,57 +217,44 @@ class QdrantVectors:
 
 @contextmanager
 def _as_index_errors() -> Iterator[None]:
-    """A store that is away is an index that cannot be asked: an answer is poorer."""
+    """Raise `DerivedError` for a store that is unavailable: recall goes on without vectors."""
     try:
         yield
-    except StoreUnavailableError as away:
+    except StoreUnavailableError as error:
         raise DerivedError(
-            f"the vectors do not answer: {away.why}",
+            f"the vectors do not answer: {error.why}",
             hint="what is missing now is taken up by the next pass",
-        ) from away
+        ) from error
 
 
 def filter_conditions(filters: FactFilters) -> list[Condition]:
-    """What filters ask, of a chunk's point. There is no head but one without successor."""
-    made: list[Condition] = []
+    """The filters as conditions of the point of a chunk."""
+    conditions: list[Condition] = []
     if filters.max_priority < LOWEST_PRIORITY:
-        made.append(NumberRange("priority", most=filters.max_priority))
+        conditions.append(NumberRange("priority", most=filters.max_priority))
     if filters.scopes is not None:
-        made.append(MatchAny("scope", sorted(filters.scopes)))
+        conditions.append(MatchAny("scope", sorted(filters.scopes)))
     if filters.types:
-        made.append(MatchAny("type", sorted(filters.types)))
+        conditions.append(MatchAny("type", sorted(filters.types)))
     if filters.status is not None:
-        made.append(MatchAny("status", [filters.status]))
+        conditions.append(MatchAny("status", [filters.status]))
     if filters.heads_only:
-        # Not `match: null`, as in seed 001: Qdrant does not know that.
-        made.append(IsEmpty("supersededById"))
+        # Qdrant does not know `match: null`.
+        conditions.append(IsEmpty("supersededById"))
     if filters.user is not None:
-        made.append(MatchAny("userId", [filters.user]))
+        conditions.append(MatchAny("userId", [filters.user]))
     first, until = filters.moments
     if first > NEVER:
-        made.append(NumberRange("made", least=first))
+        conditions.append(NumberRange("made", least=first))
     if until < FOREVER:
-        made.append(NumberRange("made", below=until))
-    made += [MatchAny("above", [tag]) for tag in sorted(filters.plain_tags)]
-    return made
-
-
-def _pages(many: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(many)
-    while some := list(islice(rest, POINTS_PER_REQUEST)):
-        yield some
-
-
-def _id(row: VectorRow) -> str:
-    return point_id(f"chunk {row.fact.id} {row.chunk_id}")
+        conditions.append(NumberRange("made", below=until))
+    conditions += [MatchAny("above", [tag]) for tag in sorted(filters.plain_tags)]
+    return conditions
 
 
 def _fields_hash(fact: Fact) -> str:
     """What tells whether a row was made of the same filterable fields."""
-    *plain, tags = (
-        *filterable_fields(fact)[:-1],
-        sorted(tag_keys_with_parents(fact.tags)),
-    )
+    plain, tags = list(filterable_fields(fact)[:-1]), sorted(tag_keys_with_parents(fact.tags))
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]
 
@@ -310,14 +280,5 @@ def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
 
 
 def _index_record(identity: str | None, record: str | None = None, dimension: int = 0) -> Point:
-    payload = {
-        "kind": "vectors",
-        "identity": identity,
-        "record": record,
-        "dimension": dimension,
-    }
+    payload = {"kind": "vectors", "identity": identity, "record": record, "dimension": dimension}
     return Point(_INDEX_RECORD_ID, payload)
-
-
-def _rank(near: NearFact) -> tuple[float, str, str]:
-    return (-near.similarity, near.fact_id, near.chunk_id)

@@ -1,7 +1,7 @@
-"""A SQLite file of our own: private, durable, of a known schema. No adapter of a port.
+"""A SQLite file of vaultsync: private, durable, of a known schema.
 
-Both files outlive the process that made them and are read by newer versions: what they
-went through is recorded inside, by the names of functions such as `m001_facts`.
+The files are read by newer versions of vaultsync, so each records its migrations, by the
+names of functions such as `m001_facts`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -42,9 +43,16 @@ _PRAGMAS = (
     "PRAGMA checkpoint_fullfsync = ON",
     # KiB. A transaction of 10,000 facts fits, and so writes each page once.
     "PRAGMA cache_size = -32768",
-    # One huge transaction would else leave a log of its size behind for ever.
+    # Otherwise one huge transaction would leave a log of its size behind for good.
     "PRAGMA journal_size_limit = 16777216",
 )
+
+
+def batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids, as many at a time as one query asks for."""
+    rest = iter(ids)
+    while batch := list(islice(rest, BATCH_ROWS)):
+        yield batch
 
 
 def make_private(path: str | Path) -> None:
@@ -76,9 +84,9 @@ def file_identity(path: str | Path) -> FileIdentity:
 def drop_stale_log(path: str | Path, opened: FileIdentity) -> None:
     """Remove the log of the file that was opened, when another one has its name now.
 
-    Whoever opens that one next would else play the log into it, and so undo a restored
-    backup, or ruin another file. To be called while the old one is still open: its log
-    is then known by its inode, which nobody can have got meanwhile.
+    Otherwise the next process to open it would replay the log into it, and so undo a restored
+    backup, or damage another file. To be called while the old file is still open: the inode
+    of its log cannot belong to another file then.
 
     Raises:
         OSError: there is no file, or the log cannot be removed.
@@ -140,13 +148,13 @@ def migrate_schema(
 
 def roll_back(db: sqlite3.Connection) -> None:
     """End a transaction that failed, if SQLite has not done so itself."""
-    with suppress(sqlite3.Error):
+    with suppress(sqlite3.Error):  # the error that ended it is on its way
         if db.in_transaction:
             db.execute("ROLLBACK")
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is to blame: not a bug, not a lock, a full disk or the like."""
+    """Whether the file itself is damaged: no bug, no lock, no full disk."""
     return type(error) is sqlite3.DatabaseError
 
 
@@ -194,7 +202,7 @@ DAMAGE_HINT = "move it away; the next pass rebuilds it from both sides, deleting
 
 @contextmanager
 def translate_sqlite_errors(path: str) -> Iterator[None]:
-    """Errors of SQLite in the words of the archive.
+    """Raise errors of SQLite as those of the archive.
 
     Raises:
         ArchiveError: the file cannot be used, or is damaged.

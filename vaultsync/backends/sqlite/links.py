@@ -6,7 +6,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,7 +52,6 @@ class SqliteLinks:
         self._file: tuple[int, int] | None = None
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to; None when it has to be built."""
         rows = self._rows("SELECT version FROM version")
         return rows[0][0] if rows else None
 
@@ -65,12 +63,6 @@ class SqliteLinks:
         version: str,
         entities: Iterable[EntityRecord] = (),
     ) -> None:
-        """Replace the links of facts, and forget facts, all or none.
-
-        Raises:
-            IndexBusyError: another process is writing; nothing was done.
-            OSError: the disk is full or broken; the index is as it was.
-        """
         gone = list(drop)
         named = [(each.fact_id, each.scope, json.dumps(each.names)) for each in entities]
 
@@ -93,8 +85,6 @@ class SqliteLinks:
         self._change(change)
 
     def clear(self) -> None:
-        """Forget everything, the version too. Raises as `update()`."""
-
         def change(db: sqlite3.Connection) -> None:
             for table in ("version", "links", "entities"):
                 db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these three
@@ -102,12 +92,10 @@ class SqliteLinks:
         self._change(change)
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
-        """The links in the note of a fact, in the order they were put."""
         query = f"SELECT {_COLUMNS} FROM links WHERE fact_id = ? ORDER BY n"  # noqa: S608 - a constant
         return [LinkReference(*row) for row in self._rows(query, fact_id)]
 
     def links_to(self, names: Iterable[str]) -> list[LinkReference]:
-        """All links whose target ends in one of these file names."""
         wanted = json.dumps(sorted({name_key(name) for name in names} - {""}))
         query = (
             f"SELECT {_COLUMNS} FROM links WHERE name != ''"  # noqa: S608 - a constant
@@ -116,12 +104,10 @@ class SqliteLinks:
         return [LinkReference(*row) for row in self._rows(query, wanted)]
 
     def entities(self) -> list[EntityRecord]:
-        """All entities, by id."""
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
         with self._lock:
             if self._db is not None:
                 self._db.close()
@@ -143,7 +129,7 @@ class SqliteLinks:
         self._answer(together)
 
     def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask the file; a damaged one is thrown away once, and an empty one asked."""
+        """Ask the file; a damaged one is replaced by an empty one, once."""
         with self._lock:
             try:
                 return self._asked(ask)
@@ -154,7 +140,7 @@ class SqliteLinks:
             return self._asked(ask)
 
     def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask, with what the system refuses told in the words of the port."""
+        """Ask, and raise the errors of the port."""
         try:
             return ask(self._opened())
         except sqlite3.OperationalError as error:
@@ -188,8 +174,7 @@ class SqliteLinks:
     def _throw_away(self) -> None:
         self.close()
         for end in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                Path(f"{self._path}{end}").unlink()
+            Path(f"{self._path}{end}").unlink(missing_ok=True)
 
 
 def _stored_links(

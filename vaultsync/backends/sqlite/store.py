@@ -8,7 +8,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
 _STORE_WAL_PAGES = 250
-"""A short log is soon written over instead of growing: what one small write waits for."""
+"""A short log is soon overwritten instead of growing, which makes small writes fast."""
 _STORE_DAMAGE_HINT = (
     "restore the store from a backup, or move it away and give a new one what the"
     " vault holds: `vaultsync rebuild --from vault`"
@@ -64,7 +63,7 @@ def m002_log(db: sqlite3.Connection) -> None:
 
 
 def m003_ops(db: sqlite3.Connection) -> None:
-    """The name of the last write of a fact that had one. Nothing but `did` asks for it."""
+    """The name of the last write of a fact that had one. Only `was_applied()` reads it."""
     db.execute("ALTER TABLE facts ADD COLUMN op TEXT")
 
 
@@ -75,8 +74,8 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log, m003_ops)
 class SqliteStore:
     """A `Store` in one file: write-ahead log, every commit on disk before it returns.
 
-    The file may go away and come back while the store is open. Another file in its
-    place is taken up again only when it is the same store.
+    The file may disappear and come back while the store is open. Another file in its
+    place is used only when it is the same store.
     """
 
     def __init__(self, path: Path, *, clock: Clock, create: bool) -> None:
@@ -102,11 +101,9 @@ class SqliteStore:
         return store
 
     def state(self) -> StoreState:
-        """Where the store stands."""
         return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        """The last write of each fact written after `since`, tombstones too, by seq."""
         rows = self._rows(
             "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE seq > ? ORDER BY seq",
             since,
@@ -114,34 +111,24 @@ class SqliteStore:
         return [_feed_row(row) for row in rows]
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        """The last write of one fact; None when the store never knew it."""
         rows = self._rows(
-            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
-            fact_id,
+            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?", fact_id
         )
         return _feed_row(rows[0]) if rows else None
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision that was written under a number."""
         rows = self._rows("SELECT revision FROM log WHERE seq = ?", seq)
         return rows[0][0] if rows else None
 
     def get(self, fact_id: str) -> Fact:
-        """The fact, with its `revision`.
-
-        Raises:
-            FactNotFoundError: unknown, or a tombstone.
-        """
         rows = self._rows("SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id)
         if not rows:
             raise FactNotFoundError(fact_id)
-        return _fact(*rows[0])
+        return wire.fact_from_json(rows[0][1], revision=rows[0][0])
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that exist."""
         found: dict[str, Fact] = {}
-        wanted = iter(fact_ids)
-        while batch := list(islice(wanted, sqlite_file.BATCH_ROWS)):
+        for batch in sqlite_file.batches(fact_ids):
             rows = self._rows(
                 "SELECT id, revision, CAST(body AS BLOB) FROM facts"
                 " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
@@ -151,36 +138,30 @@ class SqliteStore:
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        """What a tombstone last said, with the tombstone's `revision`; None if none."""
         rows = self._rows(
             "SELECT revision, body FROM facts WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
             fact_id,
         )
-        return _fact(*rows[0]) if rows else None
+        return wire.fact_from_json(rows[0][1], revision=rows[0][0]) if rows else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        """All facts with an id greater than `after`, by id."""
         while rows := self._rows(
             "SELECT revision, body, id FROM facts WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
             after,
             sqlite_file.BATCH_ROWS,
         ):
             for revision, body, _ in rows:
-                yield _fact(revision, body)
+                yield wire.fact_from_json(body, revision=revision)
             after = rows[-1][2]
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Do each write whose condition holds, all in one durable transaction.
-
-        Returns one new revision, or the reason of a refusal, per write, in order.
-        """
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         # Made before the file is locked: other processes wait for what is inside.
-        told = [_columns(each.fact) for each in writes]
-        with self._answering() as db:
+        columns = [_columns(each.fact) for each in writes]
+        with self._connection_or_error() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
-                answers = _write_all(db, writes, told=told, at=at)
+                answers = _write_all(db, writes, columns, at=at)
                 done = any(isinstance(each, str) for each in answers)
                 db.execute("COMMIT" if done else "ROLLBACK")
             except BaseException:
@@ -189,21 +170,19 @@ class SqliteStore:
         return answers
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        """Whether a write of a fact that bore this `op` was done."""
         return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
         with self._lock:
             self._closed = True
-            self._let_go()
+            self._disconnect()
 
     def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
-        with self._answering() as db:
+        with self._connection_or_error() as db:
             return db.execute(statement, values).fetchall()
 
     @contextmanager
-    def _answering(self) -> Iterator[sqlite3.Connection]:
+    def _connection_or_error(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
                 yield self._connection()
@@ -231,7 +210,7 @@ class SqliteStore:
             self._place = sqlite_file.file_identity(self._path)
             self._create = False
         elif self._place != sqlite_file.file_identity(self._path):
-            self._let_go()
+            self._disconnect()
             why = f"{self._path} was replaced by another file"
             raise StoreUnavailableError(why)
         return self._db
@@ -259,11 +238,11 @@ class SqliteStore:
             raise StoreUnavailableError(why)
         self._store_id = store_id
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._db is None:
             return
         if self._place is not None:
-            with suppress(OSError):
+            with suppress(OSError):  # the file is gone, and its log with it
                 sqlite_file.drop_stale_log(self._path, self._place)
         self._db.close()
         self._db = None
@@ -272,8 +251,8 @@ class SqliteStore:
 def _write_all(
     db: sqlite3.Connection,
     writes: Sequence[StoreWrite],
+    columns: Sequence[tuple[str | None, ...]],
     *,
-    told: Sequence[tuple[str | None, ...]],
     at: str,
 ) -> list[str | RevisionMismatch]:
     seq, facts = db.execute("SELECT seq, facts FROM store").fetchone()
@@ -281,7 +260,7 @@ def _write_all(
     answers: list[str | RevisionMismatch] = []
     refused = set()
     rows, log = [], []
-    for write, columns in zip(writes, told, strict=True):
+    for write, texts in zip(writes, columns, strict=True):
         found, deleted = known.get(write.fact_id, (None, True))
         if found != write.expect or write.needs in refused:
             refused.add(write.fact_id)
@@ -293,8 +272,8 @@ def _write_all(
         gone = write.fact is None
         facts += deleted - gone
         known[write.fact_id] = (revision, gone)
-        told_by = (write.actor, at, write.op or None)
-        rows.append((write.fact_id, seq, revision, gone, *told_by, *columns))
+        source = (write.actor, at, write.op or None)
+        rows.append((write.fact_id, seq, revision, gone, *source, *texts))
         log.append((seq, revision))
         answers.append(revision)
     db.executemany(_WRITE, rows)
@@ -306,13 +285,14 @@ def _write_all(
 def _revisions(
     db: sqlite3.Connection, fact_ids: Sequence[str]
 ) -> dict[str, tuple[str | None, bool]]:
-    """The revision of each fact that is known, and whether it is a tombstone."""
+    """The revision of each known fact, and whether it is a tombstone."""
     found: dict[str, tuple[str | None, bool]] = {}
-    for start in range(0, len(fact_ids), sqlite_file.BATCH_ROWS):
-        some = fact_ids[start : start + sqlite_file.BATCH_ROWS]
-        marks = ", ".join("?" * len(some))
-        statement = f"SELECT id, revision, deleted FROM facts WHERE id IN ({marks})"  # noqa: S608 - marks only
-        found.update({row[0]: (row[1], row[2]) for row in db.execute(statement, some)})
+    for batch in sqlite_file.batches(fact_ids):
+        rows = db.execute(
+            "SELECT id, revision, deleted FROM facts WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(batch),),
+        )
+        found.update({row[0]: (row[1], row[2]) for row in rows})
     return found
 
 
@@ -320,10 +300,6 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
     if fact is None:
         return (None, None, None, None)
     return (fact.type, fact.scope, fact.status, wire.fact_line(fact).decode())
-
-
-def _fact(revision: str, body: str) -> Fact:
-    return wire.fact_from_json(body, revision=revision)
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:

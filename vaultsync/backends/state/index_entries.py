@@ -1,22 +1,22 @@
-"""The entries of the tables in one file, replaced in one step."""
+"""The entries of the index files in one file, replaced in one step."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from zlib import crc32
 
 import msgspec
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.index_files.entry import IndexEntry
 from vaultsync.index_files.ports import CachedEntries
 
 ENTRIES_FORMAT = 1
-"""Changes with what is written; a file of another one is none."""
+"""Changes with what is written; a file of another format is ignored."""
 
 
 class _Checksum(msgspec.Struct):
-    """The first line; tells whether the rest is whole."""
+    """The first line, which says whether the rest is whole."""
 
     format: int
     version: str
@@ -28,16 +28,15 @@ _ENTRIES = msgspec.json.Decoder(list[IndexEntry])
 
 
 class FileEntryCache:
-    """An `EntryFile`. A file that is damaged counts as none: it is derived.
+    """An `EntryCache` in one file. A damaged file counts as none: it is derived.
 
-    It is not waited for until the disk has it: after a power cut its sum tells.
+    It is not flushed: after a power cut its checksum tells whether it is whole.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
 
     def load(self) -> CachedEntries | None:
-        """What was saved last."""
         try:
             head, _, body = self._path.read_bytes().partition(b"\n")
             seal = _SEAL.decode(head)
@@ -48,12 +47,7 @@ class FileEntryCache:
             return None
 
     def save(self, held: CachedEntries) -> None:
-        """Write beside and rename."""
         body = msgspec.json.encode(list(held.entries.values()))
         head = msgspec.json.encode(_Checksum(ENTRIES_FORMAT, held.version, crc32(body)))
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = self._path.with_suffix(".draft")
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(head + b"\n" + body)
-        draft.replace(self._path)
+        replace_file(self._path, head + b"\n" + body, durable=False)

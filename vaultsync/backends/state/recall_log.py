@@ -20,7 +20,6 @@ class FileRecallLog:
         self._path = state_dir / RECALL_LOG_NAME
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
-        """Append a line."""
         line = " ".join((at, *fact_ids))
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         with suppress(OSError):
@@ -31,14 +30,12 @@ class FileRecallLog:
                 os.close(fd)
 
     def size(self) -> int:
-        """The length of the file."""
         try:
             return self._path.stat().st_size
         except OSError:
             return 0
 
     def take(self) -> dict[str, RecallCount]:
-        """Read the file and remove it."""
         taken = self._path.with_name(f"{RECALL_LOG_NAME}.{os.urandom(4).hex()}")
         lines: list[str] = []
         with suppress(OSError):
@@ -55,15 +52,12 @@ class MemoryRecallLog:
         self._lines: list[tuple[str, ...]] = []
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
-        """Keep them."""
         self._lines.append((at, *fact_ids))
 
     def size(self) -> int:
-        """As long as the lines of a file would be."""
         return sum(len(" ".join(line)) + 1 for line in self._lines)
 
     def take(self) -> dict[str, RecallCount]:
-        """All, once."""
         lines, self._lines = self._lines, []
         return parse_recalls(lines)
 

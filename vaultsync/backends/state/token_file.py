@@ -5,11 +5,11 @@ A vault is synced and shared; its token never is.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from pathlib import Path
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import ConfigError
 
 TOKEN_BYTES = 32
@@ -28,7 +28,7 @@ class TokenFile:
         """The token; one is made when there is none.
 
         Raises:
-            ConfigError: the file cannot be read, or others can read it and it is not ours.
+            ConfigError: the file cannot be read, or it is another user's and open to others.
         """
         try:
             found = self._path.stat()
@@ -38,7 +38,7 @@ class TokenFile:
         except FileNotFoundError:
             return self.rotate()
         except OSError as error:
-            raise self._trouble(error) from None
+            raise self._unusable(error) from None
         return self._known[1] or self.rotate()
 
     def find(self) -> str | None:
@@ -49,16 +49,16 @@ class TokenFile:
             return None
 
     def rotate(self) -> str:
-        """A new token; the old one is worth nothing from now on.
+        """A new token; the old one is not valid any more.
 
         Raises:
             ConfigError: it cannot be written.
         """
         token = secrets.token_urlsafe(TOKEN_BYTES)
         try:
-            write_private(self._path, token + "\n")
+            replace_file(self._path, f"{token}\n".encode())
         except OSError as error:
-            raise self._trouble(error) from None
+            raise self._unusable(error) from None
         return token
 
     def _read(self) -> str:
@@ -68,28 +68,8 @@ class TokenFile:
                 os.fchmod(fd, 0o600)
             return file.read(1024).strip()
 
-    def _trouble(self, error: OSError) -> ConfigError:
+    def _unusable(self, error: OSError) -> ConfigError:
         return ConfigError(
             f"the token file {self._path} cannot be used: {error.strerror}",
             hint="remove it; a new token is made then",
         )
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that its owner alone can read, in one step.
-
-    Raises:
-        OSError.
-    """
-    temp = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(temp, flags, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temp.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temp.unlink()
-        raise

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import ConfigError
 
 _MARKER = """\
@@ -61,19 +62,15 @@ def set_store(root: Path, store: str) -> None:
         top[at[0]] = line
     else:
         top.insert(len(top) - (table is None and top[-1:] == [""]), line)
-    fresh = path.with_name("config.toml.new")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write("\n".join([*top, *rest]))
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    text = "\n".join([*top, *rest])
+    replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
 
 
 def make_state_dir(path: Path) -> None:
     """Make the state folder, open to its owner alone.
 
     Raises:
-        ConfigError: it cannot be made, or belongs to somebody else.
+        ConfigError: it cannot be made, or belongs to another user.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
 
@@ -22,16 +23,14 @@ class FileWriteQueue:
         self._log = folder / "log.jsonl"
 
     def put(self, item: QueuedText) -> None:
-        """Keep it durably, instead of what has the same op."""
-        made = json.dumps(asdict(item), ensure_ascii=False, indent=1)
-        _write(self._queue / f"{item.op}.json", made.encode(errors="surrogatepass"))
+        text = json.dumps(asdict(item), ensure_ascii=False, indent=1)
+        self._queue.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._queue / f"{item.op}.json", text.encode(errors="surrogatepass"))
 
     def drop(self, op: str) -> None:
-        """Forget it; harmless when repeated."""
         (self._queue / f"{op}.json").unlink(missing_ok=True)
 
     def waiting(self, name: str | None = None) -> list[QueuedText]:
-        """What waits for a file, or for any, oldest first."""
         try:
             names = sorted(os.listdir(self._queue))  # noqa: PTH208 - before each sync
         except FileNotFoundError:
@@ -40,8 +39,7 @@ class FileWriteQueue:
         for each in names:
             if each.endswith(".json"):
                 try:
-                    said = json.loads((self._queue / each).read_bytes())
-                    item = QueuedText(**said)
+                    item = QueuedText(**json.loads((self._queue / each).read_bytes()))
                 except (FileNotFoundError, ValueError, TypeError):
                     continue  # another process wrote it just now
                 if name in (None, item.name):
@@ -49,7 +47,6 @@ class FileWriteQueue:
         return found
 
     def log(self, entry: Mapping[str, Value]) -> None:
-        """Append a line to the log, durably."""
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         line = json.dumps(entry, ensure_ascii=False).encode(errors="surrogatepass")
         fd = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -60,23 +57,7 @@ class FileWriteQueue:
             os.close(fd)
 
     def keep(self, data: bytes) -> str:
-        """Keep bytes for good under their hash."""
         name = sha256(data).hexdigest()
-        _write(self._kept / name, data)
+        self._kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._kept / name, data)
         return name
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(fd)
-    draft.replace(path)
-    fd = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

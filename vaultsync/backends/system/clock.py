@@ -59,11 +59,9 @@ class SystemClock:
         self._ids = IdSource(lambda: time.time_ns() // 1_000_000, _random_bits)
 
     def now(self) -> datetime:
-        """The time, in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -72,5 +70,4 @@ class SystemClock:
             time.sleep(seconds)
 
     def new_id(self) -> str:
-        """A fresh UUIDv7, greater than all earlier ones of this clock."""
         return self._ids.new()

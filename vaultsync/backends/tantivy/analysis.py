@@ -8,12 +8,7 @@ from contextlib import suppress
 import tantivy
 
 from vaultsync.errors import ConfigError
-from vaultsync.indexing.language import (
-    ENGLISH,
-    FUNCTION_WORDS,
-    STEMMER_LANGUAGES,
-    language_of,
-)
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, STEMMER_LANGUAGES, language_of
 from vaultsync.indexing.text_normalization import phrase_words, query_words
 
 _LONGEST = 100

@@ -20,6 +20,7 @@ import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
+from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.query import (
     NAME_FIELDS,
@@ -169,17 +170,14 @@ class TantivyIndex:
     # ---------------------------------------------------------------------- reading
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to; None when it has to be built."""
         view = self._look()
         return view.version if view else None
 
     def count(self) -> int:
-        """How many facts it holds."""
         view = self._look()
         return view.searcher.num_docs - 1 if view else 0
 
     def tokens(self, text: str) -> list[str]:
-        """The terms that a text is indexed under: stemmed, without stop words."""
         return self._terms.of_text(text)
 
     def search(
@@ -191,7 +189,6 @@ class TantivyIndex:
         limit: int,
         names_only: bool = False,
     ) -> list[IndexMatch]:
-        """The facts that match some of the words and all of the phrases, best first."""
         view = self._look()
         if view is None or limit < 1:
             return []
@@ -209,7 +206,6 @@ class TantivyIndex:
         return []
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
-        """What it holds of some sessions, of facts, and of the sessions they are in."""
         view = self._look()
         if view is None:
             return []
@@ -295,12 +291,6 @@ class TantivyIndex:
     # ---------------------------------------------------------------------- writing
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
-        """Replace and remove entries by the ids of their facts, all or none.
-
-        Raises:
-            IndexBusyError: another process is writing; nothing was done.
-            OSError: the disk is full or broken; the index is as it was.
-        """
         gone = list(drop)
         view = self._look()
         if view is not None and not put and not gone:
@@ -318,20 +308,17 @@ class TantivyIndex:
                 work.tell(self._format, version)
 
     def clear(self) -> None:
-        """Forget everything, the version too. Raises as `update()`."""
         with self._locked():
             self._remove()
 
     def close(self) -> None:
-        """Let go of the files; harmless when repeated."""
         self._view, self._seen = None, ()
 
     def _say_ahead(self, view: _CommitReader, version: str) -> None:
         """Needs no lock: it is about one commit, and nobody reads it with another."""
         if version != view.version:
-            path = self._folder / f"{_VERSION_FILE}.{os.urandom(4).hex()}"
-            path.write_text(f"{view.committed}\n{version}", encoding="utf-8")
-            path.replace(self._folder / _VERSION_FILE)
+            text = f"{view.committed}\n{version}"
+            replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

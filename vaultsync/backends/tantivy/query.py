@@ -106,8 +106,7 @@ class QueryBuilder:
         """What is called what is asked, by its whole title or an alias."""
         return [
             Query.boost_query(
-                self._term("name", f"{field} {name}"),
-                NAME_MATCH_WEIGHT * len(name.split()),
+                self._term("name", f"{field} {name}"), NAME_MATCH_WEIGHT * len(name.split())
             )
             for name in self._terms.of_names(words, languages)
             for field in NAME_FIELDS
@@ -148,11 +147,7 @@ class QueryBuilder:
 
     def _range(self, name: str, low: int, high: int) -> Query:
         return Query.range_query(
-            self._schema,
-            name,
-            tantivy.FieldType.Integer,
-            lower_bound=low,
-            upper_bound=high,
+            self._schema, name, tantivy.FieldType.Integer, lower_bound=low, upper_bound=high
         )
 
 

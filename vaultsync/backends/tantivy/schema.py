@@ -9,13 +9,7 @@ from typing import Any
 import tantivy
 
 from vaultsync.indexing.ports import IndexDocument
-from vaultsync.indexing.session_context import (
-    day_words,
-    hash63,
-    own_title,
-    speaker_names,
-    turn_of,
-)
+from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
 from vaultsync.indexing.text_normalization import index_words, note_headings
 from vaultsync.model.canonical import tag_keys_with_parents
 from vaultsync.model.fact import Fact

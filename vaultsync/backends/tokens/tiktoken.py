@@ -61,12 +61,10 @@ class TiktokenCounter:
 
     @property
     def name(self) -> str:
-        """`o200k_base`."""
         return ENCODING_NAME
 
     @property
     def exact(self) -> bool:
-        """It is the tokenizer's count."""
         return True
 
     def count(self, text: str) -> int:

@@ -1,7 +1,4 @@
-"""A small file of JSON that is replaced in one step and says itself whether it is whole.
-
-No adapter of a port: the header of what lies beside it.
-"""
+"""A small JSON file with a checksum: the header of the files beside it."""
 
 from __future__ import annotations
 
@@ -11,17 +8,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-
-def write_all(fd: int, block: bytes, at: int = 0) -> None:
-    """Write all of a block at a place of a file.
-
-    Raises:
-        OSError: the disk is full or broken; some of it may be written.
-    """
-    view = memoryview(block)
-    while view:
-        done = os.pwrite(fd, view, at)
-        view, at = view[done:], at + done
+from vaultsync.backends.replace_file import replace_file
 
 
 class ChecksummedJson:
@@ -56,26 +43,14 @@ class ChecksummedJson:
         """
         body = json.dumps(held).encode()
         seal = json.dumps({"format": self._format, "sum": crc32(body)}).encode()
-        draft = self._path.with_suffix(".draft")
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            write_all(fd, seal + b"\n" + body)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        draft.replace(self._path)
-        fd = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        replace_file(self._path, seal + b"\n" + body)
 
     def remove(self) -> None:
         """Remove it; harmless when repeated."""
         self._path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Read it anew at the next asking."""
+        """Read it again at the next call."""
         self._stamp = None
 
     def _parse(self, text: bytes) -> dict[str, Any] | None:

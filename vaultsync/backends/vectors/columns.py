@@ -1,13 +1,8 @@
 """What a matrix keeps beside each vector, and which rows a filter leaves.
 
 Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
-their numbers. A snapshot is never changed: what was appended makes the next one.
-
-What the indexes of vectors have in common. No adapter of a port.
-
-The fields by which vectors are filtered, as they are compared, and what is refused.
-
-The rows of a matrix by the names of their facts and chunks.
+their numbers. A snapshot is never changed: what was appended makes the next one. The
+errors and the fields that are filtered by are those of all indexes of vectors.
 """
 
 from __future__ import annotations
@@ -35,15 +30,10 @@ from vaultsync.model.filters import FactFilters
 
 
 def filterable_fields(fact: Fact) -> tuple[object, ...]:
-    """All that filters ask of a fact: where it is the same, its rows need not change."""
-    return (
-        *(fact.scope, fact.type, fact.status, fact.priority),
-        *(
-            not fact.superseded_by_id,
-            to_microseconds(fact.created_at),
-            tag_keys_with_parents(fact.tags),
-        ),
-    )
+    """The fields that filters read: while they are the same, rows need not change."""
+    created, tags = to_microseconds(fact.created_at), tag_keys_with_parents(fact.tags)
+    head = not fact.superseded_by_id
+    return (fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
 
 
 def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
@@ -67,12 +57,12 @@ def check_dimension(vector: Sequence[float], known: int) -> None:
     if len(vector) != known:
         raise EmbedderError(
             f"a vector has {len(vector)} numbers, but those of the index have {known}",
-            hint="the model was changed; the next pass makes all vectors again",
+            hint="the model was changed; the next run makes all vectors again",
         )
 
 
 def not_finite_error() -> EmbedderError:
-    """A vector holds what is not a number: it would hide all others."""
+    """A vector holds NaN or infinity, which would hide all others."""
     return EmbedderError(
         "the model made a vector that holds what is not a number",
         hint="use another model, or make its export again",
@@ -80,12 +70,12 @@ def not_finite_error() -> EmbedderError:
 
 
 def index_missing_error() -> DerivedError:
-    """There is no index to put into."""
+    """The index has to be built."""
     return DerivedError("the vectors are gone or damaged", hint="the next pass makes them again")
 
 
 def index_busy_error() -> IndexBusyError:
-    """Another process writes."""
+    """Another process is writing."""
     return IndexBusyError(
         "another process is writing the vectors",
         hint="what is missing now is taken up by the next pass",
@@ -93,13 +83,13 @@ def index_busy_error() -> IndexBusyError:
 
 
 _PART = 8
-"""Bytes of a name by which rows are sorted; rows of equal ones are looked at."""
+"""Bytes of a name by which rows are sorted; rows with equal ones are compared in full."""
 _LAST = {"fact": 36 - _PART, "chunk": 0}
-"""Where those bytes begin: an id of a fact begins with the time, which many share."""
+"""Where those bytes begin: ids of facts begin with the time, which many share."""
 
 
 class RowKeys:
-    """Finds living rows by name, in two arrays that are sorted when first asked for."""
+    """Finds live rows by name, in two arrays that are sorted on first use."""
 
     def __init__(self, rows: npt.NDArray[np.void], alive: npt.NDArray[np.bool_]) -> None:
         self._rows = rows
@@ -139,7 +129,7 @@ class RowKeys:
 
 
 def _parts(rows: npt.NDArray[np.void], field: str) -> npt.NDArray[np.uint64]:
-    """Of each name the bytes by which it is sorted, as one number."""
+    """The bytes by which each name is sorted, as one number."""
     at = rows.dtype.fields[field][1] + _LAST[field]  # type: ignore[index]
     table = rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
     parts: npt.NDArray[np.uint64] = (
@@ -165,17 +155,17 @@ ROW_DTYPE = np.dtype(
 )
 TAG_DTYPE = np.dtype([("row", "<i4"), ("word", "<i4")])
 DEAD_DTYPE = np.dtype("<u4")
-"""The number of a row that counts no more."""
+"""The number of a row that was replaced or removed."""
 FLOAT_DTYPE = np.dtype("<f4")
 # In the order in which `Columns` has them.
 _COLUMNS = ("scope", "type", "status", "made", "priority", "head")
 _FILTERS_KEPT = 32
 _COMPARED = 8
-"""Up to so many numbers, to compare with each is faster than to look each up."""
+"""Up to eight numbers, comparing with each is faster than a lookup table."""
 
 
 class WordTable:
-    """Words by number; new ones are numbered when they are first asked for."""
+    """Words by number; new ones are numbered on first use."""
 
     def __init__(self) -> None:
         self.by_number: list[str] = []
@@ -183,9 +173,9 @@ class WordTable:
 
     def copy(self) -> WordTable:
         """Another one of the same words."""
-        made = WordTable()
-        made.by_number, made._numbers = [*self.by_number], {**self._numbers}
-        return made
+        table = WordTable()
+        table.by_number, table._numbers = [*self.by_number], {**self._numbers}
+        return table
 
     def take(self, lines: bytes) -> None:
         """The next words, as `fresh()` gave them.
@@ -244,7 +234,7 @@ def encode_rows(
 
 @dataclass(frozen=True, slots=True)
 class FilterColumns:
-    """The fields of all rows that count, dead ones among them, each in one array."""
+    """The fields of all rows, dead ones too, each in one array."""
 
     words: WordTable
     alive: Flags
@@ -265,10 +255,7 @@ class FilterColumns:
         return cls(WordTable(), np.zeros(0, np.bool_), np.zeros(0, TAG_DTYPE), *columns)
 
     def grown(
-        self,
-        rows: npt.NDArray[np.void],
-        tags: npt.NDArray[np.void],
-        dead: npt.NDArray[np.uint32],
+        self, rows: npt.NDArray[np.void], tags: npt.NDArray[np.void], dead: npt.NDArray[np.uint32]
     ) -> FilterColumns:
         """With more rows behind these, and with rows that died."""
         columns = (np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS)
@@ -278,7 +265,7 @@ class FilterColumns:
         return FilterColumns(self.words, alive, tags, *columns)
 
     def admitted(self, filters: FactFilters) -> Flags:
-        """Which rows a filter leaves, of those that live."""
+        """Which live rows pass a filter."""
         found = self._kept.get(filters)
         if found is None:
             found = self._admitted(filters)
@@ -312,7 +299,7 @@ class FilterColumns:
 
 
 def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
-    """Where one of the numbers stands."""
+    """Where a column holds one of the numbers."""
     found = np.zeros(len(column), np.bool_)
     if len(numbers) <= _COMPARED:
         for number in numbers:

@@ -1,8 +1,8 @@
-"""The files of the matrix: parts that only grow, and a header that says how far they count.
+"""The files of the matrix: parts that only grow, and a header with their valid lengths.
 
-A part is written behind what counts of it, and flushed, before the header is replaced in
-one step. So a reader in any process sees all of a write or nothing of it; a crash leaves
-bytes that nobody counts, and the next write goes over them.
+A part is appended to and flushed before the header is replaced in one step. So a reader in
+any process sees all of a write or none of it; a crash leaves bytes behind the valid length,
+which the next write overwrites.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from zlib import crc32
 
-from vaultsync.backends.vectors.checksummed_json import ChecksummedJson, write_all
+from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 
 _FORMAT = 1
 MATRIX_PARTS = ("vectors", "rows", "tags", "dead", "words")
 _SPARE = 1 << 20
-"""Bytes that a part is longer than what counts, at least: a map of it lasts for a while."""
+"""Bytes by which a part is longer than its valid length, so that a map of it lasts."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixHeader:
-    """What counts."""
+    """The valid part of the files."""
 
     identity: str
     record: str | None = None
     dimension: int = 0
     """0 until the first row."""
     facts: int = 0
-    """How many have rows that live."""
+    """How many have live rows."""
     series: str = ""
-    """In the names of the parts: another one after each rewriting, never one again."""
+    """In the names of the parts: a new one after each rewrite."""
     copied: tuple[int, int] = (0, 0)
-    """How many rows and dead rows their owner has copied elsewhere."""
+    """How many rows and dead rows were copied elsewhere."""
     sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0))
-    """Bytes of each part that count."""
+    """The valid bytes of each part."""
     sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0))
     """Their CRC-32."""
 
@@ -57,7 +57,7 @@ class MatrixFiles:
         self._header: MatrixHeader | None = None
 
     def header(self) -> MatrixHeader | None:
-        """The header as it is now; the same object while nobody has written."""
+        """The header as it is now; the same object until it is written."""
         held = self._file.read()
         if held is not self._read:
             made = held and MatrixHeader(**(held | {"copied": tuple(held["copied"])}))
@@ -65,11 +65,11 @@ class MatrixFiles:
         return self._header
 
     def forget(self) -> None:
-        """Read the header anew at the next asking."""
+        """Read the header again at the next call."""
         self._file.forget()
 
     def discard(self) -> None:
-        """Let nothing count any more."""
+        """Remove the header: the index has to be built again."""
         self._file.remove()
 
     def begin(self, identity: str) -> MatrixHeader:
@@ -77,10 +77,10 @@ class MatrixFiles:
         return MatrixHeader(identity, series=secrets.token_hex(4))
 
     def append(self, header: MatrixHeader, blocks: Mapping[str, bytes]) -> MatrixHeader:
-        """Write behind what counts, and flush; the header that would count it too.
+        """Append to the parts, and flush; the header that covers it.
 
         Raises:
-            OSError: the disk is full or broken; nothing counts that did not before.
+            OSError: the disk is full or broken; the matrix is as it was.
         """
         sizes, sums = dict(header.sizes), dict(header.sums)
         for part, block in blocks.items():
@@ -88,8 +88,10 @@ class MatrixFiles:
                 continue
             fd = os.open(self._part(header, part), os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                write_all(fd, block, sizes[part])
-                sizes[part] += len(block)
+                rest = memoryview(block)
+                while rest:
+                    done = os.pwrite(fd, rest, sizes[part])
+                    rest, sizes[part] = rest[done:], sizes[part] + done
                 sums[part] = crc32(block, sums[part])
                 if os.fstat(fd).st_size <= sizes[part]:
                     os.ftruncate(fd, sizes[part] + max(_SPARE, sizes[part] // 4))
@@ -99,19 +101,19 @@ class MatrixFiles:
         return replace(header, sizes=sizes, sums=sums)
 
     def publish(self, header: MatrixHeader) -> None:
-        """Let a header count, and remove the parts of others.
+        """Write the header, and remove the parts of other series.
 
         Raises:
-            OSError: the disk is full or broken; the old one counts.
+            OSError: the disk is full or broken; the old header is valid.
         """
         self._file.write(asdict(header))
         for path in self._folder.glob("*.part"):
-            # Whoever has one of them mapped can go on.
+            # A process that has one of them mapped can go on.
             if not path.name.startswith(f"{header.series}-"):
                 path.unlink(missing_ok=True)
 
     def map(self, header: MatrixHeader, part: str) -> mmap.mmap | bytes:
-        """A part: all of its file, what does not count too.
+        """A part: all of its file, beyond its valid length too.
 
         Raises:
             DamagedError: it is missing or too short.

@@ -1,10 +1,8 @@
 """Vectors in LanceDB: a table of chunks, with an index of neighbours when it is large.
 
-LanceDB flushes nothing to the disk: what it says is written may be gone after a power
-cut. The header beside the table tells which version of it was seen last. An older one has
-lost something, and then there is no record, which tells the owner to compare.
-
-The table of chunks: rows in columns of Arrow, and filters in SQL.
+LanceDB does not flush to the disk, so a power cut may undo writes. The header beside the
+table has the version that was written last. An older table has lost something; then
+`record()` is None, and the owner compares.
 """
 
 from __future__ import annotations
@@ -106,45 +104,45 @@ def sql_one_of(column: str, words: Iterable[str]) -> str:
 
 def sql_where(filters: FactFilters) -> str:
     """The filters in SQL."""
-    made = [f"priority <= {int(filters.max_priority)}"]
+    clauses = [f"priority <= {int(filters.max_priority)}"]
     if filters.scopes is not None:
-        made.append(sql_one_of("scope", sorted(filters.scopes)))
+        clauses.append(sql_one_of("scope", sorted(filters.scopes)))
     if filters.types:
-        made.append(sql_one_of("type", sorted(filters.types)))
+        clauses.append(sql_one_of("type", sorted(filters.types)))
     if filters.status is not None:
-        made.append(sql_one_of("status", [filters.status]))
+        clauses.append(sql_one_of("status", [filters.status]))
     if filters.heads_only:
-        made.append("head")
+        clauses.append("head")
     first, until = filters.moments
     if first > NEVER:
-        made.append(f"made >= {first}")
+        clauses.append(f"made >= {first}")
     if until < FOREVER:
-        made.append(f"made < {until}")
-    made += [f"array_has(tags, {_text(tag)})" for tag in sorted(filters.plain_tags)]
-    return " AND ".join(made)
+        clauses.append(f"made < {until}")
+    clauses += [f"array_has(tags, {_text(tag)})" for tag in sorted(filters.plain_tags)]
+    return " AND ".join(clauses)
 
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 INDEX_FROM = 200_000
-"""Rows from which on an index answers sooner than a look at all vectors."""
+"""The number of rows from which on an index is faster than a full scan."""
 _FORMAT = 1
 _PARTITIONS = 40
 _REFINE = 10
-"""Parts of the index that are looked at, and how many times the rows that are asked for
-are compared exactly. By IVF_RQ the first ten of 250,000 are found to 0.997 (with 20 parts
-to 0.945, without refining to 0.715); IVF_HNSW_SQ takes 10 times as long to build."""
+"""Partitions that are searched, and how many times the rows asked for are compared exactly.
+IVF_RQ then finds 0.997 of the first ten of 250,000 (0.945 with 20 partitions, 0.715 without
+refining); IVF_HNSW_SQ takes 10 times as long to build."""
 _BITMAPS = ("scope", "type", "status", "priority", "head")
 _UNINDEXED = 512
 _VERSIONS = 50
 _OLD = timedelta(minutes=10)
-"""When older versions go: a reader may be in the middle of a younger one."""
-_AT_ONCE = 10_000
+"""The age of versions that are removed: readers may still use younger ones."""
+_PAGE_ROWS = 10_000
 _WAIT = 2.0
 _DIGITS = 6
-# What the library raises, whatever the matter.
-_TROUBLE = (OSError, RuntimeError, ValueError)
+# The library raises these for every kind of failure.
+_LANCE_ERRORS = (OSError, RuntimeError, ValueError)
 
 
 class LanceVectors:
@@ -163,12 +161,11 @@ class LanceVectors:
     # ---------------------------------------------------------------------- reading
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         held = self._header()
         return held["identity"] if held else None
 
     def record(self) -> str | None:
-        """What was noted last; None too when something that was put is lost."""
+        """None, too, when something that was put is lost."""
         held = self._header()
         if held is None or (held["table"] and self._table.version < held["version"]):
             return None
@@ -176,14 +173,12 @@ class LanceVectors:
         return found
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
         for row in self._of_facts(fact_ids, ["fact", "chunk"]):
             found.setdefault(row["fact"], set()).add(row["chunk"])
         return {fact: frozenset(chunks) for fact, chunks in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         given = {fact.id: filterable_fields(fact) for fact in facts}
         return {
             row["fact"]
@@ -192,7 +187,6 @@ class LanceVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         return len({row["fact"] for row in self._of_facts(None, ["fact"])})
 
     def _of_facts(self, fact_ids: Iterable[str] | None, columns: list[str]) -> list[dict[str, Any]]:
@@ -201,11 +195,10 @@ class LanceVectors:
         return self._read(self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns)
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         wanted = sorted(set(chunk_ids))
         pages = (
-            sql_one_of("chunk", wanted[start : start + _AT_ONCE])
-            for start in range(0, len(wanted), _AT_ONCE)
+            sql_one_of("chunk", wanted[start : start + _PAGE_ROWS])
+            for start in range(0, len(wanted), _PAGE_ROWS)
         )
         return {
             row["chunk"]: row["vector"]
@@ -215,14 +208,13 @@ class LanceVectors:
 
     def rows(self) -> Iterator[list[VectorRow]]:
         """All rows, some at a time, with facts that pass the same filters."""
-        for start in range(0, sum(self._read(self._length)), _AT_ONCE):
+        for start in range(0, sum(self._read(self._length)), _PAGE_ROWS):
             page = self._read(self._page, start)
             yield [VectorRow(fact_from_record(row), row["chunk"], row["vector"]) for row in page]
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         held = self._header()
         if held is None or not held["table"] or limit < 1:
             return []
@@ -246,37 +238,33 @@ class LanceVectors:
             .nprobes(_PARTITIONS)
             .refine_factor(_REFINE)
         )
-        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
-        return found
+        return _dicts(asked)
 
     def _rows(self, where: str | None, columns: list[str]) -> list[dict[str, Any]]:
         asked = self._table.search().select(columns)
         if where is not None:
             asked = asked.where(where)
-        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
-        return found
+        return _dicts(asked)
 
     def _page(self, start: int) -> list[dict[str, Any]]:
-        asked = self._table.search().offset(start).limit(_AT_ONCE)
-        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
-        return found
+        return _dicts(self._table.search().offset(start).limit(_PAGE_ROWS))
 
     def _length(self) -> list[int]:
         return [self._table.count_rows()]
 
     def _read(self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs) -> list[T]:
-        """What the table answers; nothing when there is none or it is damaged."""
+        """The answer of the table; empty when there is none or it is damaged."""
         held = self._header()
         if held is None or not held["table"]:
             return []
         try:
             return ask(*args, **kwargs)
-        except _TROUBLE:
+        except _LANCE_ERRORS:
             self._bad = held
             return []
 
     def _header(self) -> dict[str, Any] | None:
-        """The header, with its table open; None when that is not to be had."""
+        """The header, with its table open; None when there is none or it is damaged."""
         held = self._file.read()
         if held is None or held is self._bad:
             return None
@@ -284,7 +272,7 @@ class LanceVectors:
             try:
                 self._table = held["table"] and self._database().open_table(held["table"])
                 self._name = held["table"]
-            except _TROUBLE:
+            except _LANCE_ERRORS:
                 self._bad = held
                 return None
         return held
@@ -301,7 +289,6 @@ class LanceVectors:
     # ---------------------------------------------------------------------- writing
 
     def reset(self, identity: str) -> None:
-        """Forget everything."""
         with self._writing():
             empty = {"record": None, "dimension": 0, "table": "", "version": 0}
             self._file.write({"identity": identity, "tidied": 0, **empty})
@@ -309,24 +296,20 @@ class LanceVectors:
                 shutil.rmtree(path, ignore_errors=True)
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Add rows; those of the facts in `replace` go first: one version of the table."""
+        """Makes one version of the table."""
         with self._writing():
             held = self._header()
             if held is None:
                 raise index_missing_error()
             unique = list({row_key(row): row for row in rows}.values())
             dimension = dimension_of(unique, held["dimension"])
-            away = sorted(set(replace))
+            replaced = sorted(set(replace))
             if unique and not held["table"]:
                 held = held | {"table": self._create(unique, dimension)}
-            elif held["table"] and (unique or away):
-                self._merge(unique, dimension, away)
+            elif held["table"] and (unique or replaced):
+                self._merge(unique, dimension, replaced)
             self._note(held, dimension=dimension, record=record)
 
     def _create(self, rows: list[VectorRow], dimension: int) -> str:
@@ -335,11 +318,11 @@ class LanceVectors:
         self._name = name
         return name
 
-    def _merge(self, rows: list[VectorRow], dimension: int, away: list[str]) -> None:
+    def _merge(self, rows: list[VectorRow], dimension: int, replaced: list[str]) -> None:
         merge = self._table.merge_insert("key")
         merge = merge.when_matched_update_all().when_not_matched_insert_all()
-        if away:
-            merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", away))
+        if replaced:
+            merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", replaced))
         merge.execute(arrow_table(rows, dimension))
 
     def _note(self, held: dict[str, Any], *, record: str | None, **news: object) -> None:
@@ -349,12 +332,12 @@ class LanceVectors:
             self._file.write(held | news | {"record": record, "version": version})
         except OSError:
             if held["version"]:
-                with suppress(*_TROUBLE):
+                with suppress(*_LANCE_ERRORS):  # `record()` tells of a version that was lost
                     self._table.restore(held["version"])
             raise
 
     def tidy(self) -> None:
-        """Index and compact when many rows or versions came since the last time."""
+        """Index and compact when many rows or versions are new."""
         if self._header() is None:
             return
         with self._writing():
@@ -377,7 +360,7 @@ class LanceVectors:
         return stats is not None and stats.num_unindexed_rows > _UNINDEXED
 
     def _index(self, *, large: bool) -> None:
-        """Make the indexes that are missing: of the keys, or of all that is asked for."""
+        """Make the missing indexes: of the keys, or of all columns that are searched."""
         from lancedb.index import Bitmap, BTree, IvfRq, LabelList
 
         wanted: dict[str, Any] = {"key": BTree()}
@@ -395,7 +378,7 @@ class LanceVectors:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Alone, and with the errors of the library as those of the system."""
+        """Exclusive, with the errors of the library as `OSError`."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             with self._lock.acquire(timeout=self._wait):
@@ -416,16 +399,20 @@ class LanceVectors:
         return bool(self._name)
 
     def close(self) -> None:
-        """Let go of the table."""
         self._table, self._name = None, ""
+
+
+def _dicts(asked: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a query of the library
+    found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+    return found
 
 
 def _once(rows: Iterable[Mapping[str, Any]]) -> list[NearFact]:
     """Each fact by its nearest chunk, the nearest first."""
     found: dict[str, NearFact] = {}
-    for away, fact, chunk in sorted(
+    for distance, fact, chunk in sorted(
         (round(row["_distance"], _DIGITS), row["fact"], row["chunk"]) for row in rows
     ):
-        near = NearFact(fact, chunk, round(min(1.0, max(-1.0, 1 - away)), _DIGITS))
+        near = NearFact(fact, chunk, round(min(1.0, max(-1.0, 1 - distance)), _DIGITS))
         found.setdefault(fact, near)
     return list(found.values())

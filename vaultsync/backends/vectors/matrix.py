@@ -1,14 +1,11 @@
-"""Vectors in a memory-mapped matrix: exact search by one product; loads numpy alone.
-
-The matrix as one header counts it: mapped parts, fields in columns, search.
-"""
+"""Vectors in a memory-mapped matrix: exact search by one product; loads only numpy."""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace as but
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,12 +31,7 @@ from vaultsync.backends.vectors.columns import (
     index_missing_error,
     not_finite_error,
 )
-from vaultsync.backends.vectors.files import (
-    MATRIX_PARTS,
-    DamagedError,
-    MatrixFiles,
-    MatrixHeader,
-)
+from vaultsync.backends.vectors.files import MATRIX_PARTS, DamagedError, MatrixFiles, MatrixHeader
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -47,17 +39,17 @@ from vaultsync.model.filters import FactFilters
 VectorArray = npt.NDArray[np.float32]
 
 _BLOCK = 128
-"""Rows of which the best is looked at first, to find how good the best ones are."""
+"""Rows of a block: the best of each block bounds the best ones of all from below."""
 _SLACK = 1e-5
-"""More than the cosine of one vector differs by between two places of a matrix."""
+"""More than one vector's cosine differs between two positions of a matrix."""
 _DIGITS = 6
-"""Of a cosine; what differs less is equal."""
+"""Decimals of a cosine."""
 _FEW = 8
-"""Where a filter leaves less than one row in so many, these are gathered first."""
+"""Where a filter leaves less than one row in eight, only these are multiplied."""
 
 
 class MatrixSnapshot:
-    """What one header counts. An older one of the same series makes it cheaper."""
+    """The rows that one header covers. An older snapshot of the same series saves reading."""
 
     def __init__(
         self, header: MatrixHeader, files: MatrixFiles, old: MatrixSnapshot | None
@@ -92,7 +84,7 @@ class MatrixSnapshot:
         return RowKeys(self.rows, self.columns.alive)
 
     def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
-        """Rows as values, with facts that pass the same filters."""
+        """Rows with facts that pass the same filters as the original ones."""
         words, tags = self.columns.words.by_number, self.columns.tags
         chosen = np.zeros(len(self.rows), np.bool_)
         chosen[rows] = True
@@ -141,10 +133,7 @@ def _check(block: mmap.mmap | bytes, seen: MatrixHeader, header: MatrixHeader, p
 
 
 def nearest_facts(
-    held: MatrixSnapshot,
-    vector: npt.NDArray[np.float32],
-    filters: FactFilters,
-    limit: int,
+    held: MatrixSnapshot, vector: npt.NDArray[np.float32], filters: FactFilters, limit: int
 ) -> list[NearFact]:
     """The nearest facts that pass the filters, each once."""
     admitted = held.columns.admitted(filters)
@@ -168,10 +157,10 @@ def nearest_facts(
 
 
 def _top(scores: VectorArray, wanted: int) -> npt.NDArray[np.intp]:
-    """The places of the best scores: so many of them, and those that are as good."""
+    """The positions of the best scores, and of those equal to the last of them."""
     blocks = len(scores) // _BLOCK
     if blocks > wanted:
-        # The best of so many blocks are so many rows: none of the best is below them.
+        # Each of the best blocks has one row that is as good as its best.
         bests = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
         found = np.flatnonzero(scores >= _floor(bests, wanted))
     else:
@@ -182,7 +171,7 @@ def _top(scores: VectorArray, wanted: int) -> npt.NDArray[np.intp]:
 
 
 def _floor(scores: VectorArray, wanted: int) -> float:
-    """What the last of the best scores is, or a little less; never that of a row left out."""
+    """A little less than the last of the best scores, and more than that of a filtered row."""
     place = len(scores) - wanted
     return max(-2.0, float(np.partition(scores, place)[place]) - _SLACK)
 
@@ -205,12 +194,12 @@ def _once(held: MatrixSnapshot, rows: npt.NDArray[np.intp], scores: VectorArray)
     return list(found.values())
 
 
-_DEAD = (512, 0.25)
-"""So many dead rows, and such a share of all, are worth a rewriting."""
-_AT_ONCE = 16384
-"""Rows that are copied at once."""
+_MIN_DEAD = (512, 0.25)
+"""The number of dead rows, and their share of all, from which on the files are rewritten."""
+_COPIED_ROWS = 16384
+"""Rows of one copy."""
 _WAIT = 2.0
-"""Seconds for which another writer is waited for."""
+"""Seconds to wait for another writer."""
 
 
 class MatrixVectors:
@@ -225,22 +214,18 @@ class MatrixVectors:
         self._bad: MatrixHeader | None = None
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         seen = self._now()
         return seen.header.identity if seen else None
 
     def record(self) -> str | None:
-        """What was noted last."""
         seen = self._now()
         return seen.header.record if seen else None
 
     def reset(self, identity: str) -> None:
-        """Forget everything."""
         with self.alone():
             self._files.publish(self._files.begin(identity))
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         seen = self._now()
         if seen is None:
             return {}
@@ -255,7 +240,6 @@ class MatrixVectors:
         return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         seen = self._now()
         if seen is None:
             return set()
@@ -268,12 +252,10 @@ class MatrixVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         seen = self._now()
         return seen.header.facts if seen else 0
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         seen = self._now()
         if seen is None:
             return {}
@@ -282,37 +264,33 @@ class MatrixVectors:
         }
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Add rows; those of the facts in `replace` go first."""
         with self.alone():
             seen = self._now()
             if seen is None:
                 raise index_missing_error()
-            self._put(seen, rows, replace, record)
+            self._files.publish(self._grown(seen, rows, set(replace), record))
 
-    def _put(
+    def _grown(
         self,
         seen: MatrixSnapshot,
         rows: Sequence[VectorRow],
-        replace: Iterable[str],
+        replaced: set[str],
         record: str | None,
-    ) -> None:
+    ) -> MatrixHeader:
+        """The header of the snapshot with more rows, which are written."""
         unique = {(row.fact.id, row.chunk_id): row for row in rows}
         header = seen.header
         matrix = _stacked(list(unique.values()), header.dimension)
-        put, away = {fact_id for fact_id, _ in unique}, set(replace)
-        held = seen.keys.facts(put | away)
+        put = {fact_id for fact_id, _ in unique}
+        held = seen.keys.facts(put | replaced)
         chunks = seen.rows["chunk"]
         dead = [
             row
             for fact_id, many in held.items()
             for row in many
-            if fact_id in away or (fact_id, chunks[row].decode()) in unique
+            if fact_id in replaced or (fact_id, chunks[row].decode()) in unique
         ]
         words = seen.columns.words.copy()
         entries, tags = encode_rows(list(unique.values()), words, len(seen.rows))
@@ -323,20 +301,16 @@ class MatrixVectors:
             "dead": np.array(dead, DEAD_DTYPE).tobytes(),
             "words": words.fresh(len(seen.columns.words.by_number)),
         }
-        grown = self._files.append(header, blocks)
-        self._files.publish(
-            but(
-                grown,
-                dimension=header.dimension or matrix.shape[1],
-                facts=header.facts + len(put) - len(held),
-                record=header.record if record is None else record,
-            )
+        return replace_fields(
+            self._files.append(header, blocks),
+            dimension=header.dimension or matrix.shape[1],
+            facts=header.facts + len(put) - len(held),
+            record=header.record if record is None else record,
         )
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         seen = self._now()
         if seen is None or not len(seen.rows) or limit < 1:
             return []
@@ -349,7 +323,7 @@ class MatrixVectors:
         if seen is None:
             return
         dead = seen.header.sizes["dead"] // 4
-        if dead < _DEAD[0] or dead < _DEAD[1] * len(seen.rows):
+        if dead < _MIN_DEAD[0] or dead < _MIN_DEAD[1] * len(seen.rows):
             return
         with self.alone():
             seen = self._now()
@@ -357,10 +331,9 @@ class MatrixVectors:
                 self._files.publish(self._rewritten(seen))
 
     def close(self) -> None:
-        """Let go of the files."""
         self._seen = None
 
-    # ------------------------------------------------------- for who keeps a copy of it
+    # ------------------------------------------------------------- for a copy elsewhere
 
     def rows(self) -> int:
         """How many rows it holds."""
@@ -381,7 +354,7 @@ class MatrixVectors:
         return seen is not None and seen.header.copied != (0, 0)
 
     def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
-        """What brings a copy up to date: facts whose rows go, then rows that come.
+        """What brings a copy up to date: facts whose rows are replaced, and new rows.
 
         The facts of the rows pass the same filters as those that were put.
         """
@@ -395,8 +368,8 @@ class MatrixVectors:
         chosen[[row for many in held.values() for row in many]] = True
         wanted = np.flatnonzero(chosen & seen.columns.alive)
         pages = (
-            seen.decoded(wanted[start : start + _AT_ONCE])
-            for start in range(0, len(wanted), _AT_ONCE)
+            seen.decoded(wanted[start : start + _COPIED_ROWS])
+            for start in range(0, len(wanted), _COPIED_ROWS)
         )
         return changed, pages
 
@@ -406,7 +379,7 @@ class MatrixVectors:
             seen = self._now()
             if seen is not None:
                 whole = (0, 0) if nothing else (len(seen.rows), len(seen.dead))
-                self._files.publish(but(seen.header, copied=whole))
+                self._files.publish(replace_fields(seen.header, copied=whole))
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -425,7 +398,7 @@ class MatrixVectors:
     # --------------------------------------------------------------------------- inside
 
     def _now(self) -> MatrixSnapshot | None:
-        """What counts now; None when that is nothing, or cannot be read."""
+        """The newest snapshot; None when there is none, or it cannot be read."""
         for again in (True, False):
             header = self._files.header()
             if header is None or header is self._bad:
@@ -455,7 +428,7 @@ class MatrixVectors:
         place[alive] = np.arange(len(alive), dtype=np.int32)
         tags = seen.columns.tags[seen.columns.alive[seen.columns.tags["row"]]]
         tags["row"] = place[tags["row"]]
-        header = but(
+        header = replace_fields(
             self._files.begin(seen.header.identity),
             record=seen.header.record,
             dimension=seen.header.dimension,
@@ -464,12 +437,9 @@ class MatrixVectors:
         )
         blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
         header = self._files.append(header, blocks)
-        for start in range(0, len(alive), _AT_ONCE):
-            some = alive[start : start + _AT_ONCE]
-            blocks = {
-                "vectors": seen.vectors[some].tobytes(),
-                "rows": seen.rows[some].tobytes(),
-            }
+        for start in range(0, len(alive), _COPIED_ROWS):
+            some = alive[start : start + _COPIED_ROWS]
+            blocks = {"vectors": seen.vectors[some].tobytes(), "rows": seen.rows[some].tobytes()}
             header = self._files.append(header, blocks)
         return header
 
@@ -477,7 +447,7 @@ class MatrixVectors:
 def _stacked(rows: Sequence[VectorRow], known: int) -> VectorArray:
     """The vectors of rows, all of the known dimension."""
     dimension = dimension_of(rows, known)
-    made = np.array([row.vector for row in rows], FLOAT_DTYPE).reshape(len(rows), dimension)
-    if not np.isfinite(made).all():
+    matrix = np.array([row.vector for row in rows], FLOAT_DTYPE).reshape(len(rows), dimension)
+    if not np.isfinite(matrix).all():
         raise not_finite_error()
-    return made
+    return matrix

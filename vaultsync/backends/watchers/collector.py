@@ -95,10 +95,7 @@ class EventCollector:
             if not (self._notes or self._others or self._lost or self._probes):
                 return self._heard
             heard = WatchEvents(
-                frozenset(self._notes),
-                frozenset(self._others),
-                self._lost,
-                self._probes,
+                frozenset(self._notes), frozenset(self._others), self._lost, self._probes
             )
             self._notes.clear()
             self._others.clear()

@@ -52,11 +52,6 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
         self._runs = False
 
     def start(self) -> None:
-        """Begin to listen.
-
-        Raises:
-            OSError: the root is not there, or the system has no more watches.
-        """
         self.begin()
         observer = self._observer
         observer.schedule(self, self.root, recursive=True, event_filter=_WANTED)
@@ -71,14 +66,12 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
         self._runs = True
 
     def trouble(self) -> str:
-        """Why it cannot be trusted any more."""
         threads = [self._observer, *self._observer.emitters]
         if self._runs and not all(thread.is_alive() for thread in threads):
             self.fail("a thread that watches has ended")
         return super().trouble()
 
     def stop(self) -> None:
-        """Stop listening."""
         if self._runs:
             self._runs = False
             _LOGGER.removeHandler(self._log)

@@ -44,11 +44,6 @@ class WatchfilesWatcher(EventCollector):
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to listen.
-
-        Raises:
-            OSError: the root is not there, or the system has no more watches.
-        """
         self.begin()
         changes = watch(
             self.root,
@@ -67,22 +62,17 @@ class WatchfilesWatcher(EventCollector):
         except RuntimeError as error:
             raise OSError(str(error)) from error
         self._thread = threading.Thread(
-            target=self._listen,
-            args=(chain([first], changes),),
-            name="watcher",
-            daemon=True,
+            target=self._listen, args=(chain([first], changes),), name="watcher", daemon=True
         )
         self._thread.start()
 
     def trouble(self) -> str:
-        """Why it cannot be trusted any more."""
         thread = self._thread
         if thread is not None and not thread.is_alive() and not self._stop.is_set():
             self.fail("the thread that watches has ended")
         return super().trouble()
 
     def stop(self) -> None:
-        """Stop listening."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(_JOIN)

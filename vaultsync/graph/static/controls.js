@@ -1,4 +1,4 @@
-/* The part of the graph's page beside the picture: panel, search, legend and keys. */
+/* The controls of the graph page: panel, search, legend and keyboard. */
 
 /* exported choose, found, hover, run */
 /* global $, CREATED, LABEL, PATH, STATUS, TYPE, byDegree, calm, canvas, dark, fit, hiddenTypes,
@@ -10,16 +10,16 @@
 /* ----------------------------------------------------------------------- panel */
 
 function make(tag, text, give = {}) {
-  const made = document.createElement(tag);
-  if (text) made.textContent = text;
-  for (const [name, value] of Object.entries(give)) made.setAttribute(name, value);
-  return made;
+  const element = document.createElement(tag);
+  if (text) element.textContent = text;
+  for (const [name, value] of Object.entries(give)) element.setAttribute(name, value);
+  return element;
 }
 
 function dot(type) {
-  const made = make("span", "", { class: "dot" });
-  made.style.backgroundColor = types[type][1];
-  return made;
+  const element = make("span", "", { class: "dot" });
+  element.style.backgroundColor = types[type][1];
+  return element;
 }
 
 function choose(i, centre = false) {
@@ -52,7 +52,7 @@ function choose(i, centre = false) {
   redraw();
 }
 
-/* What is joined to a node, under what joins it. */
+/* The neighbours of a node, grouped by the kind of edge. */
 function neighbours(i) {
   const words = {
     mentions: ["Mentions", "Mentioned by"],
@@ -64,12 +64,12 @@ function neighbours(i) {
   for (const [s, t, kind, label] of joined[i]) {
     const out = s === i;
     const name = kinds[kind];
-    const said = name === "relation" ? (out ? label : label + " of") : words[name][out ? 0 : 1];
-    if (!under.has(said)) under.set(said, new Set());
-    under.get(said).add(out ? t : s);
+    const heading = name === "relation" ? (out ? label : label + " of") : words[name][out ? 0 : 1];
+    if (!under.has(heading)) under.set(heading, new Set());
+    under.get(heading).add(out ? t : s);
   }
-  if (!under.size) return [make("h3", "Nothing is joined to it.")];
-  return [...under].flatMap(([said, many]) => {
+  if (!under.size) return [make("h3", "It has no links.")];
+  return [...under].flatMap(([heading, many]) => {
     const list = make("ul");
     const sorted = [...many].sort((a, b) => nodes[a][LABEL].localeCompare(nodes[b][LABEL]));
     for (const other of sorted.slice(0, 200)) {
@@ -89,7 +89,7 @@ function neighbours(i) {
       list.append(item);
     }
     if (sorted.length > 200) list.append(make("li", manyMore(sorted.length - 200)));
-    return [make("h3", `${said} (${number.format(many.size)})`), list];
+    return [make("h3", `${heading} (${number.format(many.size)})`), list];
   });
 }
 
@@ -125,7 +125,7 @@ function findNodes() {
     });
     results.append(item);
   }
-  if (words.length && !hits.length) results.append(make("li", "Nothing was found."));
+  if (words.length && !hits.length) results.append(make("li", "Nothing found."));
   results.hidden = !words.length;
   search.setAttribute("aria-expanded", String(!results.hidden));
   search.removeAttribute("aria-activedescendant");
@@ -182,7 +182,7 @@ types.forEach(([name], type) => {
   $("legend").append(item);
 });
 
-/* From node to node in the order of their importance; among the joined ones of a chosen. */
+/* Moves from node to node by degree; among the neighbours of the selected node, if any. */
 function walk(by) {
   const at = byDegree.indexOf(chosen);
   const count = byDegree.length;
@@ -234,8 +234,8 @@ $("theme").addEventListener("click", () => {
 dark.addEventListener("change", () => colours());
 
 function isDark() {
-  const said = document.documentElement.dataset.theme;
-  return said ? said === "dark" : dark.matches;
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : dark.matches;
 }
 
 function colours() {

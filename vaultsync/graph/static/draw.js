@@ -1,4 +1,4 @@
-/* The part of the graph's page that draws, and answers to mouse and finger. */
+/* Draws the graph and handles mouse and touch input. */
 
 /* exported CREATED, STATUS, calm, chosen, dark, fit, found, height, lower, many, touched, width */
 /* global choose, makeLayout, run */
@@ -146,7 +146,7 @@ function write(text, px, py, size, colour) {
   pen.fillText(text, px, py);
 }
 
-/* The names of the nodes that matter most, as many as find room. */
+/* Labels the most important nodes, as many as fit. */
 function labels(at, bright) {
   const taken = new Map();
   const first = at >= 0 ? [at, ...joined[at].flatMap(l => [l[0], l[1]])] : [];
@@ -172,7 +172,7 @@ function labels(at, bright) {
     pen.font = `${size}px system-ui, sans-serif`;
     const half = pen.measureText(text).width / 2 + 3;
     const room = cells(px - half, ly - 7, px + half, ly + 7);
-    const main = near || rank.get(i) < 24; // these may cover circles, but no other names
+    const main = near || rank.get(i) < 24; // these may cover nodes, but not other labels
     const covered = cell =>
       taken.has(cell) && (taken.get(cell) === -1 || !main) && taken.get(cell) !== i;
     if (i !== at && room.some(covered)) continue;
@@ -182,7 +182,7 @@ function labels(at, bright) {
   }
 }
 
-/* The squares of a grid that a box lies in. */
+/* The grid cells that a box covers. */
 function cells(x1, y1, x2, y2) {
   const found = [];
   for (let cx = Math.floor(x1 / 12); cx <= Math.floor(x2 / 12); cx += 1) {

@@ -1,14 +1,14 @@
-/* The part of the graph's page that finds a place for each node: forces, step by step.
+/* The force-directed layout of the graph.
 
    Linked nodes attract, all nodes repel (Barnes and Hut 1986), everything falls slowly to the
-   middle. Nothing is random, so a graph always looks the same. */
+   middle. Nothing is random, so the layout of a graph is always the same. */
 
 /* exported makeLayout */
 
 "use strict";
 
 /* Node i lies at (x[i], y[i]). `step()` moves all of them a little, and less each time;
-   it says whether they have come to rest. `reheat()` lets them move again. */
+   it returns whether they have come to rest. `reheat()` lets them move again. */
 function makeLayout(count, links) {
   const x = new Float64Array(count);
   const y = new Float64Array(count);
@@ -32,7 +32,7 @@ function makeLayout(count, links) {
     y[placed[i]] = r * Math.sin(a);
   }
   const tree = makeTree(count);
-  const large = count > 1500; // fewer and coarser steps, that it takes seconds
+  const large = count > 1500; // fewer and coarser steps, to finish within seconds
   const LAST = 0.004;
   const DECAY = 1 - Math.pow(LAST, 1 / (large ? 190 : 320));
   const DRAG = 0.58;
@@ -100,7 +100,7 @@ function makeLayout(count, links) {
   };
 }
 
-/* All nodes, those that are linked near each other: the largest parts first. */
+/* All nodes in an order that keeps linked ones together: the largest components first. */
 function nearFirst(count, links, degree) {
   const near = Array.from({ length: count }, () => []);
   for (const [s, t] of links) {
@@ -129,7 +129,7 @@ function nearFirst(count, links, degree) {
   return parts.flat();
 }
 
-/* Squares within squares; far ones push as one. */
+/* A quadtree: distant nodes repel as one (Barnes and Hut). */
 function makeTree(count) {
   let room = 4 * count + 64;
   let child = new Int32Array(room * 4);
@@ -158,9 +158,9 @@ function makeTree(count) {
   function grow() {
     room *= 2;
     const wider = (old, size) => {
-      const made = new old.constructor(size);
-      made.set(old);
-      return made;
+      const grown = new old.constructor(size);
+      grown.set(old);
+      return grown;
     };
     child = wider(child, room * 4);
     body = wider(body, room);
@@ -192,9 +192,9 @@ function makeTree(count) {
       my += side & 2 ? size : -size;
       const next = child[at * 4 + side];
       if (next < 0) {
-        const made = cell(size);
-        body[made] = i;
-        child[at * 4 + side] = made;
+        const fresh = cell(size);
+        body[fresh] = i;
+        child[at * 4 + side] = fresh;
         return;
       }
       at = next;
@@ -206,10 +206,10 @@ function makeTree(count) {
         return;
       }
       const under = (x[held] > mx ? 1 : 0) + (y[held] > my ? 2 : 0);
-      const made = cell(size / 2);
-      body[made] = held;
+      const fresh = cell(size / 2);
+      body[fresh] = held;
       body[at] = -1;
-      child[at * 4 + under] = made;
+      child[at * 4 + under] = fresh;
     }
   }
 

@@ -72,9 +72,7 @@ def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> No
     world.assert_at_rest()
 
 
-def test_an_update_that_says_what_was_linked_already_changes_nothing(
-    world: World,
-) -> None:
+def test_an_update_that_says_what_was_linked_already_changes_nothing(world: World) -> None:
     fact = world.agent_remembers("Ask Alice.\nMore.")
     revision = world.fact(fact.id).revision
 
@@ -143,9 +141,7 @@ def test_private_entities_of_others_are_not_linked(world: World) -> None:
     assert world.fact(hers.id).content == "Ask Zoe Kim."
 
 
-def test_of_two_that_are_called_so_the_one_of_the_same_scope_is_meant(
-    world: World,
-) -> None:
+def test_of_two_that_are_called_so_the_one_of_the_same_scope_is_meant(world: World) -> None:
     entity(world, "Alice", scope="project-x")
 
     assert said(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
+from vaultsync.http_bridge import mirror
 from vaultsync.http_bridge import requests as bodies
-from vaultsync.http_bridge import shapes
-from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, RouteRow
+from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, RouteRow, answer_schemas
+from vaultsync.privacy.error_json import Failure
 
 _REF = "#/components/schemas/{name}"
 _FAILURES = {
@@ -32,9 +33,11 @@ _STRANGERS = {
 
 def document() -> dict[str, Any]:
     """The document, OpenAPI 3.1; nothing in it differs from run to run."""
-    kinds: list[type] = [shapes.Failure, *(row.answers for row in ROUTES)]
-    kinds += [row.takes for row in ROUTES if row.method != "GET"]
-    _, found = msgspec.json.schema_components(kinds, ref_template=_REF)
+    answers = [Failure, *(row.answers for row in ROUTES)]
+    takes = [row.takes for row in ROUTES if row.method != "GET"]
+    found = answer_schemas(answers, _REF)
+    taken = msgspec.json.schema_components(takes, ref_template=_REF)[1]
+    found |= {_taken(name): schema for name, schema in taken.items()}
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
@@ -53,6 +56,11 @@ def document() -> dict[str, Any]:
             "schemas": dict(sorted(found.items())),
         },
     }
+
+
+def _taken(name: str) -> str:
+    """The name of what a route takes; that of an answer may be the same."""
+    return f"{name}Asked" if name in {row.answers.__name__ for row in ROUTES} else name
 
 
 def _operation(row: RouteRow) -> dict[str, Any]:
@@ -77,7 +85,7 @@ def _operation(row: RouteRow) -> dict[str, Any]:
                 "schema": {"type": "string", "const": "1"},
             }
         )
-        schema = {"$ref": _REF.format(name=row.takes.__name__)}
+        schema = {"$ref": _REF.format(name=_taken(row.takes.__name__))}
         content = {"application/json": {"schema": schema}}
         said["requestBody"] = {"required": True, "content": content}
     if parameters:
@@ -91,7 +99,7 @@ def _operation(row: RouteRow) -> dict[str, Any]:
     return said
 
 
-def _query(takes: type[bodies.Body]) -> list[dict[str, Any]]:
+def _query(takes: type[msgspec.Struct]) -> list[dict[str, Any]]:
     found = msgspec.json.schema_components([takes], ref_template=_REF)[1]
     properties = found[takes.__name__].get("properties", {})
     return [
@@ -119,7 +127,7 @@ def _stream() -> dict[str, Any]:
             "events",
             "What happens, as server-sent events: `state`, `pass`, `conflict`, `write`.",
             bodies.Listening,
-            shapes.Nothing,
+            mirror.Nothing,
             lambda _, __, ___: {},
         )
     )

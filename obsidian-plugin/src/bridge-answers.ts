@@ -1,0 +1,375 @@
+/** What the bridge answers. Generated from its routes by `make docs`; do not edit. */
+
+/** One line of a report. */
+export interface ActionTaken {
+	action: string;
+	fact_id: string;
+	path: string | null;
+	fields: Array<string>;
+	reason: string;
+}
+
+/** What waits and what is wrong, of which vault. */
+export interface BridgeStatus {
+	facts: number;
+	notes: number;
+	pending: number;
+	conflicts: number;
+	attention: Array<ReportedNotice>;
+	outbox: number;
+	last_run: LastRun | null;
+	engine: string;
+	foreign: number;
+	daemon: DaemonState | null;
+	vault_id: string;
+	version: string;
+	app_connected: boolean;
+}
+
+/** The open conflicts. */
+export interface Conflicts {
+	conflicts: Array<OpenConflict>;
+}
+
+/** A text that costs no more tokens than its budget. */
+export interface ContextPack {
+	text: string;
+	tokens: number;
+	budget: number;
+	by_tier: Record<string, number>;
+	items: Array<PackedItem>;
+	left_out: Array<LeftOut>;
+	truncated: boolean;
+	intent: string;
+	format: string;
+	counter: string;
+	degraded: Array<string>;
+}
+
+/** What the daemon reports of itself. */
+export interface DaemonState {
+	since: string;
+	watcher: string;
+	watcher_trouble: string;
+	store_away: string;
+	lag_seconds: number;
+	passes: number;
+	waiting: number;
+	conflicts: number;
+	attention: number;
+	failing: boolean;
+	last_error: LastError | null;
+	pid?: number;
+}
+
+/** One thing that is not equal. */
+export interface Difference {
+	fact_id: string;
+	path: string | null;
+	field: string;
+	vault: unknown;
+	store: unknown;
+	base: unknown;
+	why: string;
+}
+
+/** An error. */
+export interface Failure {
+	error: Trouble;
+}
+
+/** One change of one field of a fact. */
+export interface FieldChange {
+	run: string;
+	at: string;
+	side: string;
+	actor: string;
+	field: string;
+	before: unknown;
+	after: unknown;
+}
+
+/** One thing that both sides changed differently. */
+export interface FieldConflict {
+	field: string;
+	base: unknown;
+	vault: unknown;
+	store: unknown;
+}
+
+/** A fact that was deleted or brought back. */
+export interface ForgetResult {
+	id: string;
+	status: "active" | "forgotten";
+}
+
+/** An id that nothing has. */
+export interface FreshId {
+	id: string;
+}
+
+/** Obsidian's settings of its graph view, with a colour for each type. */
+export interface GraphColours {
+	path: string;
+	changed: boolean;
+}
+
+/** The graph of the memory, as `graph export` writes it. */
+export interface GraphJson {
+	nodes: Array<Record<string, unknown>>;
+	links: Array<Record<string, unknown>>;
+}
+
+/** The changes of one fact, oldest first. */
+export interface History {
+	history: Array<FieldChange>;
+}
+
+/** A fact that was found, and why. */
+export interface Hit {
+	id: string;
+	title: string;
+	type: string;
+	path: string | null;
+	score: number;
+	similarity: number;
+	recency: number;
+	utility: number;
+	stage: string;
+	why: string;
+	snippet: string;
+}
+
+/** A file of `.index/`. */
+export interface IndexFile {
+	name: string;
+	bytes: number;
+}
+
+/** The files of `.index/`. */
+export interface IndexFiles {
+	files: Array<IndexFile>;
+}
+
+/** The text of a file of `.index/`. */
+export interface IndexText {
+	name: string;
+	text: string;
+}
+
+/** What failed last, and when. */
+export interface LastError {
+	at: string;
+	kind: string;
+	message: string;
+	hint: string;
+}
+
+/** A run of the past. */
+export interface LastRun {
+	run: string;
+	at: string;
+	kind: string;
+	counts: Record<string, number>;
+}
+
+/** A fact that was not packed, and what it would have cost. */
+export interface LeftOut {
+	id: string;
+	tokens: number;
+	reason: string;
+	title: string;
+}
+
+/** A link that Obsidian cannot follow, or not for sure. */
+export interface LinkProblem {
+	path: string;
+	line: number;
+	link: string;
+	kind: string;
+	property: string | null;
+	why: string;
+	candidates: Array<string>;
+	fix: string | null;
+}
+
+/** What a check of all links found. */
+export interface LinkReport {
+	broken: Array<LinkProblem>;
+	ambiguous: Array<LinkProblem>;
+	alias_only: Array<LinkProblem>;
+	fixed: Array<LinkProblem>;
+	notes: number;
+	tags: number;
+	links: Record<string, Record<string, number>>;
+	unreadable: Array<string>;
+	run: string | null;
+}
+
+/** A fact by its name. */
+export interface Named {
+	id: string;
+	title: string;
+	path: string | null;
+}
+
+/** A fact that was remembered. */
+export interface NewFact {
+	agentId?: string;
+	content?: string;
+	context?: string;
+	createdAt?: string;
+	entities?: Array<string>;
+	id: string;
+	mirrored: boolean;
+	path: string | null;
+	priority: number;
+	properties?: Record<string, unknown>;
+	revision: string;
+	scope: string;
+	status: string;
+	supersededById?: string;
+	supersedesId?: string;
+	tags?: Array<string>;
+	title?: string;
+	type: string;
+	updatedAt?: string;
+}
+
+/** A conflict as surfaces show it. */
+export interface OpenConflict {
+	id: string;
+	fact_id: string;
+	path: string;
+	conflict_path: string | null;
+	fields: Array<FieldConflict>;
+}
+
+/** A fact that was packed. */
+export interface PackedItem {
+	id: string;
+	tokens: number;
+	tier: string;
+	reason: string;
+	citation: string;
+	title: string;
+	cut: boolean;
+}
+
+/** A fact; fields that are not set are left out, and a type's own may follow. */
+export interface PublicFact {
+	agentId?: string;
+	content?: string;
+	context?: string;
+	createdAt?: string;
+	entities?: Array<string>;
+	id: string;
+	path: string | null;
+	priority: number;
+	properties?: Record<string, unknown>;
+	revision: string;
+	scope: string;
+	status: string;
+	supersededById?: string;
+	supersedesId?: string;
+	tags?: Array<string>;
+	title?: string;
+	type: string;
+	updatedAt?: string;
+}
+
+/** Some facts as surfaces show them, and where the next ones begin. */
+export interface PublicPage {
+	facts: Array<PublicFact>;
+	next: string | null;
+}
+
+/** An answer. */
+export interface RecallResult {
+	query: string;
+	source: string;
+	confidence: number;
+	degraded: Array<string>;
+	seconds: number;
+	hits: Array<Hit>;
+	stages: Array<RecallStage>;
+}
+
+/** What one stage did. */
+export interface RecallStage {
+	stage: string;
+	seconds: number;
+	candidates: Array<StageCandidate>;
+}
+
+/** What stands around one fact. Facts have the paths of their notes. */
+export interface Related {
+	backlinks: Array<Named>;
+	related: Array<Named>;
+	chain: Array<Version>;
+	signals: UseSignals;
+}
+
+/** What a pass did, or (`dry_run`) would do. */
+export interface Report {
+	run: string;
+	dry_run: boolean;
+	seconds: number;
+	counts: Record<string, number>;
+	actions: Array<ActionTaken>;
+	attention: Array<ReportedNotice>;
+}
+
+/** What waits for a person. */
+export interface ReportedNotice {
+	kind: string;
+	path: string;
+	line: number | null;
+	message: string;
+	hint: string;
+}
+
+/** The conflicts that are left, and the one that was settled. */
+export interface ResolveResult {
+	conflicts: Array<OpenConflict>;
+	resolved: OpenConflict;
+}
+
+/** A candidate of a stage, and its score there. */
+export interface StageCandidate {
+	id: string;
+	score: number;
+}
+
+/** What went wrong. */
+export interface Trouble {
+	hint: string;
+	kind: string;
+	message: string;
+	run?: string;
+}
+
+/** What is kept out of the note. */
+export interface UseSignals {
+	accessCount: number;
+	lastAccessedAt: string | null;
+	decayFactor: number | null;
+	importance: number | null;
+	utility: number;
+}
+
+/** The proof that vault = store = base, or where it fails. */
+export interface Verification {
+	equal: boolean;
+	checked: number;
+	differences: Array<Difference>;
+	held: Array<Difference>;
+}
+
+/** A fact of a chain. */
+export interface Version {
+	id: string;
+	title: string;
+	path: string | null;
+	createdAt: string;
+}

@@ -1,0 +1,127 @@
+"""What vaultsync writes into a vault's `.obsidian`: its plugin, and settings of the graph view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.errors import ConfigError, PluginNotBuiltError
+
+_BUILT = Path(__file__).parents[2] / "obsidian"
+_FILES = ("main.js", "manifest.json", "styles.css")
+"""What Obsidian loads; `data.json` beside them is the plugin's own and is left alone."""
+_FOLDER = ".obsidian"
+
+
+def _refuse_link(path: Path, kind: str) -> None:
+    if path.is_symlink():
+        raise ConfigError(
+            f"{path} is a link, which is not followed", hint=f"put the {kind} itself there"
+        )
+
+
+class ObsidianSettings:
+    """Obsidian's own settings of one vault."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / _FOLDER
+        self.graph_path = self._folder / "graph.json"
+        """The settings of the graph view."""
+
+    def read_graph(self) -> str | None:
+        """The settings of the graph view; None when there are none yet.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or the file is a link or
+                no text.
+        """
+        path = self.graph_path
+        if self._folder.is_symlink() or not self._folder.is_dir():
+            raise ConfigError(
+                f"{self._folder} is no folder of Obsidian's", hint="open the vault in Obsidian once"
+            )
+        _refuse_link(path, "file")
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise ConfigError(
+                f"{path} is not UTF-8; it was left alone", hint="repair it, or move it away"
+            ) from None
+
+    def write_graph(self, text: str) -> None:
+        """Replace the settings of the graph view, in one atomic step.
+
+        Raises:
+            OSError: the disk is full or the folder cannot be written; nothing changed.
+        """
+        path = self.graph_path
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        replace_file(path, text.encode(), mode=mode)
+
+
+class PluginFiles:
+    """The plugin that came with this installation; `built` is where its files are."""
+
+    def __init__(self, built: Path = _BUILT) -> None:
+        self._built = built
+
+    def read(self) -> Mapping[str, bytes]:
+        """Its files, by their names.
+
+        Raises:
+            PluginNotBuiltError: it was never built here.
+        """
+        found = {}
+        for name in _FILES:
+            try:
+                found[name] = (self._built / name).read_bytes()
+            except FileNotFoundError:
+                raise PluginNotBuiltError(str(self._built / name)) from None
+        return found
+
+    def version(self) -> str:
+        """Its version, as its manifest says. Raises as `read()`."""
+        return str(json.loads(self.read()["manifest.json"])["version"])
+
+
+class PluginFolder:
+    """The folder of the plugin in one vault."""
+
+    path = f"{_FOLDER}/plugins/vaultsync"
+    """Relative to the vault."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(self, files: Mapping[str, bytes]) -> tuple[str, ...]:
+        """Put files there, each in one atomic step.
+
+        Returns:
+            The names of those that changed.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or there is a link in the
+                way; nothing was written.
+            OSError: the disk is full or the folder cannot be written.
+        """
+        home = self._root / _FOLDER
+        if not home.is_dir():
+            raise ConfigError(
+                f"{self._root} was never opened in Obsidian",
+                hint="open it there as a vault, once",
+            )
+        folder = self._root / self.path
+        for each in (home, folder.parent, folder, *(folder / name for name in files)):
+            _refuse_link(each, "folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        changed = []
+        for name, data in files.items():
+            path = folder / name
+            if not path.is_file() or path.read_bytes() != data:
+                replace_file(path, data, mode=0o644)
+                changed.append(name)
+        return tuple(changed)

@@ -1,0 +1,41 @@
+"""Small files that are replaced in one step: a reader finds the old bytes or the new ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+    """Write beside a file, and rename over it.
+
+    Args:
+        path: of a file, there or not, in a folder that is.
+        data: all that it holds from then on.
+        mode: its permissions.
+        durable: whether to wait for the disk; else a power cut may undo the write.
+
+    Raises:
+        OSError: the disk is full or broken; the file is as it was.
+    """
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    fd = os.open(draft, _NEW, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            os.fchmod(fd, mode)
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(fd)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

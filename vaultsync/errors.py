@@ -1,0 +1,593 @@
+"""Every error that vaultsync raises on purpose; docs/reference/errors.md shows how each one looks.
+
+The base classes say what is affected: the call (`UsageError`, `NotFoundError`), one note
+(`NoteError`), one memory file (`MemoryFileError`), a whole side (`VaultError`, `StoreError`), or
+only what can be rebuilt (`DerivedError`).
+"""
+
+from __future__ import annotations
+
+import json
+
+
+class VaultsyncError(Exception):
+    """Base class of all errors that vaultsync raises on purpose.
+
+    `message` says what happened and why, `hint` what to do.
+    """
+
+    run: str | None = None
+    """Id of the run that was stopped and can be confirmed."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def _shown(value: object, length: int) -> str:
+    """A value as its author may have written it: a text in quotes, anything else as JSON."""
+    if isinstance(value, str):
+        return repr(value[:length])
+    return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:length]
+
+
+# --- the call ----------------------------------------------------------------------------
+
+
+class UsageError(VaultsyncError):
+    """The call is invalid: its arguments, its input or the settings."""
+
+
+class InvalidFieldError(UsageError):
+    """A field does not accept the value."""
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        super().__init__(
+            f"{field}: expected {expected}, got {_shown(value, 80)}",
+            hint=f"set {field} to {expected}",
+        )
+        self.field = field
+        self.expected = expected
+
+
+class FixedFieldError(UsageError):
+    """The field never changes."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} cannot be changed", hint="leave it out")
+        self.field = field
+
+
+class ComputedFieldError(UsageError):
+    """The field cannot be set, because vaultsync computes it."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} cannot be set: vaultsync computes it", hint="leave it out")
+        self.field = field
+
+
+class UnknownPlaceholderError(UsageError):
+    """A text contains a redaction placeholder that stands for no secret of its fact."""
+
+    def __init__(self, fact_id: str, placeholder: str) -> None:
+        super().__init__(
+            f"{placeholder} stands for no secret of the fact {fact_id}; nothing was written",
+            hint=f"keep its placeholders as `vaultsync get {fact_id}` shows them, or leave"
+            " them out",
+        )
+        self.fact_id = fact_id
+        self.placeholder = placeholder
+
+
+class IdTakenError(UsageError):
+    """Another fact has, or had, that id; nothing was written."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"the id {fact_id} is already in use; nothing was written",
+            hint=f"leave the id out, or change that fact: `vaultsync update {fact_id}`",
+        )
+        self.fact_id = fact_id
+
+
+class SupersededError(UsageError):
+    """The fact is already superseded by a newer one; nothing was written."""
+
+    def __init__(self, fact_id: str, successor_id: str) -> None:
+        super().__init__(
+            f"fact {fact_id} is already superseded by {successor_id}; nothing was written",
+            hint=f"supersede or change that one: `vaultsync get {successor_id}` shows it",
+        )
+        self.fact_id = fact_id
+        self.successor_id = successor_id
+
+
+class UnknownTypeError(UsageError):
+    """The type is not in the table of types."""
+
+    def __init__(self, name: object, known: tuple[str, ...]) -> None:
+        super().__init__(f"unknown type {_shown(name, 60)}", hint="use one of " + ", ".join(known))
+
+
+class InvalidIdError(UsageError):
+    """The id is not a UUID; ids become keys, never paths."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"{str(value)[:80]!r} is not a valid id",
+            hint="an id is a UUID: the property `id` of a note, or see `vaultsync list`",
+        )
+
+
+class InvalidScopeError(UsageError):
+    """The scope cannot be a folder of the vault."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"{str(value)[:80]!r} is not a valid scope",
+            hint="use public, private-NAME, team-NAME or project-NAME,"
+            " where NAME consists of lower-case letters, digits, - and _",
+        )
+
+
+class ScopeDeniedError(UsageError):
+    """The agent may not use the scope."""
+
+    def __init__(self, agent: str, scope: str) -> None:
+        super().__init__(
+            f"agent {agent!r} has no access to {scope!r}",
+            hint=f"only agent {scope.removeprefix('private-')!r} may use that scope",
+        )
+
+
+class ImportLineError(UsageError):
+    """A line of an import file is not a valid fact; nothing was imported."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(
+            f"line {line}: {why}; nothing was imported",
+            hint="correct the line and import the file again",
+        )
+        self.line = line
+
+
+class ConfigError(UsageError):
+    """A setting is unknown, or its value is invalid."""
+
+
+class InvalidArgumentsError(UsageError):
+    """A tool or a prompt does not accept the arguments."""
+
+    def __init__(self, name: str, why: str, known: tuple[str, ...]) -> None:
+        takes = ", ".join(known) or "no arguments"
+        super().__init__(f"{name}: {why}", hint=f"{name} takes {takes}")
+        self.name = name
+
+
+class MissingExtraError(UsageError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, module: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs {module}, which is not installed",
+            hint=f"python -m pip install 'vaultsync[{extra}]'",
+        )
+        self.extra = extra
+
+
+class NotAVaultError(UsageError):
+    """There is no vault at or above the folder."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"no vault at {where}",
+            hint="create one with `vaultsync init PATH`, or name one with --vault PATH; if it"
+            " was one, mount its disk, or restore its `.meta`",
+        )
+
+
+class PluginNotBuiltError(UsageError):
+    """This installation has no built plugin for Obsidian; nothing was copied."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"this installation has no plugin for Obsidian: {missing} is missing",
+            hint="in a clone, build it with `make plugin`, which needs Node.js and npm",
+        )
+
+
+class MalformedBodyError(UsageError):
+    """The route does not accept the body of the HTTP request; nothing was done."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the request is invalid: {why}",
+            hint="see docs/reference/bridge.md for what the route accepts",
+        )
+
+
+class TooManyFilesError(UsageError):
+    """The paths contain more memory files than one sync accepts; nothing was read."""
+
+    def __init__(self, count: int, maximum: int) -> None:
+        super().__init__(
+            f"found {count} files, but the maximum is {maximum}",
+            hint="name the files, or select fewer with --include and --exclude",
+        )
+
+
+class NotFoundError(VaultsyncError):
+    """What was asked for does not exist."""
+
+
+class FactNotFoundError(NotFoundError):
+    """The store has no fact with that id."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(f"no fact {fact_id}", hint="`vaultsync list` shows all facts")
+        self.fact_id = fact_id
+
+
+class FactForgottenError(FactNotFoundError):
+    """The fact was deleted; its tombstone can be restored."""
+
+    def __init__(self, fact_id: str, at: str) -> None:
+        super().__init__(fact_id)
+        self.message = f"fact {fact_id} was forgotten on {at[:10]}"
+        self.args = (self.message,)
+        self.hint = f"`vaultsync restore {fact_id}` restores it"
+
+
+class IdNotInVaultError(NotFoundError):
+    """No note of the vault has the id."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"no note has the id {fact_id}",
+            hint="set the property `id` of the note to that value, save it, and try again",
+        )
+
+
+class IndexFileNotFoundError(NotFoundError):
+    """There is no file of that name in `.index/`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no file {name[:80]!r} in .index/",
+            hint="`vaultsync index` writes the files, and GET /v1/index lists them",
+        )
+
+
+class WriteNotFoundError(NotFoundError):
+    """The bridge does not, or no longer, wait for an answer about that write."""
+
+    def __init__(self, write: str) -> None:
+        super().__init__(
+            f"no write {write[:80]!r} waits for an answer",
+            hint="it was answered before, or too late: the vault was written directly",
+        )
+
+
+class ConflictNotFoundError(NotFoundError):
+    """No open conflict has that id."""
+
+    def __init__(self, conflict_id: str) -> None:
+        super().__init__(
+            f"no open conflict {conflict_id}",
+            hint="`vaultsync conflicts` shows the open ones",
+        )
+
+
+class RunNotFoundError(NotFoundError):
+    """No run with that id changed anything."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            f"no run {run} that changed anything",
+            hint="`vaultsync history ID` shows the runs that changed a fact",
+        )
+
+
+# --- one note ----------------------------------------------------------------------------
+
+
+class NoteError(VaultsyncError):
+    """One note cannot be processed; the run continues with the others."""
+
+    def __init__(self, path: str, message: str, *, hint: str = "", line: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+        self.line = line
+
+
+class UnreadableNoteError(NoteError):
+    """The file cannot be parsed as a note; it is never written and never deleted."""
+
+    def __init__(self, path: str, why: str, *, hint: str = "", line: int | None = None) -> None:
+        where = f"{path}:{line}" if line else path
+        super().__init__(
+            path,
+            f"{where}: {why}",
+            hint=hint or "correct the note and save it; the next run reads it again",
+            line=line,
+        )
+        self.why = why
+
+
+class UnsafeSpliceError(NoteError):
+    """The edit could not be proved to change only what it should; nothing was written."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            path,
+            f"{path}: not written, because {why}",
+            hint="simplify the frontmatter of this note, or make the change by hand",
+        )
+
+
+class UnsafePathError(NoteError):
+    """The path leads out of the vault, or to a file that vaultsync must not touch."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, f"{path!r}: {why}", hint="use a path inside the vault")
+
+
+class NoteMissingError(NoteError):
+    """There is no file at the path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, f"{path}: no such note")
+
+
+class NoteExistsError(NoteError):
+    """There is already a file at the path; it was not changed."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, f"{path}: a file exists there already")
+
+
+class NoteChangedError(NoteError):
+    """The file changed since it was read; it was left as found.
+
+    `displaced` holds every complete content that was found on the way and that is
+    not in the file now, so that the caller can keep it in the history.
+    """
+
+    def __init__(self, path: str, displaced: tuple[bytes, ...] = ()) -> None:
+        super().__init__(path, f"{path}: changed since it was read")
+        self.displaced = displaced
+
+
+class NotRegularFileError(NoteError):
+    """A link, a folder or a device is where a note is expected."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(
+            path,
+            f"{path}: is {what}, not a file",
+            hint="vaultsync reads and writes regular files only; move it away or rename it",
+        )
+
+
+# --- one memory file, outside of the vault -----------------------------------------------
+
+
+class MemoryFileError(VaultsyncError):
+    """One memory file cannot be synced; the others are."""
+
+    def __init__(self, message: str, *, hint: str, name: str) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class MemoryFileMissingError(MemoryFileError):
+    """The file does not exist, and no fact came from it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no memory file {name}, and no fact came from it",
+            hint="check the name; `memory-file add` creates a new file",
+            name=name,
+        )
+
+
+class UnreadableMemoryFileError(MemoryFileError):
+    """The file is binary, badly encoded, too large or cannot be opened; its facts stay."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(
+            f"{name} was skipped: {why}",
+            hint="a memory file is Markdown in UTF-8; the facts that came from it stay",
+            name=name,
+        )
+        self.why = why
+
+
+class MemoryFileChangedError(MemoryFileError):
+    """The file was saved while an agent wrote to it; the saved version stands."""
+
+    def __init__(self, name: str, saved: tuple[bytes, ...] = ()) -> None:
+        super().__init__(
+            f"{name} was saved by another program at the same moment; that version stands",
+            hint="the agent's text is queued; the next `memory-file sync` writes it",
+            name=name,
+        )
+        self.saved = saved
+        """Versions that were saved and replaced meanwhile, and are in no file any more."""
+
+
+class MemoryFileBusyError(MemoryFileError):
+    """Another process holds the lock of the file."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(
+            f"another process has been working with {name} for {seconds:g} s",
+            hint="try again when it has finished",
+            name=name,
+        )
+
+
+# --- a whole side, or what is kept about both --------------------------------------------
+
+
+class VaultError(VaultsyncError):
+    """The vault cannot be used; nothing was done."""
+
+
+class VaultMissingError(VaultError):
+    """The root of the vault or its marker does not exist."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"the vault at {where} is missing: {why}; nothing was done",
+            hint="mount or restore it; a missing vault never counts as deleted notes",
+        )
+
+
+class VaultMismatchError(VaultError):
+    """The folder contains another vault."""
+
+    def __init__(self, where: str, found: str, expected: str) -> None:
+        super().__init__(
+            f"{where} is vault {found}, but {expected} was expected; nothing was done",
+            hint="open the right folder, or restore the `.meta` of the vault",
+        )
+
+
+class StoreError(VaultsyncError):
+    """The store failed."""
+
+
+class RevisionMismatchError(StoreError):
+    """The fact changed since it was read; nothing was written."""
+
+    def __init__(self, fact_id: str, expected: str | None, found: str | None) -> None:
+        super().__init__(
+            f"fact {fact_id} is at revision {found or 'none'},"
+            f" not {expected or 'none'}; nothing was written",
+            hint="read the fact again and repeat the change",
+        )
+        self.fact_id = fact_id
+        self.expected = expected
+        self.found = found
+
+
+class StoreUnavailableError(StoreError):
+    """The store does not answer; what must reach it waits in the outbox."""
+
+    def __init__(self, why: str, *, helps: str = "") -> None:
+        super().__init__(
+            f"the store does not answer: {why}",
+            hint=helps
+            or "try again when it is available; what is written meanwhile waits in the outbox;"
+            " if it is lost, `vaultsync rebuild --from vault` creates a new one from the"
+            " notes",
+        )
+        self.why = why
+        self.helps = helps
+        """A hint about the cause, where it is known."""
+
+
+class StoreMismatchError(StoreError):
+    """The store is not the one that this vault mirrors."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(
+            f"the store is {found}, but this vault mirrors {expected}; nothing was done",
+            hint="set the right store, or rebuild with `vaultsync rebuild --from vault`",
+        )
+
+
+class StoreLayoutError(StoreError):
+    """The collection that holds the facts does not match the settings of this vault."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"the collection {where} does not match the settings: {why}; nothing was done",
+            hint="use the settings that it was created with, or move all facts to another one:"
+            " `vaultsync migrate --to URL`; a collection is never altered",
+        )
+        self.where = where
+
+
+class MigrationError(StoreError):
+    """Not all facts are in the new store; this vault keeps the old one."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the new store does not have all facts: {why}; the vault keeps the old one",
+            hint="run the same command again: it continues where it stopped",
+        )
+
+
+class StoreRewoundError(StoreError):
+    """The store lost writes that this vault has seen."""
+
+    run: str
+
+    def __init__(self, why: str, run: str) -> None:
+        super().__init__(
+            f"the store went back in time: {why}; nothing was done",
+            hint="was it restored from a backup? `vaultsync rebuild --from vault` writes the"
+            f" notes of the vault to it; `vaultsync sync --confirm {run}` reconciles both,"
+            " and notes that differ are overwritten with the facts of the store",
+        )
+        self.run = run
+
+
+class ArchiveError(VaultsyncError):
+    """The archive cannot be read."""
+
+
+# --- work that was not done --------------------------------------------------------------
+
+
+class DerivedError(VaultsyncError):
+    """An index or a model failed; no data is lost, but answers may be less complete."""
+
+
+class IndexBusyError(DerivedError):
+    """Another process is writing the index."""
+
+
+class EmbedderError(DerivedError):
+    """The model is missing, or its service does not answer."""
+
+
+class EngineBusyError(VaultsyncError):
+    """Another process is syncing this vault."""
+
+    def __init__(self, vault: str, holder: str = "") -> None:
+        held = f" ({holder})" if holder else ""
+        super().__init__(f"another process is syncing the vault {vault}{held}")
+        self.watched("stop it first")
+
+    def watched(self, what: str) -> EngineBusyError:
+        """The same error, with what to do where the other process is a daemon."""
+        self.hint = f"wait until it has finished; if it is `vaultsync watch`, {what}"
+        return self
+
+
+class GuardError(VaultsyncError):
+    """The plan deletes or rewrites implausibly much; nothing was done."""
+
+    run: str
+
+    def __init__(self, why: str, run: str) -> None:
+        super().__init__(
+            f"the guard stopped this run: {why}; nothing was done",
+            hint="review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
+            f" `vaultsync sync --confirm {run}`",
+        )
+        self.run = run
+
+
+class DaemonStoppedError(VaultsyncError):
+    """The daemon was stopped; the next run finishes what it had begun."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the daemon was stopped",
+            hint="start it again with `vaultsync watch`; nothing is lost",
+        )
