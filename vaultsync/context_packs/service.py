@@ -36,30 +36,30 @@ PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 def build_context(
     sources: RecallSources,
     tokens: TokenCounter,
-    asked: ContextRequest,
+    request: ContextRequest,
 ) -> ContextPack:
-    """Return what an agent should read for a question, in at most `asked.budget` tokens.
+    """Return what an agent should read for a question, in at most `request.budget` tokens.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
     """
-    if asked.budget < 0:
-        raise InvalidFieldError("budget", asked.budget, "a number of tokens, 0 or more")
-    if asked.format not in PACK_FORMS:
-        raise InvalidFieldError("format", asked.format, "one of " + ", ".join(PACK_FORMS))
-    if asked.intent is not None and asked.intent not in INTENTS:
-        raise InvalidFieldError("intent", asked.intent, "one of " + ", ".join(INTENTS))
+    if request.budget < 0:
+        raise InvalidFieldError("budget", request.budget, "a number of tokens, 0 or more")
+    if request.format not in PACK_FORMS:
+        raise InvalidFieldError("format", request.format, "one of " + ", ".join(PACK_FORMS))
+    if request.intent is not None and request.intent not in INTENTS:
+        raise InvalidFieldError("intent", request.intent, "one of " + ", ".join(INTENTS))
     question = RecallRequest(
-        asked.query,
+        request.query,
         limit=MAX_RECALLED,
-        mode=asked.mode,
-        types=asked.types,
-        scopes=asked.scopes,
-        tags=asked.tags,
-        max_priority=asked.max_priority,
-        since=asked.since,
-        user=asked.user,
-        agent=asked.agent,
+        mode=request.mode,
+        types=request.types,
+        scopes=request.scopes,
+        tags=request.tags,
+        max_priority=request.max_priority,
+        since=request.since,
+        user=request.user,
+        agent=request.agent,
     )
     found = recall(sources, question, min_similarity=MIN_RELATIVE_FIT)
     hits = found.hits
@@ -75,11 +75,11 @@ def build_context(
             )
             for hit in hits
         ],
-        budget=asked.budget,
+        budget=request.budget,
         count=tokens.count,
-        form=asked.format,
-        intent=asked.intent,
-        entities=_entities(sources, [hit.fact for hit in hits], asked.agent, asked.user),
+        form=request.format,
+        intent=request.intent,
+        entities=_entities(sources, [hit.fact for hit in hits], request.agent, request.user),
     )
     return replace(pack, counter=tokens.name, degraded=found.degraded)
 

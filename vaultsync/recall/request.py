@@ -1,4 +1,4 @@
-"""What is asked for, in a question and beside it: one request for all surfaces, checked here."""
+"""The request of a question, the same for all surfaces, and its validation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultsync.model.time_span import time_span
 from vaultsync.recall.query import ParsedQuery, parse_query
 
 DEFAULT_BUDGET = 4_000
-"""Tokens of a pack when nobody says how many."""
+"""Default budget of a pack in tokens."""
 
 
 class RecallRequest(NamedTuple):
@@ -73,32 +73,32 @@ class ContextRequest(NamedTuple):
     agent: str | None = None
 
 
-def parse_request(asked: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
-    """What a question asks for, and which facts may answer it.
+def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
+    """Parse the question of a request, and unite its filters with those of the request.
 
     Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
-    if asked.limit < 1:
-        raise InvalidFieldError("limit", asked.limit, "1 or more")
-    question = parse_query(asked.query, today=today)
-    span = question.span.within(time_span(asked.since, asked.until))
-    return question, FactFilters(
-        scopes=frozenset(map(check_scope, asked.scopes)) or None,
-        types=frozenset(map(check_type, asked.types)) | question.types,
-        tags=frozenset(asked.tags) | question.tags,
-        status=asked.status,
-        max_priority=_lowest(question, asked.max_priority),
+    if request.limit < 1:
+        raise InvalidFieldError("limit", request.limit, "1 or more")
+    query = parse_query(request.query, today=today)
+    span = query.span.within(time_span(request.since, request.until))
+    return query, FactFilters(
+        scopes=frozenset(map(check_scope, request.scopes)) or None,
+        types=frozenset(map(check_type, request.types)) | query.types,
+        tags=frozenset(request.tags) | query.tags,
+        status=request.status,
+        max_priority=_max_priority(query, request.max_priority),
         since=span.since,
         until=span.until,
-        heads_only=asked.heads_only,
-        tiers=question.tiers,
-        user=asked.user,
+        heads_only=request.heads_only,
+        tiers=query.tiers,
+        user=request.user,
     )
 
 
-def _lowest(asked: ParsedQuery, given: int) -> int:
-    """The lowest priority that may be found: that of a tier that is asked for may."""
-    if asked.tiers:
-        return max(each for tier in asked.tiers for each in TIERS[tier])
-    return max([given, *(p for tier in asked.hinted_tiers for p in TIERS[tier])])
+def _max_priority(query: ParsedQuery, requested: int) -> int:
+    """The lowest tier that is found: one given as a filter, or hinted at below the request."""
+    if query.tiers:
+        return max(each for tier in query.tiers for each in TIERS[tier])
+    return max([requested, *(each for tier in query.hinted_tiers for each in TIERS[tier])])

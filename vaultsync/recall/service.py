@@ -418,7 +418,7 @@ __all__ = [
 
 
 def recall(
-    sources: RecallSources, asked: RecallRequest, *, min_similarity: float = 0.0
+    sources: RecallSources, request: RecallRequest, *, min_similarity: float = 0.0
 ) -> RecallResult:
     """Return the facts that answer a question, best first. Writes nothing but the indexes.
 
@@ -429,23 +429,23 @@ def recall(
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
-    if asked.mode not in RECALL_MODES:
-        raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
+    if request.mode not in RECALL_MODES:
+        raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
     began = sources.ctx.clock.monotonic()
-    query, filters = parse_request(asked, today=sources.ctx.clock.now().date())
+    query, filters = parse_request(request, today=sources.ctx.clock.now().date())
     search = RecallSearch(
         sources,
         query,
         filters,
-        asked.agent,
-        limit=asked.limit,
+        request.agent,
+        limit=request.limit,
         min_similarity=min_similarity,
-        explain=asked.explain,
+        explain=request.explain,
     )
-    source = search.search(asked.mode)
+    source = search.search(request.mode)
     hits = search.hits()
     return RecallResult(
-        query=sources.ctx.view.redact_text(asked.query),
+        query=sources.ctx.view.redact_text(request.query),
         source=source,
         confidence=round(search.confidence, 3),
         degraded=tuple(dict.fromkeys(search.degraded)),
