@@ -71,8 +71,8 @@ class Service:
         vectors = HashEmbedder().embed(asked["input"])
         rows = [{"index": at, "embedding": each} for at, each in enumerate(vectors)]
         # Any order is allowed; the index counts.
-        made = json.dumps({"data": rows[::-1], "model": asked["model"]}).encode()
-        plain: Answer = (200, {}, made)
+        answer = json.dumps({"data": rows[::-1], "model": asked["model"]}).encode()
+        plain: Answer = (200, {}, answer)
         return change(plain) if change else plain
 
 
@@ -96,14 +96,14 @@ def serving() -> Iterator[Service]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if service.gate is not None:
                 service.gate.wait(10)
-            status, headers, said = service.answer(body, self.headers["Authorization"])
+            status, headers, body = service.answer(body, self.headers["Authorization"])
             if self.path != "/v1/embeddings":
-                status, said = 404, b"not here"
+                status, body = 404, b"not here"
             self.send_response(status)
-            for name, value in {"Content-Length": str(len(said)), **headers}.items():
+            for name, value in {"Content-Length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(said)
+            self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -28,7 +28,7 @@ USERS = (None, "ada")
 
 def _fact(number: int) -> Fact:
     # Steps without a common divisor, so that all of these meet each other.
-    said = {
+    values = {
         "id": IDS[number],
         "title": "Tea",
         "content": "Green tea.",
@@ -41,7 +41,7 @@ def _fact(number: int) -> Fact:
         "userId": USERS[number % 13 % 2],
         "supersededById": IDS[0] if number % 4 == 3 else None,
     }
-    return make_fact(said)
+    return make_fact(values)
 
 
 FACTS = [_fact(number) for number in range(90)]

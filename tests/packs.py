@@ -1,4 +1,4 @@
-"""Facts to be packed, and counters of tokens that are hard to please."""
+"""Facts to pack, and token counters that are hard to plan with."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from vaultsync.model.schema import Value
 
 
 def fact(number: int, content: str = "", **values: Value) -> Fact:
-    """A fact that has a note; its id, title and content tell it from others."""
-    said: dict[str, Value] = {
+    """A fact with a note; the number is in its id, title and content."""
+    defaults: dict[str, Value] = {
         "id": f"0193f6c2-0000-7000-8000-{number:012d}",
         "title": f"Fact {number}",
         "content": content or f"What fact number {number} says, in one line.",
         "createdAt": "2026-02-14T13:45:00Z",
         "type": "fact",
     }
-    made = make_fact({**said, **values})
-    return made.evolve(path=VaultPath(f"public/facts/{number}.md"))
+    path = VaultPath(f"public/facts/{number}.md")
+    return make_fact({**defaults, **values}).evolve(path=path)
 
 
 def candidate(number: int, content: str = "", **values: Value) -> PackCandidate:
@@ -47,21 +47,21 @@ def words(text: str) -> int:
 
 
 def quarters(text: str) -> int:
-    """The old rule of thumb: rounding makes it not additive."""
+    """The rule of thumb; rounding makes it not additive."""
     return math.ceil(len(text) / 4)
 
 
 def swelling(text: str) -> int:
-    """A whole costs more than its parts, the more the longer it is."""
+    """A whole costs more than its parts, and the more so the longer it is."""
     return len(text) + len(text) ** 2 // 500
 
 
-def moody(text: str) -> int:
+def erratic(text: str) -> int:
     """Costs more or less by up to a half, as if by chance, but always the same."""
     if not text:
         return 0
-    mood = hashlib.sha256(text.encode("utf-8", "replace")).digest()[0]
-    return 1 + len(text) * (256 + mood) // 512
+    factor = hashlib.sha256(text.encode("utf-8", "replace")).digest()[0]
+    return 1 + len(text) * (256 + factor) // 512
 
 
 def lumpy(text: str) -> int:
@@ -74,7 +74,7 @@ COUNTERS: Mapping[str, Callable[[str], int]] = {
     "words": words,
     "quarters": quarters,
     "swelling": swelling,
-    "moody": moody,
+    "erratic": erratic,
     "lumpy": lumpy,
     "fitted": EstimatingCounter().count,
 }
@@ -111,7 +111,7 @@ def candidates(draw: st.DrawFn, most: int = 8) -> list[PackCandidate]:
     found: dict[str, PackCandidate] = {}
     for number in range(draw(st.integers(0, most))):
         if draw(st.booleans()):
-            made = fact(
+            one = fact(
                 number,
                 draw(contents()),
                 priority=draw(st.integers(0, 4)),
@@ -119,33 +119,33 @@ def candidates(draw: st.DrawFn, most: int = 8) -> list[PackCandidate]:
                 createdAt=draw(st.sampled_from(["2026-02-14T13:45:00Z", "2025-01-01T00:00:00Z"])),
             )
         else:
-            made = draw(facts())
+            one = draw(facts())
         passage = draw(st.sampled_from(["", "gate opens", "not there", "one"]))
-        found[made.id] = PackCandidate(made, "words: fact", passage)
+        found[one.id] = PackCandidate(one, "words: fact", passage)
     return list(found.values())
 
 
 @st.composite
 def entities(draw: st.DrawFn, named_by: list[PackCandidate]) -> list[PackCandidate]:
     """Entities that some of the facts name, and some that none names."""
-    made = []
+    drawn = []
     for number in range(draw(st.integers(0, 4))):
         ids = [each.fact.id for each in named_by]
         by = draw(st.frozensets(st.sampled_from(ids))) if ids else frozenset()
         entity = fact(100 + number, type="entity", title=f"Entity {number}")
-        made.append(PackCandidate(entity, "named", named_by=by))
-    return made
+        drawn.append(PackCandidate(entity, "named", named_by=by))
+    return drawn
 
 
-def titles_in(made: ContextPack) -> list[str]:
+def titles_in(pack: ContextPack) -> list[str]:
     """The titles of the facts in the text of a pack, read as its form is read."""
-    if not made.text:
+    if not pack.text:
         return []
-    if made.format == "json":
-        said = json.loads(made.text)
+    if pack.format == "json":
+        tiers_of_pack = json.loads(pack.text)
         tiers = ("critical", "notable", "background", "entities")
-        return [each["title"] for tier in tiers for each in said.get(tier, [])]
-    if made.format == "xml":
-        root = ET.fromstring(made.text)  # noqa: S314 - what we wrote ourselves
+        return [each["title"] for tier in tiers for each in tiers_of_pack.get(tier, [])]
+    if pack.format == "xml":
+        root = ET.fromstring(pack.text)  # noqa: S314 - what we wrote ourselves
         return [each.get("title", "") for tier in root for each in tier]
-    return re.findall(r"^(?:### |- \*\*)(.*?)(?:\*\* \(|$)", made.text, re.MULTILINE)
+    return re.findall(r"^(?:### |- \*\*)(.*?)(?:\*\* \(|$)", pack.text, re.MULTILINE)

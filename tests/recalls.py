@@ -66,11 +66,7 @@ class RecallWorld(World):
     @property
     def sources(self) -> RecallSources:
         return RecallSources(
-            self.ctx,
-            self.index,
-            lambda: self.vectors,
-            lambda: self.embedder,
-            lambda: self.reranker,
+            self.ctx, self.index, lambda: self.vectors, lambda: self.embedder, lambda: self.reranker
         )
 
     def ask(

@@ -1,7 +1,7 @@
 """The examples on the pages about context packs and index files are real.
 
 They stand between `<!-- example: NAME -->` and `<!-- /example -->`, are made of the
-sample vault, and are written anew with VAULTSYNC_UPDATE_GOLDEN=1.
+sample vault, and are rewritten with VAULTSYNC_UPDATE_GOLDEN=1.
 """
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ from vaultsync.notes.parse import read_note
 
 CONCEPTS = Path(__file__).parents[1] / "docs" / "concepts"
 EXAMPLE = re.compile(
-    r"(?P<open><!-- example: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /example -->)",
-    re.DOTALL,
+    r"(?P<open><!-- example: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /example -->)", re.DOTALL
 )
 COUNT = EstimatingCounter().count
 
 
 def facts() -> list[Fact]:
     """The facts of the sample vault, as their notes say them."""
-    made = []
+    found = []
     for each in notes():
         path = VaultPath(each.path)
         note = read_note(each.raw, path)
         fact = Fact(each.id, title=each.title, scope=path.partition("/")[0])
-        made.append(fact.overlay(note.values, note.properties).evolve(path=path))
-    return made
+        found.append(fact.overlay(note.values, note.properties).evolve(path=path))
+    return found
 
 
 def intents() -> str:
@@ -54,28 +53,28 @@ def intents() -> str:
 def example_pack() -> str:
     """A pack of what the sample vault knows about deposits."""
     found = [each for each in facts() if "deposit" in each.title.casefold()]
-    made = pack_context(
+    pack = pack_context(
         "What does a deposit cost?",
         [PackCandidate(each, "Has “deposit”.") for each in found],
         budget=300,
         count=COUNT,
     )
-    return fenced(made.text + "\n", "markdown")
+    return fenced(pack.text + "\n", "markdown")
 
 
 def entry() -> str:
     """The line of a decision."""
     (fact,) = [each for each in facts() if each.title.startswith("Charge a flat")]
-    made = entry_of(fact, COUNT)
-    assert made is not None
+    line = entry_of(fact, COUNT)
+    assert line is not None
     assert fact.path is not None
-    return fenced(entry_line(made, fact.path) + "\n", "markdown")
+    return fenced(entry_line(line, fact.path) + "\n", "markdown")
 
 
 def vault_index() -> str:
     """The first lines of the master table."""
     many = facts()
-    entries = [made for each in many if (made := entry_of(each, COUNT))]
+    entries = [line for each in many if (line := entry_of(each, COUNT))]
     paths = {each.id: each.path for each in many if each.path is not None}
     lines = render_index(entries, paths)["vault-index.md"].split("\n")
     return fenced("\n".join(lines[:14]) + "\n…\n", "markdown")
@@ -95,8 +94,7 @@ def test_golden_examples_of_the_docs_are_made_by_the_code(name: str) -> None:
     text = page.read_text(encoding="utf-8")
 
     fresh = EXAMPLE.sub(
-        lambda found: f"{found['open']}\n{EXAMPLES[found['name']]()}\n{found['close']}",
-        text,
+        lambda found: f"{found['open']}\n{EXAMPLES[found['name']]()}\n{found['close']}", text
     )
 
     assert EXAMPLE.search(text)

@@ -25,14 +25,14 @@ LANGUAGE = {"markdown": "markdown", "xml": "xml", "json": "json"}
 
 def facts_of(text: str, first: int = 1) -> list[tuple[Fact, dict[str, object]]]:
     """The facts of a page, each with what the page says beside it."""
-    made = []
-    for number, said in enumerate(json.loads(text), first):
-        beside = {key: said.pop(key) for key in ("path", "why", "fit") if key in said}
-        said.setdefault("id", f"0193f6c2-0000-7000-8000-{number:012d}")
+    found = []
+    for number, values in enumerate(json.loads(text), first):
+        beside = {key: values.pop(key) for key in ("path", "why", "fit") if key in values}
+        values.setdefault("id", f"0193f6c2-0000-7000-8000-{number:012d}")
         path = beside.get("path")
-        fact = make_fact(said).evolve(path=VaultPath(str(path)) if path else None)
-        made.append((fact, beside))
-    return made
+        fact = make_fact(values).evolve(path=VaultPath(str(path)) if path else None)
+        found.append((fact, beside))
+    return found
 
 
 @pytest.mark.parametrize("case", CONTEXTS, ids=lambda case: case.stem)
@@ -45,7 +45,7 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
             fact.title: frozenset(f.id for f, _ in found if fact.title in f.entities)
             for fact, _ in named
         }
-        made = pack_context(
+        pack = pack_context(
             asked["question"],
             [
                 PackCandidate(fact, str(beside["why"]), fit=float(str(beside.get("fit", 1))))
@@ -60,11 +60,11 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
                 for fact, _ in named
             ],
         )
-        told = to_builtins(made)
-        text = str(told.pop("text"))
-        said = json.dumps(told, ensure_ascii=False, indent=2)
-        shown = fenced(text + "\n", LANGUAGE[made.format]) if text else "No text.\n"
-        return f"{shown}\n{fenced(said + chr(10), 'json')}"
+        fields = to_builtins(pack)
+        text = str(fields.pop("text"))
+        rest = json.dumps(fields, ensure_ascii=False, indent=2)
+        shown = fenced(text + "\n", LANGUAGE[pack.format]) if text else "No text.\n"
+        return f"{shown}\n{fenced(rest + chr(10), 'json')}"
 
     check(case, answer)
 

@@ -16,13 +16,13 @@ from vaultsync.recall.request import RecallRequest
 from vaultsync.settings import Settings
 
 
-def _set(root: Path, text: str) -> None:
+def _set(root: Path, settings: str) -> None:
     """Settings beside the identity, which stays as it is."""
     marker = root / ".meta" / "config.toml"
     marker.parent.mkdir(parents=True, exist_ok=True)
-    said = marker.read_text() if marker.exists() else 'vault_id = "x"\n'
-    kept = [line for line in said.splitlines() if line.startswith("vault_id")]
-    marker.write_text("\n".join([*kept, text]))
+    text = marker.read_text() if marker.exists() else 'vault_id = "x"\n'
+    kept = [line for line in text.splitlines() if line.startswith("vault_id")]
+    marker.write_text("\n".join([*kept, settings]))
 
 
 def _load(root: Path, text: str) -> Settings:
@@ -32,14 +32,14 @@ def _load(root: Path, text: str) -> Settings:
 
 def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
     assert _load(tmp_path, "").weights == RankingWeights()
-    said = "[weights]\nrecency = 0\nvectors = 2\n[weights.fields]\ntitle = 5\n"
-    found = _load(tmp_path, said).weights
+    text = "[weights]\nrecency = 0\nvectors = 2\n[weights.fields]\ntitle = 5\n"
+    found = _load(tmp_path, text).weights
     assert (found.similarity, found.recency, found.vectors) == (0.5, 0, 2)
     assert found.fields == {**FIELD_WEIGHTS, "title": 5}
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("text", "why"),
     [
         ("weights = 1", "weights"),
         ("[weights]\nrecency = -1", "0 or more"),
@@ -54,10 +54,7 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
         ("[weights.fields]\nbody = 1", "title, aliases"),
         ("[weights.fields]\ntitle = -1", "0 or more"),
         ("[weights]\nsimilarity = 0\nrecency = 0\nutility = 0", "above 0"),
-        (
-            "[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS),
-            "above 0",
-        ),
+        ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS), "above 0"),
         ("max_note_bytes = 'big'", "expected a number of bytes (0 or more), got 'big'"),
         ("ignore = 'Templates'", 'a list of folders, such as ["Templates"]'),
         ("watch = 1", "setting watch: expected a table, got 1"),
@@ -76,11 +73,11 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, why: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
 ) -> None:
     monkeypatch.delenv("VAULTSYNC_EMBEDDER", raising=False)
     with pytest.raises(ConfigError) as refused:
-        _load(tmp_path, said)
+        _load(tmp_path, text)
     assert why in f"{refused.value.message} {refused.value.hint}"
 
 
@@ -92,9 +89,9 @@ def test_an_embedder_of_the_environment_is_checked_too(
         _load(tmp_path, "")
 
 
-@pytest.mark.parametrize("said", ["Index", "Index/", "/Index"])
-def test_a_folder_for_the_tables_may_be_written_as_people_do(tmp_path: Path, said: str) -> None:
-    assert _load(tmp_path, f"index_folder = '{said}'").index_folder == "Index"
+@pytest.mark.parametrize("text", ["Index", "Index/", "/Index"])
+def test_a_folder_for_the_tables_may_be_written_as_people_do(tmp_path: Path, text: str) -> None:
+    assert _load(tmp_path, f"index_folder = '{text}'").index_folder == "Index"
 
 
 def _failed(root: Path) -> dict[str, str]:
@@ -143,8 +140,8 @@ def _remember(root: Path, *facts: dict[str, str]) -> None:
         memory.sync()
 
 
-def _titles(root: Path, question: str, said: str = "") -> list[str]:
-    _set(root, f'embedder = "none"\n{said}')
+def _titles(root: Path, question: str, text: str = "") -> list[str]:
+    _set(root, f'embedder = "none"\n{text}')
     with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
         return [hit.title for hit in memory.recall(question)]
 

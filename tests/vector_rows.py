@@ -22,13 +22,10 @@ def a_fact(fact_id: str = IDS[0], **values: Value) -> Fact:
 
 
 def row(
-    fact: Fact | str = IDS[0],
-    chunk: str = "one",
-    vector: tuple[float, ...] = X,
-    **values: Value,
+    fact: Fact | str = IDS[0], chunk: str = "one", vector: tuple[float, ...] = X, **values: Value
 ) -> VectorRow:
-    made = fact if isinstance(fact, Fact) else a_fact(fact, **values)
-    return VectorRow(made, chunk, vector)
+    row_fact = fact if isinstance(fact, Fact) else a_fact(fact, **values)
+    return VectorRow(row_fact, chunk, vector)
 
 
 def unit(*numbers: float) -> tuple[float, ...]:
@@ -37,11 +34,7 @@ def unit(*numbers: float) -> tuple[float, ...]:
 
 
 def found(
-    index: VectorIndex,
-    filters: FactFilters = ALL,
-    *,
-    limit: int = 10,
-    near: tuple[float, ...] = X,
+    index: VectorIndex, filters: FactFilters = ALL, *, limit: int = 10, near: tuple[float, ...] = X
 ) -> list[str]:
     return [each.fact_id for each in index.search(near, filters, limit=limit)]
 

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.embedding import Loads, fake_sentence_transformers, need
-from vaultsync.backends.embedders.cross_encoder import CrossReranker
-from vaultsync.backends.embedders.sentence import packaged_model
+from vaultsync.backends.embedders.sentence import CrossReranker, packaged_model
 from vaultsync.errors import EmbedderError
 
 

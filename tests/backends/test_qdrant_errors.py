@@ -28,8 +28,8 @@ from vaultsync.backends.qdrant import edge as qdrant_edge_points
 from vaultsync.backends.qdrant import store as qdrant_store
 from vaultsync.backends.qdrant.client import ClientPointCollection
 from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
-from vaultsync.backends.qdrant.edge import translate_edge_error as why_of_engine
-from vaultsync.backends.qdrant.errors import translate_error
+from vaultsync.backends.qdrant.edge import translate_edge_error as by_engine
+from vaultsync.backends.qdrant.errors import translate_error as by_client
 from vaultsync.backends.qdrant.operations import (
     DeletePoints,
     MatchAny,
@@ -122,11 +122,13 @@ def test_a_busy_store_is_asked_again_when_it_says(
     assert clock.pauses == [7.0]
 
 
-def test_pauses_double_up_to_half_a_minute() -> None:
-    clock = WatchedClock()
-    patience = RetryPolicy(
-        clock, lambda error: RequestFailure("busy", passing=True), seconds=120, jitter=lambda: 1
-    )
+def retries(clock: FakeClock, seconds: float) -> RetryPolicy:
+    busy = RequestFailure("busy", passing=True)
+    return RetryPolicy(clock, lambda _: busy, seconds=seconds, jitter=lambda: 1)
+
+
+def test_pauses_double_up_to_half_a_minute(clock: WatchedClock) -> None:
+    patience = retries(clock, 120)
 
     with pytest.raises(StoreUnavailableError, match="busy"):
         patience.ask(lambda: 1 // 0)
@@ -134,11 +136,10 @@ def test_pauses_double_up_to_half_a_minute() -> None:
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
 
 
-def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> None:
-    clock = WatchedClock()
-    patience = RetryPolicy(
-        clock, lambda error: RequestFailure("busy", passing=True), seconds=5, jitter=lambda: 1
-    )
+def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
+    clock: WatchedClock,
+) -> None:
+    patience = retries(clock, 5)
     tries: list[int] = []
 
     def fails() -> None:
@@ -159,9 +160,7 @@ def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> No
 
 def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
     clock = FakeClock()
-    patience = RetryPolicy(
-        clock, lambda error: RequestFailure("timed out", passing=True), seconds=15
-    )
+    patience = retries(clock, 15)
     tries: list[float] = []
 
     def hangs() -> None:
@@ -170,7 +169,7 @@ def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> Non
         raise TimeoutError
 
     for _ in range(4):
-        with pytest.raises(StoreUnavailableError, match="timed out"):
+        with pytest.raises(StoreUnavailableError, match="busy"):
             patience.ask(hangs)
     assert len(tries) == 2
     assert clock.monotonic() < 22
@@ -468,12 +467,12 @@ def test_a_full_disk_is_told_at_once(
     full = Fault(500, "Service internal error: No space left on device: WAL buffer")
     server.fault = always(full, "/points/batch")
 
-    with pytest.raises(StoreUnavailableError, match="disk is full") as told:
+    with pytest.raises(StoreUnavailableError, match="disk is full") as error:
         store.write([a_write()])
 
     assert clock.pauses == []
-    assert "make room" in told.value.hint
-    assert told.value.helps
+    assert "make room" in error.value.hint
+    assert error.value.helps
 
 
 def test_a_key_that_is_refused_is_told_with_a_hint(
@@ -485,13 +484,13 @@ def test_a_key_that_is_refused_is_told_with_a_hint(
 
     with (
         pytest.warns(UserWarning, match="insecure"),
-        pytest.raises(StoreUnavailableError, match="key") as told,
+        pytest.raises(StoreUnavailableError, match="key") as error,
     ):
         store.state()
 
     assert server.keys == {"secret"}
-    assert "secret" not in told.value.message + told.value.hint
-    assert "as MY_KEY" in told.value.helps
+    assert "secret" not in error.value.message + error.value.hint
+    assert "as MY_KEY" in error.value.helps
 
 
 @pytest.mark.parametrize(
@@ -509,11 +508,11 @@ def test_what_a_server_says_is_told_in_words_and_by_whom(
 ) -> None:
     server.fault = always(fault)
 
-    with pytest.raises(StoreUnavailableError, match=why) as told:
+    with pytest.raises(StoreUnavailableError, match=why) as error:
         store.state()
 
-    assert told.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
-    assert "{" not in told.value.why
+    assert error.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
+    assert "{" not in error.value.why
 
 
 def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> None:
@@ -522,14 +521,6 @@ def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> Non
 
     with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
         store.state()
-
-
-def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
-    class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
-        status_code, content = 502, b"<html>Bad Gateway</html>"
-
-    told = translate_error(UnexpectedResponse())
-    assert told == RequestFailure("it answers 502: <html>Bad Gateway</html>", passing=True)
 
 
 def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
@@ -548,10 +539,10 @@ def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
     server.version = version
     store = store_in(over_http(server, clock), clock)
 
-    with pytest.raises(ConfigError, match=f"Qdrant {version}") as told:
+    with pytest.raises(ConfigError, match=f"Qdrant {version}") as error:
         store.write([a_write()])
 
-    assert "1.17" in told.value.hint
+    assert "1.17" in error.value.hint
     assert server.client.get_collections().collections == []
     server.version = "1.17.0"
     assert isinstance(store.write([a_write()])[0], str)
@@ -660,8 +651,6 @@ def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
 
 
 def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> None:
-    from qdrant_client import QdrantClient
-
     client = QdrantClient(":memory:")
     store = store_in(in_memory(client, clock), clock)
     store.write([a_write()])
@@ -675,8 +664,6 @@ def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> 
 
 
 def test_another_store_in_its_place_is_not_taken_for_it(clock: WatchedClock) -> None:
-    from qdrant_client import QdrantClient
-
     client = QdrantClient(":memory:")
     store = store_in(in_memory(client, clock), clock)
     store.state()
@@ -691,8 +678,6 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
     clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qdrant_store, "_TRIES", 20)
-    from qdrant_client import QdrantClient
-
     client = QdrantClient(":memory:")
     points = in_memory(client, clock)
     store, other = store_in(points, clock), store_in(in_memory(client, clock), clock)
@@ -829,33 +814,61 @@ def _pages() -> PointFilter:
     return PointFilter((MatchAny("kind", ["page"]),))
 
 
-def test_grpc_is_understood() -> None:
-    class Code:
-        def __init__(self, name: str) -> None:
-            self.name = name
+class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
+    status_code, content = 502, b"<html>Bad Gateway</html>"
 
-    class Refusal(Exception):  # noqa: N818 - as grpc's is
-        def __init__(self, name: str) -> None:
-            self._name = name
 
-        def code(self) -> Code:
-            return Code(self._name)
+class GrpcRefusal(Exception):  # noqa: N818 - as grpc's is
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
-        def details(self) -> str:
-            return "nobody there"
+    def code(self) -> GrpcRefusal:
+        return self
 
-    away, busy = (
-        translate_error(Refusal("UNAVAILABLE")),
-        translate_error(Refusal("RESOURCE_EXHAUSTED")),
-    )
-    assert away == RequestFailure("unavailable: nobody there", passing=True, refused=True)
-    assert busy is not None
-    assert busy.passing
-    assert not busy.refused
-    denied = translate_error(Refusal("PERMISSION_DENIED"))
-    assert denied is not None
-    assert not denied.passing
-    assert translate_error(Refusal("INVALID_ARGUMENT")) is None
+    def details(self) -> str:
+        return "nobody there"
+
+
+BROKEN = "Service runtime error: a segment is broken"
+
+
+@pytest.mark.parametrize(
+    ("translate", "error", "failure"),
+    [
+        (by_client, UnexpectedResponse(), ("it answers 502: <html>Bad Gateway</html>", True)),
+        (by_client, GrpcRefusal("UNAVAILABLE"), ("unavailable: nobody there", True, True)),
+        (by_client, GrpcRefusal("RESOURCE_EXHAUSTED"), ("resource exhausted: nobody there", True)),
+        (by_client, GrpcRefusal("PERMISSION_DENIED"), ("it refuses the key (PERMISSION_DENIED)",)),
+        (by_client, GrpcRefusal("INVALID_ARGUMENT"), None),
+        (
+            by_client,
+            RuntimeError("x is already accessed by y"),
+            ("another process has it", True, True),
+        ),
+        (by_client, sqlite3.OperationalError("database or disk is full"), ("its disk is full",)),
+        (by_client, OSError("odd"), ("odd",)),
+        (by_client, TypeError("a bug of ours"), None),
+        (by_engine, Exception("Service runtime error: No space left"), ("its disk is full",)),
+        (by_engine, PermissionError("odd"), ("odd",)),
+        (by_engine, Exception(BROKEN), (BROKEN,)),
+        (by_engine, TypeError("a bug of ours"), None),
+    ],
+    ids=lambda value: getattr(value, "__name__", repr(value)),
+)
+def test_errors_are_translated(
+    translate: Callable[[Exception], RequestFailure | None],
+    error: Exception,
+    failure: tuple[Any, ...] | None,
+) -> None:
+    found = translate(error)
+
+    if failure is None:
+        assert found is None
+    else:
+        why, passing, refused = (*failure, False, False)[:3]
+        assert found is not None
+        assert (found.why, found.passing, found.refused) == (why, passing, refused)
 
 
 def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
@@ -903,17 +916,6 @@ def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
         UpdateMode.UpdateOnly,
         UpdateMode.InsertOnly,
     ]
-
-
-def test_the_local_mode_says_why_it_cannot() -> None:
-    taken = translate_error(RuntimeError("Storage folder x is already accessed by another"))
-    full = translate_error(sqlite3.OperationalError("database or disk is full"))
-
-    assert taken == RequestFailure("another process has it", passing=True, refused=True)
-    assert full is not None
-    assert full.why == "its disk is full"
-    assert translate_error(OSError("odd")) == RequestFailure("odd", passing=False)
-    assert translate_error(TypeError("a mistake of ours")) is None
 
 
 def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
@@ -965,14 +967,6 @@ def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailableError, match="closed"):
         second.exists()
 
-    full = why_of_engine(Exception("Service runtime error: No space left on device"))
-    assert full == RequestFailure("its disk is full", passing=False)
-    assert why_of_engine(PermissionError("odd")) == RequestFailure("odd", passing=False)
-    broken = why_of_engine(Exception("Service runtime error: a segment is broken"))
-    assert broken is not None
-    assert not broken.passing
-    assert why_of_engine(TypeError("a mistake of ours")) is None
-
 
 @pytest.mark.parametrize("package", ["qdrant_client", "qdrant_edge"])
 def test_without_its_package_it_is_said_what_to_install(
@@ -985,9 +979,9 @@ def test_without_its_package_it_is_said_what_to_install(
         if not points.exists():
             points.make(3)
 
-    with pytest.raises(ConfigError, match="is not installed") as told:
+    with pytest.raises(ConfigError, match="is not installed") as error:
         used()
-    assert "vaultsync[qdrant]" in told.value.hint
+    assert "vaultsync[qdrant]" in error.value.hint
 
 
 def test_a_length_that_another_added_first_is_there(server: FakeQdrant) -> None:

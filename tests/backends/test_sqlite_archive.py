@@ -180,7 +180,7 @@ def test_a_damaged_archive_says_what_to_do(path: Path) -> None:
     with pytest.raises(ArchiveError, match="damaged") as caught:
         SqliteArchive.open(path)
     assert caught.value.hint == (
-        "move it away; the next pass rebuilds it from both sides, deleting nothing"
+        "move it away; the next run rebuilds it from both sides, deleting nothing"
     )
     assert path.read_bytes() == b"x" * 10_000
 

@@ -398,7 +398,7 @@ def test_a_panic_while_writing_is_an_error_of_the_disk(
     index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(index, a_fact())
-    monkeypatch.setattr(index_write.IndexUpdate, "tell", _panic)
+    monkeypatch.setattr(index_write.IndexUpdate, "put_version", _panic)
 
     with pytest.raises(OSError, match="Input/output error"), index._on_disk():
         index.update([], [A], version="2")

@@ -16,10 +16,10 @@ def text_of(found: Excerpt | None) -> str:
 
 
 def test_the_sentences_around_the_passage_stay() -> None:
-    said = text_of(excerpt(TWENTY, "number 10 has", 110))
+    text = text_of(excerpt(TWENTY, "number 10 has", 110))
 
     assert (
-        said == "… " + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12)) + " …"
+        text == "… " + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12)) + " …"
     )
 
 
@@ -27,29 +27,29 @@ def test_the_sentences_around_the_passage_stay() -> None:
 def test_a_passage_that_stands_there_stays_whole(begin: int, length: int) -> None:
     passage = TWENTY[begin : begin + length].strip()
 
-    said = text_of(excerpt(TWENTY, f"…{passage}…", 260))
+    text = text_of(excerpt(TWENTY, f"…{passage}…", 260))
 
-    assert passage in said
+    assert passage in text
 
 
 def test_a_passage_longer_than_the_room_is_cut() -> None:
-    said = text_of(excerpt(TWENTY, TWENTY[200:500], 110))
+    text = text_of(excerpt(TWENTY, TWENTY[200:500], 110))
 
-    assert len(said) <= 110 + len("… " + " …")
+    assert len(text) <= 110 + len("… " + " …")
 
 
 def test_without_a_passage_the_beginning_stays() -> None:
-    said = text_of(excerpt(TWENTY, "", 80))
+    text = text_of(excerpt(TWENTY, "", 80))
 
-    assert said.startswith("Sentence number 00")
-    assert said.endswith("words. …")
+    assert text.startswith("Sentence number 00")
+    assert text.endswith("words. …")
 
 
 def test_at_the_end_what_stands_before_fills_the_room() -> None:
-    said = text_of(excerpt(TWENTY, "number 19", 110))
+    text = text_of(excerpt(TWENTY, "number 19", 110))
 
-    assert said.startswith("… Sentence number 17")
-    assert said.endswith("19 has six words.")
+    assert text.startswith("… Sentence number 17")
+    assert text.endswith("19 has six words.")
 
 
 def test_sentences_end_without_a_blank_in_scripts_that_have_none() -> None:
@@ -81,9 +81,9 @@ def test_no_heading_stands_last_in_an_excerpt() -> None:
 def test_a_code_block_is_never_cut(after: str) -> None:
     code = "```python\na = 1\n\nb = 2. c\n```"
 
-    said = text_of(excerpt(f"{TWENTY}\n\n{code}{after}", "b c python", 20))
+    text = text_of(excerpt(f"{TWENTY}\n\n{code}{after}", "b c python", 20))
 
-    assert code in said
+    assert code in text
 
 
 @given(contents(), st.sampled_from(["", "gate opens", "one", "nowhere"]))
@@ -91,7 +91,7 @@ def test_an_excerpt_is_a_part_of_the_text(text: str, passage: str) -> None:
     found = excerpt(text, passage, 40)
 
     if found is not None:
-        said = found.text.removeprefix("… ").removesuffix(" …")
-        assert said
-        assert said in text
-        assert len(said) < len(text)
+        part = found.text.removeprefix("… ").removesuffix(" …")
+        assert part
+        assert part in text
+        assert len(part) < len(text)

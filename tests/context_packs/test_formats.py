@@ -28,8 +28,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 
 ODD = st.text(
-    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"),
-    max_size=30,
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"), max_size=30
 )
 
 
@@ -37,10 +36,8 @@ def written(form: str, piece: PackPiece, question: str = "why?") -> str:
     return render_pack(PACK_FORMS[form], question, [(piece.tier, [PACK_FORMS[form].piece(piece)])])
 
 
-def piece_of(one: Fact, **said: str) -> PackPiece:
-    return PackPiece(
-        one, said.get("tier", "critical"), "words: x", citation_of(one), fact_body(one)
-    )
+def piece_of(one: Fact) -> PackPiece:
+    return PackPiece(one, "critical", "words: x", citation_of(one), fact_body(one))
 
 
 # --- what a fact says ----------------------------------------------------------------
@@ -63,12 +60,12 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
     )
 
 
-def test_a_field_that_is_no_text_is_shown_as_one_reads_it() -> None:
-    short = fact(1, type="observation", observationCompressed=True)
-    told = fact(2, type="observation", observationCompressed=False)
+def test_a_field_that_is_no_text_is_shown_in_words() -> None:
+    compressed = fact(1, type="observation", observationCompressed=True)
+    uncompressed = fact(2, type="observation", observationCompressed=False)
 
-    assert fact_body(short).endswith("- compressed: yes")
-    assert "compressed" not in fact_body(told)
+    assert fact_body(compressed).endswith("- compressed: yes")
+    assert "compressed" not in fact_body(uncompressed)
     odd = fact(3).evolve(own={"lessonCategory": 7})
     assert fact_body(odd).endswith("- category: 7")
 
@@ -98,10 +95,10 @@ def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:
 
 
 def test_a_long_card_ends_between_words() -> None:
-    said = entity_card(fact(1, "word, " * 100, type="person"))
+    card = entity_card(fact(1, "word, " * 100, type="person"))
 
-    assert said.endswith("word …")
-    assert len(said) <= ENTITY_CARD_LENGTH + 2
+    assert card.endswith("word …")
+    assert len(card) <= ENTITY_CARD_LENGTH + 2
 
 
 # --- citations -----------------------------------------------------------------------
@@ -150,11 +147,9 @@ def test_what_is_code_is_what_commonmark_says() -> None:
 
 @given(contents())
 def test_paragraphs_leave_nothing_out_but_blank_lines(text: str) -> None:
-    said = "\n".join(text_paragraphs(text)).split("\n")
+    kept = "\n".join(text_paragraphs(text)).split("\n")
 
-    assert [line for line in said if line.strip()] == [
-        line for line in text.split("\n") if line.strip()
-    ]
+    assert list(filter(str.strip, kept)) == list(filter(str.strip, text.split("\n")))
 
 
 def test_a_heading_is_known_by_its_mark() -> None:
@@ -173,9 +168,9 @@ def test_headings_go_below_the_title_but_not_in_code() -> None:
 
 @given(contents(), st.integers(0, 6))
 def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
-    made = demote_headings(text, level)
+    demoted = demote_headings(text, level)
 
-    assert re.sub(r"(?m)^#+", "", made) == re.sub(r"(?m)^#+", "", text)
+    assert re.sub(r"(?m)^#+", "", demoted) == re.sub(r"(?m)^#+", "", text)
 
 
 # --- forms ---------------------------------------------------------------------------
@@ -190,7 +185,7 @@ def test_markdown_shows_title_and_source() -> None:
     )
 
 
-def test_what_the_path_tells_is_not_said_again() -> None:
+def test_the_type_and_day_in_the_path_are_not_repeated() -> None:
     one = fact(1, "Slow.", type="decision").evolve(
         path=VaultPath("team-core/decisions/2026-02-14-the-box.md")
     )
@@ -211,11 +206,11 @@ def test_what_the_path_tells_is_not_said_again() -> None:
 )
 def test_markdown_says_the_first_sentence_once(title: str, body: str, shown: str) -> None:
     one = fact(1, body, title=title)
-    said = PACK_FORMS["markdown"].piece(PackPiece(one, "notable", "x", citation_of(one), body))
+    text = PACK_FORMS["markdown"].piece(PackPiece(one, "notable", "x", citation_of(one), body))
 
     line = "2026-02-14 · public/facts/1.md"
     shown = shown.replace("*", f"*{line}*").replace("###|", f"### {line}|")
-    assert said.strip().split("\n\n") == shown.split("|")
+    assert text.strip().split("\n\n") == shown.split("|")
 
 
 def test_an_entity_takes_one_line_of_markdown() -> None:
@@ -237,22 +232,22 @@ def test_what_is_missing_leaves_no_trace() -> None:
 
 @given(facts(), ODD, ODD)
 def test_xml_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: str) -> None:
-    said = piece_of(one.evolve(content=text, title=text))
-    root = ET.fromstring(written("xml", said, question))  # noqa: S314 - ours
+    piece = piece_of(one.evolve(content=text, title=text))
+    root = ET.fromstring(written("xml", piece, question))  # noqa: S314 - ours
 
     (read,) = root.iter("fact")
     assert read.get("title", "") == single_line(text)
-    assert (read.text or "").strip("\n") == said.body.strip("\n").replace("\r", "\n")
+    assert (read.text or "").strip("\n") == piece.body.strip("\n").replace("\r", "\n")
     assert root.get("question") == single_line(question)
 
 
 @given(facts(), ODD, ODD)
 def test_json_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: str) -> None:
-    said = piece_of(one.evolve(content=text, title=text))
-    read = json.loads(written("json", said, question))
+    piece = piece_of(one.evolve(content=text, title=text))
+    read = json.loads(written("json", piece, question))
 
     (found,) = read["critical"]
-    assert found["text"] == said.body
+    assert found["text"] == piece.body
     assert found["title"] == single_line(text)
     assert read["question"] == single_line(question)
     assert found["id"] == one.id

@@ -43,20 +43,18 @@ def world() -> PackWorld:
     return PackWorld()
 
 
-def test_a_pack_holds_what_was_found_with_reasons_and_citations(
-    world: PackWorld,
-) -> None:
+def test_a_pack_holds_what_was_found_with_reasons_and_citations(world: PackWorld) -> None:
     fact = world.mirrored("Slack water lasts 22 minutes.", title="Slack water")
 
-    made = world.pack("how long is slack water?")
+    pack = world.pack("how long is slack water?")
 
-    (item,) = made.items
+    (item,) = pack.items
     assert item.id == fact.id
     assert "“slack”" in item.reason.lower()
     assert item.citation == f"{world.path(fact.id)}#Slack water"
-    assert "Slack water lasts 22 minutes." in made.text
-    assert made.counter == "words"
-    assert not made.truncated
+    assert "Slack water lasts 22 minutes." in pack.text
+    assert pack.counter == "words"
+    assert not pack.truncated
 
 
 def test_a_critical_fact_says_so(world: PackWorld) -> None:
@@ -74,7 +72,7 @@ def test_background_facts_have_their_share(world: PackWorld) -> None:
     assert world.titles("cabinet", max_priority=2) == []
 
 
-def test_what_hardly_fits_is_not_packed(world: PackWorld) -> None:
+def test_a_dissimilar_fact_is_not_packed(world: PackWorld) -> None:
     world.mirrored("Berths, berths and berths.", title="Guest berths at the pier")
     filler = " ".join(f"word{n}" for n in range(300))
     world.mirrored(f"{filler} pier", title="Something else")
@@ -82,7 +80,7 @@ def test_what_hardly_fits_is_not_packed(world: PackWorld) -> None:
     assert world.titles("guest berths at the pier") == ["Guest berths at the pier"]
 
 
-def test_so_many_facts_are_asked_for(world: PackWorld) -> None:
+def test_a_limited_number_of_facts_is_recalled(world: PackWorld) -> None:
     for number in range(MAX_RECALLED + 10):
         world.agent_remembers(f"Berth number {number}.", title=f"Berth {number}")
     world.quiesce()
@@ -100,9 +98,9 @@ def test_entities_that_the_facts_name_are_packed_beside_them(world: PackWorld) -
     world.mirrored("x", title="Nobody", type="person")
     world.mirrored("Opens at noon.", title="Gate", entities=["bente", "The Pier", "Unknown"])
 
-    made = world.pack("gate opens")
+    pack = world.pack("gate opens")
 
-    cards = {each.title: each for each in made.items if each.tier == "entities"}
+    cards = {each.title: each for each in pack.items if each.tier == "entities"}
     assert set(cards) <= {"Bente", "Skarvik"}
     assert "Skarvik" in cards
     assert cards["Skarvik"].reason == "named by 1 fact"
@@ -117,12 +115,12 @@ def test_of_another_user_nothing_is_packed(world: PackWorld) -> None:
     world.mirrored("Opens at noon.", title="Gate", entities=named, userId="u-1")
     world.mirrored("Gate shut.", title="Other gate", entities=named, userId="u-2")
 
-    made = world.pack("gate opens", user="u-1")
+    pack = world.pack("gate opens", user="u-1")
 
-    assert {each.title for each in made.items} <= {"Gate", "Bente", "Skarvik"}
-    cards = {each.title for each in made.items if each.tier == "entities"}
+    assert {each.title for each in pack.items} <= {"Gate", "Bente", "Skarvik"}
+    cards = {each.title for each in pack.items if each.tier == "entities"}
     assert cards >= {"Skarvik"}
-    assert "Ada" not in made.text
+    assert "Ada" not in pack.text
 
 
 def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> None:
@@ -133,9 +131,9 @@ def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> No
     world.agent_remembers("Gate two.", title="Gate two", entities=names[-1:])
     world.quiesce()
 
-    made = world.pack("gate")
+    pack = world.pack("gate")
 
-    cards = [each for each in made.items if each.tier == "entities"]
+    cards = [each for each in pack.items if each.tier == "entities"]
     assert len(cards) == MAX_ENTITIES
     assert cards[0].title == names[-1]
     assert cards[0].reason == "named by 2 facts"
@@ -160,12 +158,12 @@ def test_nothing_private_of_others_is_packed(world: PackWorld) -> None:
     world.quiesce()
 
     for agent, other in (("ada", "indy"), ("indy", "ada")):
-        made = world.pack("when does the gate open?", agent=agent)
-        assert f"Gate of {agent}" in made.text
-        assert f"Known to {agent}" in made.text
-        assert f"of {other}" not in made.text
-        assert f"to {other}" not in made.text
-        assert f"private-{other}" not in made.text
+        pack = world.pack("when does the gate open?", agent=agent)
+        assert f"Gate of {agent}" in pack.text
+        assert f"Known to {agent}" in pack.text
+        assert f"of {other}" not in pack.text
+        assert f"to {other}" not in pack.text
+        assert f"private-{other}" not in pack.text
 
 
 def test_a_store_that_is_away_degrades_the_pack(world: PackWorld) -> None:
@@ -174,29 +172,29 @@ def test_a_store_that_is_away_degrades_the_pack(world: PackWorld) -> None:
     world.pack("gate")
     world.store.away = True
 
-    made = world.pack("gate opens noon")
+    pack = world.pack("gate opens noon")
 
-    assert "Gate" in made.text
-    assert any("last sync run" in sentence for sentence in made.degraded)
+    assert "Gate" in pack.text
+    assert any("last sync run" in sentence for sentence in pack.degraded)
 
 
 def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:
     world.mirrored("Opens at noon.", title="Gate", entities=["Bente"])
     person = world.agent_remembers("Somebody.", title="Bente", type="person")
 
-    made = world.pack("opens noon")
+    pack = world.pack("opens noon")
 
-    assert made.items[-1].citation == person.id
+    assert pack.items[-1].citation == person.id
 
 
 def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
-    made = world.pack("anything?")
+    pack = world.pack("anything?")
 
-    assert (made.text, made.items, made.left_out) == ("", (), ())
+    assert (pack.text, pack.items, pack.left_out) == ("", (), ())
 
 
 @pytest.mark.parametrize("wrong", [{"budget": -1}, {"format": "html"}, {"intent": "world peace"}])
-def test_an_argument_that_makes_no_sense_is_told(world: PackWorld, wrong: dict[str, Any]) -> None:
+def test_an_invalid_argument_is_refused(world: PackWorld, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidFieldError):
         world.pack("gate", **wrong)
     with pytest.raises(UnknownTypeError):
@@ -207,7 +205,7 @@ def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None
     world.mirrored("Opens at noon.", title="Gate", type="decision", tags=["sea"])
     world.mirrored("Opens at one.", title="Gate two", type="lesson")
 
-    made = world.pack(
+    pack = world.pack(
         "gate opens",
         format="xml",
         intent="recent",
@@ -216,6 +214,6 @@ def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None
         since="2026-01-01",
     )
 
-    assert [each.title for each in made.items] == ["Gate"]
-    assert (made.intent, made.format) == ("recent", "xml")
-    assert made.text.startswith("<context")
+    assert [each.title for each in pack.items] == ["Gate"]
+    assert (pack.intent, pack.format) == ("recent", "xml")
+    assert pack.text.startswith("<context")

@@ -79,12 +79,7 @@ def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [
-        "word " * 90,
-        "",
-        "```\n" + "line of code\n" * 40 + "```",
-        "word " * 90 + "\n" + "word " * 90,
-    ],
+    ["word " * 90, "", "```\n" + "line of code\n" * 40 + "```", "word " * 90 + "\n" + "word " * 90],
 )
 def test_what_cannot_be_cut_to_fit_is_left_out(body: str) -> None:
     assert shortened(body, 40) is None

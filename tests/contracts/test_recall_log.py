@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog, MemoryRecallLog
+from tests.doubles.recall_log import MemoryRecallLog
+from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
 from vaultsync.recall.ports import RecallCount, RecallLog
 
 EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"

@@ -17,7 +17,6 @@ class MemoryLinks:
         self._entities: dict[str, EntityRecord] = {}
 
     def version(self) -> str | None:
-        """What the last `update()` brought it up to."""
         return self._version
 
     def update(
@@ -28,7 +27,6 @@ class MemoryLinks:
         version: str,
         entities: Iterable[EntityRecord] = (),
     ) -> None:
-        """Replace the links of facts, and forget facts."""
         for fact_id in (*drop, *put):
             self._links.pop(fact_id, None)
             self._entities.pop(fact_id, None)
@@ -37,15 +35,12 @@ class MemoryLinks:
         self._version = version
 
     def clear(self) -> None:
-        """Forget everything, the version too."""
         self._links, self._entities, self._version = {}, {}, None
 
     def links_from(self, fact_id: str) -> list[LinkReference]:
-        """The links in the note of a fact."""
         return list(self._links.get(fact_id, ()))
 
     def links_to(self, names: Iterable[str]) -> list[LinkReference]:
-        """All links whose target ends in one of these file names."""
         wanted = {name_key(name) for name in names} - {""}
         return [
             link
@@ -55,7 +50,6 @@ class MemoryLinks:
         ]
 
     def entities(self) -> list[EntityRecord]:
-        """All entities, by id."""
         return [self._entities[key] for key in sorted(self._entities)]
 
     def close(self) -> None:

@@ -51,33 +51,24 @@ class MemoryStore:
         self._closed = False
 
     def state(self) -> StoreState:
-        """Where the store stands."""
         self._enter("state")
         alive = sum(not row.feed_row.deleted for row in self._rows.values())
         return StoreState(self._store_id, self._seq, alive)
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        """The last write of each fact written after `since`, tombstones too, by seq."""
         self._enter("feed")
         return sorted(row.feed_row for row in self._rows.values() if row.feed_row.seq > since)
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        """The last write of one fact; None when the store never knew it."""
         self._enter("written")
         row = self._rows.get(fact_id)
         return row.feed_row if row else None
 
     def revision_at(self, seq: int) -> str | None:
-        """The revision that was written under a number."""
         self._enter("revision_at")
         return self._log.get(seq)
 
     def get(self, fact_id: str) -> Fact:
-        """The fact, with its `revision`.
-
-        Raises:
-            FactNotFoundError: unknown, or a tombstone.
-        """
         self._enter("get")
         found = self._find(fact_id, deleted=False)
         if found is None:
@@ -85,18 +76,15 @@ class MemoryStore:
         return found
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        """Those of the facts that exist."""
         self._enter("find_many")
         found = {each: self._find(each, deleted=False) for each in fact_ids}
         return {each: fact for each, fact in found.items() if fact is not None}
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        """What a tombstone last said, with the tombstone's `revision`; None if none."""
         self._enter("buried")
         return self._find(fact_id, deleted=True)
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        """All facts with an id greater than `after`, by id."""
         self._enter("iter_facts")
         for fact_id in sorted(each for each in self._rows if each > after):
             fact = self._find(fact_id, deleted=False)
@@ -104,10 +92,6 @@ class MemoryStore:
                 yield fact
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
-        """Do each write whose condition holds.
-
-        Returns one new revision, or the reason of a refusal, per write, in order.
-        """
         self._enter("write")
         refused: set[str] = set()
         answers = [self._write(each, refused) for each in writes]
@@ -117,13 +101,11 @@ class MemoryStore:
         return answers
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        """Whether a write of a fact that bore this `op` was done."""
         self._enter("did")
         row = self._rows.get(fact_id)
         return row is not None and row.op == op
 
     def close(self) -> None:
-        """Let go of the store; harmless when repeated."""
         self._closed = True
 
     def snapshot(self) -> StoreBackup:
@@ -137,7 +119,6 @@ class MemoryStore:
         self._log = dict(backup.log)
 
     def clear(self) -> None:
-        """Lose everything but the store's id."""
         self.restore(StoreBackup((), 0, {}))
 
     def _enter(self, method: str) -> None:

@@ -27,19 +27,15 @@ class MemoryVectors:
         self._rows: dict[tuple[str, str], VectorRow] = {}
 
     def identity(self) -> str | None:
-        """Of the vectors it holds."""
         return self._identity
 
     def record(self) -> str | None:
-        """What was noted last."""
         return self._record
 
     def reset(self, identity: str) -> None:
-        """Forget everything."""
         self._identity, self._record, self._rows = identity, None, {}
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks."""
         wanted = None if fact_ids is None else set(fact_ids)
         found: dict[str, set[str]] = {}
         for fact_id, chunk_id in self._rows:
@@ -48,7 +44,6 @@ class MemoryVectors:
         return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        """Those of the facts that have rows made of other fields."""
         held = {row.fact.id: filterable_fields(row.fact) for row in self._rows.values()}
         return {
             fact.id
@@ -57,18 +52,15 @@ class MemoryVectors:
         }
 
     def count(self) -> int:
-        """How many facts it holds."""
         return len(self.chunks())
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        """The vectors of those chunks that are held."""
         held = {row.chunk_id: row.vector for row in self._rows.values()}
         return {each: held[each] for each in chunk_ids if each in held}
 
     def put(
         self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
-        """Add rows; those of the facts in `replace` go first."""
         if self._identity is None:
             raise index_missing_error()
         away = set(replace)
@@ -84,7 +76,6 @@ class MemoryVectors:
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        """The nearest facts, each once."""
         found: dict[str, NearFact] = {}
         for row in self._rows.values():
             check_dimension(vector, len(row.vector))

@@ -82,10 +82,7 @@ def _locomo(arms: Sequence[str], least: float) -> None:
         return
     answers: dict[str, list[Answer]] = {arm: [] for arm in arms}
     for one in conversations:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            conversation(Path(folder), one) as sources,
-        ):
+        with tempfile.TemporaryDirectory() as folder, conversation(Path(folder), one) as sources:
             for arm in arms:
                 answers[arm] += ask(sources, one.questions, arm, least=least)
     print(f"LoCoMo: packs of long notes, a session each\n\n{PACKS}")
@@ -104,20 +101,17 @@ def _locomo(arms: Sequence[str], least: float) -> None:
 def _packs_of_notes(one: Collection) -> list[Packed]:
     """Of each fourth question: they are many, and each is packed in six ways."""
     asked = [each for each in one.questions if each.kind in HEADLINE][::4]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        conversation(Path(folder), one) as sources,
-    ):
+    with tempfile.TemporaryDirectory() as folder, conversation(Path(folder), one) as sources:
         return pack_all(sources, asked)
 
 
 def _row(arm: str, name: str, answers: Iterable[Answer]) -> None:
-    told = summary(answers)
-    *shares, tokens = astuple(told.worth)
+    figures = summary(answers)
+    *shares, tokens = astuple(figures.worth)
     row = " ".join(f"{each:6.3f}" for each in shares)
     print(
-        f"{arm:7} {name:16} {told.questions:4} {row} {tokens:7.0f}"
-        f" {told.by_index:6.2f} {told.sure:6} {told.right:6.3f}",
+        f"{arm:7} {name:16} {figures.questions:4} {row} {tokens:7.0f}"
+        f" {figures.by_index:6.2f} {figures.sure:6} {figures.right:6.3f}",
         flush=True,
     )
 

@@ -56,9 +56,9 @@ def ask(
     tokens = EstimatingCounter()
     found = []
     for each in questions:
-        said = {**default, **each.filter}
-        asked = RecallRequest(each.text, agent=each.agent, mode=arm, **said)
-        answer, facts = recall_with_facts(sources, asked)
+        filters = {**default, **each.filter}
+        request = RecallRequest(each.text, agent=each.agent, mode=arm, **filters)
+        answer, facts = recall_with_facts(sources, request)
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
         worthy = [fact for hit, fact in zip(answer, facts, strict=True) if hit.score >= least]

@@ -58,12 +58,12 @@ def locomo() -> Sequence[Collection]:
     """Each conversation: every turn is a fact of its session. None when it is not there."""
     if not LOCOMO.exists():
         return ()
-    told = json.loads(LOCOMO.read_text(encoding="utf-8"))
-    return [_conversation(each) for each in told]
+    conversations = json.loads(LOCOMO.read_text(encoding="utf-8"))
+    return [_conversation(each) for each in conversations]
 
 
-def _conversation(told: Mapping[str, Any]) -> Collection:
-    talk, clock = told["conversation"], FakeClock()
+def _conversation(sample: Mapping[str, Any]) -> Collection:
+    talk, clock = sample["conversation"], FakeClock()
     facts: dict[str, Fact] = {}
     numbers = (re.fullmatch(r"session_(\d+)", key) for key in talk)
     for number in sorted(int(each[1]) for each in numbers if each):
@@ -75,16 +75,16 @@ def _conversation(told: Mapping[str, Any]) -> Collection:
     last = max(fact.created_at for fact in facts.values())
     questions = [
         Asked(
-            id=f"{told['sample_id']}-{number:03}",
+            id=f"{sample['sample_id']}-{number:03}",
             kind=KINDS[each["category"]],
             text=each["question"],
             grades=dict.fromkeys(evidence, 3),
         )
-        for number, each in enumerate(told["qa"])
+        for number, each in enumerate(sample["qa"])
         if (evidence := _evidence(each["evidence"], ids))
     ]
     asked_at = datetime.fromisoformat(last) + AFTERWARDS
-    return Collection(told["sample_id"], list(facts.values()), questions, asked_at)
+    return Collection(sample["sample_id"], list(facts.values()), questions, asked_at)
 
 
 def as_notes(one: Collection) -> Collection:
@@ -134,9 +134,9 @@ def _turn(turn: Mapping[str, Any], session: int, at: datetime, fact_id: str) -> 
     )
 
 
-def _evidence(told: Iterable[str], ids: Mapping[str, str]) -> list[str]:
+def _evidence(texts: Iterable[str], ids: Mapping[str, str]) -> list[str]:
     """The facts that are named; some are spelled `D8:6; D9:17`, or name no turn."""
-    named = (f"D{a}:{b}" for text in told for a, b in _EVIDENCE.findall(text))
+    named = (f"D{a}:{b}" for text in texts for a, b in _EVIDENCE.findall(text))
     return [ids[each] for each in dict.fromkeys(named) if each in ids]
 
 

@@ -60,11 +60,11 @@ def pack_all(sources: RecallSources, questions: Sequence[Asked]) -> list[Packed]
                 budget=budget,
                 max_priority=_lowest(each),
             )
-            made = build_context(sources, counted, asked)
-            costs.append(made.tokens)
-            ids = [item.id for item in made.items]
+            pack = build_context(sources, counted, asked)
+            costs.append(pack.tokens)
+            ids = [item.id for item in pack.items]
             shares.append(_share(each, ids))
-            answers.append(_share(each, ids, made.text))
+            answers.append(_share(each, ids, pack.text))
         found, answered = mean(shares), mean(answers)
         rows.append(
             Packed(

@@ -48,14 +48,12 @@ def by_words(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Answer]:
 def test_a_question_in_the_words_of_a_note_is_answered_by_the_index(
     by_words: Sequence[Answer],
 ) -> None:
-    told = summary(each for each in by_words if each.asked.kind == "words")
-    assert told.worth.hit_5 == 1
-    assert told.worth.recall_5 >= 0.8
+    figures = summary(each for each in by_words if each.asked.kind == "words")
+    assert figures.worth.hit_5 == 1
+    assert figures.worth.recall_5 >= 0.8
 
 
-def test_the_index_alone_finds_an_answer_to_most_questions(
-    by_words: Sequence[Answer],
-) -> None:
+def test_the_index_alone_finds_an_answer_to_most_questions(by_words: Sequence[Answer]) -> None:
     assert summary(by_words).worth.hit_5 >= 0.65
 
 
@@ -84,9 +82,9 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecallSources]:
 
 
 def test_an_index_that_is_sure_is_right(by_words: Sequence[Answer]) -> None:
-    told = summary(by_words)
-    assert told.sure >= 15
-    assert told.right >= 0.9
+    figures = summary(by_words)
+    assert figures.sure >= 15
+    assert figures.right >= 0.9
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +97,10 @@ def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Arms:
 
 @MODEL
 @pytest.mark.slow
-def test_four_of_five_questions_are_answered_and_more_of_priority_facts(
-    retrieval: Arms,
-) -> None:
-    told = retrieval["auto"]
-    assert summary(told).worth.hit_5 >= 0.8
-    assert summary(a for a in told if a.asked.priority_fact).worth.hit_5 >= 0.85
+def test_four_of_five_questions_are_answered_and_more_of_priority_facts(retrieval: Arms) -> None:
+    answers = retrieval["auto"]
+    assert summary(answers).worth.hit_5 >= 0.8
+    assert summary(a for a in answers if a.asked.priority_fact).worth.hit_5 >= 0.85
 
 
 @MODEL
@@ -159,9 +155,7 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Summary]:
 @MODEL
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_turns_of_dialogues_are_found_without_a_cross_encoder(
-    turns: Mapping[str, Summary],
-) -> None:
+def test_turns_of_dialogues_are_found_without_a_cross_encoder(turns: Mapping[str, Summary]) -> None:
     assert turns["index"].worth.recall_5 >= 0.64
     assert turns["auto"].worth.recall_5 >= 0.68
     assert turns["auto"].worth.recall_5 >= turns["vector"].worth.recall_5
@@ -170,8 +164,6 @@ def test_turns_of_dialogues_are_found_without_a_cross_encoder(
 @MODEL
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_an_answer_from_dialogues_that_is_sure_is_right(
-    turns: Mapping[str, Summary],
-) -> None:
+def test_an_answer_from_dialogues_that_is_sure_is_right(turns: Mapping[str, Summary]) -> None:
     assert turns["auto"].sure >= 100
     assert turns["auto"].right >= 0.9

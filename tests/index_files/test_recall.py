@@ -61,12 +61,12 @@ class CloneWorld(World):
 
 @pytest.fixture
 def world() -> CloneWorld:
-    made = CloneWorld()
-    made.keeps("Slack water at Skarvik", "It lasts 22 minutes.", type="fact")
-    made.keeps("Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"])
-    made.keeps("The cabinet gets warm", "61 degrees.", priority=4, tags=["heat/sun"])
-    made.tables()
-    return made
+    world = CloneWorld()
+    world.keeps("Slack water at Skarvik", "It lasts 22 minutes.", type="fact")
+    world.keeps("Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"])
+    world.keeps("The cabinet gets warm", "61 degrees.", priority=4, tags=["heat/sun"])
+    world.tables()
+    return world
 
 
 def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> None:
@@ -107,9 +107,7 @@ def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> N
     assert "Where we meet" in world.titles("net loft")
 
 
-def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(
-    world: CloneWorld,
-) -> None:
+def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(world: CloneWorld) -> None:
     world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
     adopt_notes(world.ctx, [VaultPath("Journal/Moon.md")], type_name="lesson")
     world.tables()
@@ -139,17 +137,17 @@ def test_filters_hold(world: CloneWorld) -> None:
 @pytest.fixture(scope="module")
 def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     """Asks a vault of facts of all kinds, and its store."""
-    made = CloneWorld()
+    world = CloneWorld()
     # What agents write is live; what was replaced or put away has no entry.
     facts = [each for each in FACTS if not each.superseded_by_id][:24]
-    made.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
-    made.quiesce()
-    made.tables()
-    sources = RecallSources(made.ctx, MemoryIndex())
+    world.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
+    world.quiesce()
+    world.tables()
+    sources = RecallSources(world.ctx, MemoryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
-        told = recall(sources, RecallRequest(question, mode="index", **more))
-        return {hit.id for hit in made.ask(question, **more)}, {hit.id for hit in told}
+        answer = recall(sources, RecallRequest(question, mode="index", **more))
+        return {hit.id for hit in world.ask(question, **more)}, {hit.id for hit in answer}
 
     return ask
 
@@ -175,7 +173,7 @@ def test_phrases_must_occur(world: CloneWorld) -> None:
     assert world.titles('minutes "slack water"') == ["Slack water at Skarvik"]
 
 
-def test_a_note_that_is_gone_or_broken_is_not_told(world: CloneWorld) -> None:
+def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     world.vault.delete(world.where("Slack water at Skarvik"))
     world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
 
@@ -205,9 +203,7 @@ def test_a_question_without_an_answer_has_none(world: CloneWorld) -> None:
     assert (found.hits, found.confidence) == ((), 0.0)
 
 
-def test_a_note_outside_all_scopes_belongs_to_the_default_scope(
-    world: CloneWorld,
-) -> None:
+def test_a_note_outside_all_scopes_belongs_to_the_default_scope(world: CloneWorld) -> None:
     note = b"---\nid: 0193f6c2-0000-7000-8000-000000000099\n---\nNo heading.\n"
     world.vault.save_in_place("Inbox/Ferry ideas.md", note)
     line = "- [2026-02-14] **Note** P2 [[Inbox/Ferry ideas]] · No heading. · 5 tokens\n"

@@ -46,8 +46,8 @@ TEXT = st.text(LETTERS | ANY, max_size=40)
 
 
 def entries(*many: Fact) -> list[IndexEntry]:
-    made = (entry_of(each, words) for each in many)
-    return [each for each in made if each is not None]
+    listed_entries = (entry_of(each, words) for each in many)
+    return [each for each in listed_entries if each is not None]
 
 
 def texts_of(*many: Fact) -> dict[str, str]:
@@ -104,7 +104,7 @@ def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
     )
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_unknown_values_are_left_out() -> None:
     (entry,) = entries(Fact(fact(1).id, title="Tea"))
 
     assert entry_line(entry, VaultPath("Tea.md")) == ("- [no date] **Note** P2 [[Tea]] · 2 tokens")
@@ -186,8 +186,7 @@ def test_a_line_can_be_read_again(one: Fact, path: VaultPath, title: str, conten
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["", "# Vault Index", "- and 7 more", "- [by-type.md](by-type.md): 3 entries"],
+    "line", ["", "# Vault Index", "- and 7 more", "- [by-type.md](by-type.md): 3 entries"]
 )
 def test_other_lines_are_no_entries(line: str) -> None:
     assert parse_entry_line(line) is None
@@ -394,7 +393,7 @@ def many_entries(draw: st.DrawFn) -> tuple[list[IndexEntry], Mapping[str, VaultP
     number = draw(st.integers(0, 300))
     months = draw(st.integers(1, 3))
     long = draw(st.booleans())
-    made, paths = [], {}
+    listed_entries, paths = [], {}
     for n in range(number):
         title = "".join(chance.choices(alphabet, k=chance.randrange(1, 400)))
         one = make_fact(
@@ -410,8 +409,8 @@ def many_entries(draw: st.DrawFn) -> tuple[list[IndexEntry], Mapping[str, VaultP
         )
         folder = "f" * 90 + "/" if long else ""
         paths[one.id] = VaultPath(f"public/{folder * 5}{n}.md")
-        made += entries(one)
-    return made, paths
+        listed_entries += entries(one)
+    return listed_entries, paths
 
 
 @given(many_entries(), st.sampled_from([1_500, 4_000, 20_000]))
@@ -483,14 +482,7 @@ def test_a_large_table_is_parted_by_type_and_month() -> None:
 
 @pytest.mark.parametrize(
     ("name", "letter"),
-    [
-        ("Éva", "e"),
-        ("42", "0-9"),
-        ("", "0-9"),
-        ("港", "cjk"),
-        ("Ω", "greek"),
-        ("ð", "latin"),
-    ],
+    [("Éva", "e"), ("42", "0-9"), ("", "0-9"), ("港", "cjk"), ("Ω", "greek"), ("ð", "latin")],
 )
 def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -> None:
     many = [
@@ -518,9 +510,9 @@ def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -
 def test_one_line_that_is_too_long_has_a_file_of_its_own() -> None:
     long = TableLine("- " + "x" * tables.MAX_FILE_BYTES, "Heading")
 
-    made = paged_files(
+    listed_entries = paged_files(
         "stem", "Title", [TableLine("- a", "Heading"), long, TableLine("- b", "Other")]
     )
 
-    assert sorted(made) == ["stem-1.md", "stem-2.md", "stem-3.md", "stem.md"]
-    assert long.line in made["stem-2.md"]
+    assert sorted(listed_entries) == ["stem-1.md", "stem-2.md", "stem-3.md", "stem.md"]
+    assert long.line in listed_entries["stem-2.md"]

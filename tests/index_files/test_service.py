@@ -83,7 +83,7 @@ def test_a_vault_without_facts_has_tables_that_say_so(world: Shelf) -> None:
     assert "Total facts: 0" in world.table()
 
 
-def test_when_nothing_changed_nothing_is_looked_at(world: Shelf) -> None:
+def test_without_changes_no_fact_is_read(world: Shelf) -> None:
     world.keeps("Tea at four")
     world.asked.clear()
 
@@ -93,7 +93,7 @@ def test_when_nothing_changed_nothing_is_looked_at(world: Shelf) -> None:
     assert world.entries.saves == 1
 
 
-def test_a_quiet_pass_leaves_the_tables_alone(world: Shelf) -> None:
+def test_a_run_without_changes_writes_no_index_file(world: Shelf) -> None:
     world.keeps("Tea at four")
     world.quiesce()
 
@@ -153,7 +153,7 @@ def test_what_is_archived_or_replaced_is_no_longer_listed(world: Shelf) -> None:
     assert "Total facts: 0" in world.table()
 
 
-def test_tables_that_somebody_removed_come_back(world: Shelf) -> None:
+def test_removed_index_files_are_written_again(world: Shelf) -> None:
     world.keeps("Tea at four")
     del world.vault.names[BY_TYPE]
 
@@ -161,7 +161,7 @@ def test_tables_that_somebody_removed_come_back(world: Shelf) -> None:
     assert "Tea at four" in world.table(BY_TYPE)
 
 
-def test_asked_for_anew_every_file_is_looked_at(world: Shelf) -> None:
+def test_rebuild_compares_every_file(world: Shelf) -> None:
     world.keeps("Tea at four")
     world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
     assert world.tables() == 0
@@ -190,7 +190,7 @@ def test_lost_entries_are_made_again(world: Shelf) -> None:
     assert world.table() == before
 
 
-def test_another_store_makes_other_tables(world: Shelf) -> None:
+def test_another_store_replaces_all_entries(world: Shelf) -> None:
     world.keeps("Tea at four")
     other = Shelf()
     other.store = MemoryStore(other.clock, store_id="another")
@@ -212,7 +212,7 @@ def test_nothing_is_written_while_the_store_is_away(world: Shelf) -> None:
         world.tables()
 
 
-def test_a_disk_that_is_full_is_told_and_the_next_time_mends_it(world: Shelf) -> None:
+def test_a_full_disk_is_reported_and_the_next_run_recovers(world: Shelf) -> None:
     world.mirrored(title="Tea at four")
     world.vault.quota = 1_000
     with pytest.raises(OSError, match="No space"):
@@ -234,11 +234,11 @@ def test_the_tables_survive_a_power_cut_once_they_are_done(world: Shelf) -> None
     assert world.table() == before
 
 
-def test_what_is_remembered_of_the_tables_may_be_damaged(world: Shelf) -> None:
+def test_a_damaged_setting_is_replaced(world: Shelf) -> None:
     world.keeps("Tea at four")
-    for said in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
+    for setting in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
         with world.archive.transaction():
-            world.archive.set_setting(TABLES_SETTING, said)
+            world.archive.set_setting(TABLES_SETTING, setting)
         assert world.tables() == 0
         assert world.hidden() == FOUR
 
@@ -251,7 +251,7 @@ def shelf() -> Shelf:
     return Shelf("Index")
 
 
-def test_the_same_tables_are_where_a_person_sees_them(shelf: Shelf) -> None:
+def test_the_visible_folder_has_the_same_files(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
 
     assert shelf.seen() == [name.replace(".index", "Index") for name in FOUR]
@@ -259,7 +259,7 @@ def test_the_same_tables_are_where_a_person_sees_them(shelf: Shelf) -> None:
     assert shelf.vault.ops() == []
 
 
-def test_the_tables_that_a_person_sees_are_never_taken_for_notes(shelf: Shelf) -> None:
+def test_visible_index_files_are_never_taken_for_notes(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
     shelf.sync(SyncRequest(adopt=frozenset(map(VaultPath, shelf.seen()))))
     shelf.person_copies("Index/by-type.md", f"{SCOPE}/notes/by-type.md")
@@ -290,7 +290,7 @@ def test_both_places_follow_a_change(shelf: Shelf) -> None:
     assert shelf.tables() == 0
 
 
-def test_a_note_of_a_person_is_never_written_over(shelf: Shelf) -> None:
+def test_a_note_of_the_user_is_never_overwritten(shelf: Shelf) -> None:
     shelf.person_writes("Index/by-type.md", "# My own\n")
     shelf.person_writes("Index/by-type-old.md", "# My own, too\n")
     shelf.vault.names["Index/vault-index.md"] = shelf.vault.names["Index/by-type.md"]
@@ -320,7 +320,7 @@ def test_a_table_that_is_saved_while_it_is_written_is_left(shelf: Shelf) -> None
     assert shelf.vault.ops() == []
 
 
-def test_stale_parts_that_a_person_saw_are_removed(shelf: Shelf) -> None:
+def test_stale_visible_parts_are_removed(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
     old = shelf.table("Index/by-type.md")
     shelf.person_writes("Index/by-type-fact-2026-01.md", old)
@@ -332,7 +332,7 @@ def test_stale_parts_that_a_person_saw_are_removed(shelf: Shelf) -> None:
     assert "Index/notes.md" in shelf.seen()
 
 
-def test_removed_tables_come_back_where_a_person_sees_them(shelf: Shelf) -> None:
+def test_removed_visible_files_are_written_again(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
     shelf.person_deletes("Index/by-type.md")
 
@@ -340,9 +340,7 @@ def test_removed_tables_come_back_where_a_person_sees_them(shelf: Shelf) -> None
     assert "Index/by-type.md" in shelf.seen()
 
 
-def test_another_folder_gets_the_tables_and_the_old_one_loses_them(
-    shelf: Shelf,
-) -> None:
+def test_a_change_of_the_visible_folder_moves_the_files(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
     shelf.person_writes("Index/mine.md", "# Mine\n")
     shelf.ctx = replace(shelf.ctx, policy=SyncPolicy(index_folder=VaultPath("Contents")))
@@ -363,7 +361,7 @@ def test_what_they_are_made_with_needs_nothing_else() -> None:
     assert write_tables(world.ctx, making()) == 4
 
 
-def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
+def test_index_files_are_recognised_by_their_names() -> None:
     world = World()
     world.mirrored()
     write_tables(world.ctx, making())
@@ -376,7 +374,7 @@ def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
     assert found["by-type.md"].encode() == world.vault.read_meta(VaultPath(".index/by-type.md"))
 
 
-def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
+def test_an_index_file_that_vanishes_while_it_is_read_is_left_out() -> None:
     world = World()
     world.mirrored()
     write_tables(world.ctx, making())
@@ -390,18 +388,16 @@ def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
     assert read_index_files(world.ctx) == {}
 
 
-def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
-    world: Shelf,
-) -> None:
-    made = TableInputs(world.entries, world.count)
-    assert tables_for(world.ctx, made, agent="indy") == {}
+def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(world: Shelf) -> None:
+    inputs = TableInputs(world.entries, world.count)
+    assert tables_for(world.ctx, inputs, agent="indy") == {}
     world.keeps("Open")
     name = MASTER.removeprefix(".index/")
     world.agent_remembers("-", agent="ada", title="Hidden", scope="private-ada")
     world.sync()
     world.tables()
     for agent, sees in (("indy", False), ("ada", True), (None, True)):
-        shown = tables_for(world.ctx, made, agent=agent)
+        shown = tables_for(world.ctx, inputs, agent=agent)
         assert "Open" in shown[name]
         assert ("Hidden" in shown[name]) == sees
     assert shown[name] == world.table()

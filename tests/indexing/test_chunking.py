@@ -265,8 +265,8 @@ def test_nothing_of_the_text_is_lost(text: str, title: str) -> None:
     for line in left.splitlines():
         assert "".join(line.strip("# ").split()) in kept
     for chunk in chunks:
-        said = text[chunk.start : chunk.end].split()
-        assert not said or said == chunk.text.split()[-len(said) :]
+        words = text[chunk.start : chunk.end].split()
+        assert not words or words == chunk.text.split()[-len(words) :]
 
 
 @given(_MARKDOWN, _MARKDOWN)

@@ -9,21 +9,22 @@ from hypothesis import strategies as st
 
 from vaultsync.indexing.language import FUNCTION_WORDS, STEMMER_LANGUAGES, language_of
 
-TOLD = tomllib.loads((Path(__file__).parents[1] / "backends" / "languages.toml").read_text("utf-8"))
+_FILE = Path(__file__).parents[1] / "backends" / "languages.toml"
+SAMPLES = tomllib.loads(_FILE.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("language", TOLD)
-def test_a_language_is_told_by_a_few_sentences(language: str) -> None:
-    text = " ".join(TOLD[language]["notes"])
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_language_is_detected_in_a_few_sentences(language: str) -> None:
+    text = " ".join(SAMPLES[language]["notes"])
 
     assert language_of(text) == (language if language in STEMMER_LANGUAGES else None)
 
 
-@pytest.mark.parametrize("language", sorted(FUNCTION_WORDS.keys() & TOLD.keys()))
-def test_a_language_is_told_by_a_question(language: str) -> None:
-    told = [language_of(each, least=1) for each in TOLD[language]["questions"]]
+@pytest.mark.parametrize("language", sorted(FUNCTION_WORDS.keys() & SAMPLES.keys()))
+def test_a_language_is_detected_in_a_question(language: str) -> None:
+    detected = [language_of(each, least=1) for each in SAMPLES[language]["questions"]]
 
-    assert set(told) == {language}
+    assert set(detected) == {language}
 
 
 @pytest.mark.parametrize("text", ["", "LanceDB", "Café Österreich", "Die Hard", "潮の表示"])
@@ -31,15 +32,15 @@ def test_names_have_no_language(text: str) -> None:
     assert language_of(text) is None
 
 
-def test_some_letters_of_another_script_do_not_tell() -> None:
+def test_a_few_letters_of_another_script_do_not_count() -> None:
     assert language_of("The angle is α, and Мир is on the table.") == "english"
 
 
-def test_when_two_languages_say_as_much_none_is_told() -> None:
+def test_a_tie_of_two_languages_is_no_language() -> None:
     assert language_of("an am") is None
 
 
-def test_the_letters_of_a_language_tell_it() -> None:
+def test_the_letters_of_a_language_identify_it() -> None:
     assert language_of("Değişiklik toplantısı") == "turkish"
 
 

@@ -100,7 +100,7 @@ def test_an_empty_store_makes_an_empty_index(world: World, index: Watched) -> No
     assert catch_up_note_index(world.ctx, index) == IndexReport(notes=0)
 
 
-def test_what_is_up_to_date_is_left_alone(world: World, index: Watched) -> None:
+def test_an_index_that_is_up_to_date_is_not_written(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
     catch_up_note_index(world.ctx, index)
     index.puts.clear()
@@ -109,7 +109,7 @@ def test_what_is_up_to_date_is_left_alone(world: World, index: Watched) -> None:
     assert index.puts == []
 
 
-def test_a_change_is_taken_in(world: World, index: Watched) -> None:
+def test_a_change_is_indexed(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
     catch_up_note_index(world.ctx, index)
     world.agent_updates(fact.id, content="Black tea.")
@@ -148,7 +148,7 @@ def test_what_cannot_be_searched_for_changes_nothing(world: World, index: Watche
     assert index.puts == [[]]
 
 
-def test_an_index_of_another_store_is_built_anew(world: World, index: Watched) -> None:
+def test_an_index_of_another_store_is_rebuilt(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
     catch_up_note_index(world.ctx, index)
     other = World()
@@ -186,7 +186,7 @@ def test_a_store_that_went_back_and_on_again_is_followed_from_the_start(
 
 
 @pytest.mark.parametrize("version", ["", "x", "memory", "memory:", "memory:x:1:", "memory:²:"])
-def test_a_version_that_makes_no_sense_is_none(world: World, index: Watched, version: str) -> None:
+def test_an_invalid_version_rebuilds_the_index(world: World, index: Watched, version: str) -> None:
     fact = world.agent_remembers("Green tea.")
     index.update([], [], version=version)
 
@@ -194,7 +194,7 @@ def test_a_version_that_makes_no_sense_is_none(world: World, index: Watched, ver
     assert list(index.said()) == [fact.id]
 
 
-def test_on_demand_all_is_built_anew(world: World, index: Watched) -> None:
+def test_rebuild_indexes_everything_again(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
     catch_up_note_index(world.ctx, index)
     index.puts.clear()
@@ -203,7 +203,7 @@ def test_on_demand_all_is_built_anew(world: World, index: Watched) -> None:
     assert index.puts == [[fact.id]]
 
 
-def test_much_is_taken_in_by_batches_and_told(
+def test_a_long_backlog_is_indexed_in_batches_with_progress(
     world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 2)
@@ -217,7 +217,7 @@ def test_much_is_taken_in_by_batches_and_told(
     assert told == [("index", 2, 5), ("index", 4, 5), ("index", 5, 5)]
 
 
-def test_it_goes_on_where_it_stopped(
+def test_an_interrupted_run_continues_where_it_stopped(
     world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 2)
@@ -236,7 +236,7 @@ def test_it_goes_on_where_it_stopped(
     assert (report.rebuilt, report.notes) == (False, 5)
 
 
-def test_a_busy_index_does_not_fail_the_pass(world: World, index: Watched) -> None:
+def test_a_busy_index_does_not_fail_the_run(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
     index.error = IndexBusyError("another process is writing the note index")
 
@@ -250,7 +250,7 @@ def test_a_busy_index_does_not_fail_the_pass(world: World, index: Watched) -> No
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), OSError("it broke")]
 )
-def test_a_broken_disk_does_not_fail_the_pass(world: World, index: Watched, error: OSError) -> None:
+def test_a_broken_disk_does_not_fail_the_run(world: World, index: Watched, error: OSError) -> None:
     world.agent_remembers("Green tea.")
     index.error = error
 
@@ -289,7 +289,7 @@ def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watc
     assert around(index, alone) == ""
 
 
-def test_a_fact_that_comes_stirs_its_neighbours(world: World, index: Watched) -> None:
+def test_a_new_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
     session(world, "One.")
     (two,) = session(world, "Two.")
     catch_up_note_index(world.ctx, index)
@@ -301,7 +301,7 @@ def test_a_fact_that_comes_stirs_its_neighbours(world: World, index: Watched) ->
     assert around(index, two) == "One.\nThree."
 
 
-def test_a_fact_that_changes_stirs_its_neighbours(world: World, index: Watched) -> None:
+def test_a_changed_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
     facts = session(world, "One.", "Two.", "Three.", "Four.")
     catch_up_note_index(world.ctx, index)
     index.puts.clear()
@@ -312,7 +312,7 @@ def test_a_fact_that_changes_stirs_its_neighbours(world: World, index: Watched) 
     assert around(index, facts[1]) == "Uno.\nThree."
 
 
-def test_a_fact_that_goes_stirs_its_neighbours(world: World, index: Watched) -> None:
+def test_a_deleted_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     catch_up_note_index(world.ctx, index)
     world.agent_forgets(two.id)
@@ -321,7 +321,7 @@ def test_a_fact_that_goes_stirs_its_neighbours(world: World, index: Watched) -> 
     assert (around(index, one), around(index, three)) == ("Three.", "One.")
 
 
-def test_a_fact_that_moves_to_another_session_stirs_both(world: World, index: Watched) -> None:
+def test_a_fact_that_moves_to_another_session_reindexes_both(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     other = world.agent_remembers("Other.", title="T", sessionId="t")
     catch_up_note_index(world.ctx, index)
@@ -371,7 +371,7 @@ def _once_before(store: MemoryStore, number: int, act: Callable[[], None]) -> No
     store.before = before
 
 
-def test_surroundings_are_told_of_facts_that_are_indexed(world: World, index: Watched) -> None:
+def test_the_context_of_indexed_facts_is_known(world: World, index: Watched) -> None:
     one, two, _ = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up_note_index(world.ctx, index)
@@ -395,11 +395,11 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.integers(1, 4), st.integers(0, 2), st.integers(0, 2))
-def test_following_ends_where_building_ends(
+def test_catching_up_gives_the_same_index_as_rebuilding(
     steps: list[tuple[str, int, str | None]], batch: int, before: int, after: int
 ) -> None:
     world, index = World(), Watched()
-    made: list[str] = []
+    fact_ids: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(indexing, "FACTS_PER_COMMIT", batch)
         patch.setattr(neighbours, "TURNS_BEFORE", before)
@@ -408,9 +408,9 @@ def test_following_ends_where_building_ends(
             if what == "index":
                 catch_up_note_index(world.ctx, index)
             elif what == "new":
-                made.append(world.agent_remembers(f"{n}.", sessionId=name).id)
-            elif made:
-                _change(world, made[which % len(made)], what, name, n)
+                fact_ids.append(world.agent_remembers(f"{n}.", sessionId=name).id)
+            elif fact_ids:
+                _change(world, fact_ids[which % len(fact_ids)], what, name, n)
         catch_up_note_index(world.ctx, index)
         assert index.said() == rebuilt(world)
 

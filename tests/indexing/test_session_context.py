@@ -19,8 +19,8 @@ ID = "0193f6c2-0000-7000-8000-000000000001"
 
 
 def a_fact(content: str = "Green.", **values: Value) -> Fact:
-    said = {"id": ID, "title": "Tea", "sessionId": "s", "scope": "public"}
-    return make_fact({**said, "content": content, **values})
+    defaults = {"id": ID, "title": "Tea", "sessionId": "s", "scope": "public"}
+    return make_fact({**defaults, "content": content, **values})
 
 
 def test_neighbours_lend_what_they_say_in_their_order() -> None:
@@ -84,11 +84,11 @@ def test_turns_sort_as_they_were_spoken() -> None:
         {"mood": ["x", {"y": 1}]},
     ],
 )
-def test_the_mark_tells_what_can_be_found(values: dict[str, Value]) -> None:
+def test_the_fingerprint_covers_what_can_be_found(values: dict[str, Value]) -> None:
     assert turn_of(a_fact().replace(values)).fingerprint != turn_of(a_fact()).fingerprint
 
 
-def test_the_mark_does_not_tell_what_cannot_be_found() -> None:
+def test_the_fingerprint_leaves_out_what_cannot_be_found() -> None:
     read = a_fact(accessCount=3, lastAccessedAt="2026-02-14", importance=0.5)
 
     assert turn_of(read) == turn_of(a_fact())
@@ -100,10 +100,10 @@ def test_what_is_not_there_has_no_number() -> None:
 
 
 def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:
-    said = Fact("a", title="Tea", content="Green. And more.")
-    assert own_title(said) == "Tea"
-    assert own_title(said.evolve(title="Green")) == ""
-    assert own_title(said.evolve(content="# Tea\n\nGreen.")) == ""
+    tea = Fact("a", title="Tea", content="Green. And more.")
+    assert own_title(tea) == "Tea"
+    assert own_title(tea.evolve(title="Green")) == ""
+    assert own_title(tea.evolve(content="# Tea\n\nGreen.")) == ""
     long = make_fact({"id": ID, "content": f"- {'word ' * 60}"})
     assert long.title.endswith("…")
     assert own_title(long) == ""
@@ -112,16 +112,12 @@ def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:
 def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
     fact = Fact("a", content="Caroline: I went: twice.", agent_id="indy", session_id="s")
     assert speaker_names(fact) == ("indy", "Caroline")
-    assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == (
-        "Caroline",
-        "Mel",
-        "indy",
-    )
+    assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == ("Caroline", "Mel", "indy")
     assert speaker_names(fact.evolve(session_id=None)) == ("indy",)
     assert speaker_names(Fact("a", content="see https://x.org", session_id="s")) == ()
     assert speaker_names(Fact("a", content="At 10:30 we met", session_id="s")) == ()
 
 
-def test_a_day_is_told_in_words() -> None:
+def test_a_day_in_words() -> None:
     assert day_words("2023-05-08T13:56:00Z") == "8 May 2023 2023-05-08"
     assert day_words("") == ""

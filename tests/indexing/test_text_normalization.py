@@ -66,8 +66,8 @@ def test_whatever_is_part_of_a_text_is_found_in_it(left: str, right: str) -> Non
 
 @given(st.text(st.characters(codec=None)))
 def test_every_text_has_words(text: str) -> None:
-    for made in (index_words(text), phrase_words(text), query_words(text)):
-        made.encode()
+    for words in (index_words(text), phrase_words(text), query_words(text)):
+        words.encode()
 
 
 @pytest.mark.timeout(5)
@@ -78,12 +78,7 @@ def test_a_hostile_text_takes_no_more_time(line: str) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "```\n```js\n# no\n```",
-        "  ```\n# no\n  ```",
-        "~~~\n``` \n# no\n~~~",
-        "~~~\n# no\n ~~~",
-    ],
+    ["```\n```js\n# no\n```", "  ```\n# no\n  ```", "~~~\n``` \n# no\n~~~", "~~~\n# no\n ~~~"],
 )
 def test_what_code_ends_with_is_what_commonmark_says(code: str) -> None:
     assert note_headings(f"# One\n\n{code}\n\n# Two\n") == ["One", "Two"]

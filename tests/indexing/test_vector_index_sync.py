@@ -31,7 +31,7 @@ from vaultsync.model.fact import Fact
 LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
 
 
-Said: TypeAlias = dict[tuple[str, str], tuple[object, ...]]
+Contents: TypeAlias = dict[tuple[str, str], tuple[object, ...]]
 
 
 class Model(HashEmbedder):
@@ -74,11 +74,7 @@ class Watched(MemoryVectors):
         self.error: Exception | None = None
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         if self.error is not None:
             raise self.error
@@ -88,7 +84,7 @@ class Watched(MemoryVectors):
     def tidy(self) -> None:
         self.tidied += 1
 
-    def said(self) -> Said:
+    def said(self) -> Contents:
         """What it holds, but for the version: a fact that is as it was needs no new row."""
         no_version = {"access_count": 0, "revision": "", "updated_at": None}
         return {
@@ -114,7 +110,7 @@ class EmbeddingWorld(World):
         catch_up_note_index(self.ctx, self.index)
         return self.embed(index=self.index)
 
-    def rebuilt(self, index: MemoryIndex | None = None) -> Said:
+    def rebuilt(self, index: MemoryIndex | None = None) -> Contents:
         """What an index holds that is built from nothing."""
         vectors = Watched()
         embed_pending(self.ctx, vectors, Model(), index=index)
@@ -193,7 +189,7 @@ def test_to_move_a_paragraph_embeds_nothing_but_the_lead(world: EmbeddingWorld) 
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_field_that_filters_ask_is_renewed_without_embedding(world: EmbeddingWorld) -> None:
+def test_a_filterable_field_is_updated_without_embedding(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("one", priority=1)
     world.embed()
     world.agent_updates(fact.id, priority=3)
@@ -204,7 +200,7 @@ def test_a_field_that_filters_ask_is_renewed_without_embedding(world: EmbeddingW
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_a_count_of_reads_puts_nothing(world: EmbeddingWorld) -> None:
+def test_an_access_count_writes_no_vector(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("one")
     world.embed()
     world.agent_updates(fact.id, accessCount=7)
@@ -216,7 +212,7 @@ def test_a_count_of_reads_puts_nothing(world: EmbeddingWorld) -> None:
     assert world.vectors.tidied == 1
 
 
-def test_a_fact_that_goes_takes_its_vectors_along(world: EmbeddingWorld) -> None:
+def test_the_vectors_of_a_deleted_fact_are_removed(world: EmbeddingWorld) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
     world.embed()
     world.agent_forgets(one.id)
@@ -302,7 +298,7 @@ def test_a_store_that_went_back_is_followed(world: EmbeddingWorld) -> None:
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_another_model_makes_all_vectors_anew(world: EmbeddingWorld) -> None:
+def test_another_model_replaces_all_vectors(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.embed()
     other = Model("other")
@@ -419,7 +415,7 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
 
-    world.embed(progress=lambda *told: seen.append(told))
+    world.embed(progress=lambda *args: seen.append(args))
 
     assert [len(put) for put in world.vectors.puts] == [6, 4, 6, 4, 3]
     assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
@@ -458,7 +454,7 @@ def test_what_was_put_before_a_failure_is_not_embedded_again(
         (OSError("strange"), "the vectors cannot be written: strange"),
     ],
 )
-def test_an_index_that_cannot_be_written_is_told_and_tried_again(
+def test_an_index_that_cannot_be_written_is_reported_and_retried(
     world: EmbeddingWorld, error: Exception, why: str
 ) -> None:
     world.agent_remembers("one")
@@ -471,16 +467,16 @@ def test_an_index_that_cannot_be_written_is_told_and_tried_again(
     assert world.embed().put == 1
 
 
-def test_a_store_that_is_away_is_told(world: EmbeddingWorld) -> None:
+def test_a_store_that_is_away_is_reported(world: EmbeddingWorld) -> None:
     world.store.away = True
 
     assert "does not answer" in world.embed().degraded
 
 
 def test_a_report_can_be_told_as_json() -> None:
-    told = to_builtins(EmbedReport(facts=1, waiting={"a": "why"}, degraded="x"))
+    report = to_builtins(EmbedReport(facts=1, waiting={"a": "why"}, degraded="x"))
 
-    assert json.loads(json.dumps(told)) == {
+    assert json.loads(json.dumps(report)) == {
         "facts": 1,
         "put": 0,
         "embedded": 0,
@@ -493,7 +489,7 @@ def test_a_report_can_be_told_as_json() -> None:
     }
 
 
-def test_the_time_is_told(world: EmbeddingWorld) -> None:
+def test_the_report_has_the_time_it_took(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.model.takes = lambda: world.clock.advance(1.5)
 
@@ -619,7 +615,7 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
 # --- what it costs -------------------------------------------------------------------
 
 
-def test_nothing_is_to_be_paid_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
+def test_there_is_no_cost_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
     world.embed()
 
     assert estimate_embedding_cost(world.ctx, world.vectors, world.model) is None
@@ -628,7 +624,7 @@ def test_nothing_is_to_be_paid_while_the_model_is_the_same(world: EmbeddingWorld
     assert cost.after.endswith("+around-1")
 
 
-def test_the_cost_of_another_model_is_told(world: EmbeddingWorld) -> None:
+def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     for each in range(300):
         world.agent_remembers(LONG.replace("word", f"{each}") if each % 3 else f"{each}")
     world.agent_forgets(world.agent_remembers("gone").id)
@@ -646,7 +642,7 @@ def test_the_cost_of_another_model_is_told(world: EmbeddingWorld) -> None:
     assert to_builtins(cost)["texts"] == cost.texts
 
 
-def test_nothing_costs_nothing(world: EmbeddingWorld) -> None:
+def test_an_empty_store_costs_nothing(world: EmbeddingWorld) -> None:
     cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
 
     assert cost is not None

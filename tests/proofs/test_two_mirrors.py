@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, assume, settings
@@ -73,7 +73,7 @@ class Machine(World):
         self.clock = FakeClock(seed=seed)
         self.vault = SimVault(now_ns=self._now_ns)
         self.archive = MemoryArchive()
-        self.remote = store_in(wire, self.clock)
+        self.remote = store_in(cast("PointCollection", wire), self.clock)
         self.ctx = SyncContext(self.remote, self.archive, self.clock, vault=self.vault)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.recall_log import MemoryRecallLog
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.model.filters import FactFilters
 from vaultsync.operations.verify import verify_all
@@ -14,8 +14,12 @@ from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.store import StoreWrite
 
 
-def test_recalls_are_counted_and_written_all_at_once() -> None:
-    world = RecallWorld()
+@pytest.fixture
+def world() -> RecallWorld:
+    return RecallWorld()
+
+
+def test_recalls_are_counted_and_written_all_at_once(world: RecallWorld) -> None:
     one = world.agent_remembers("Berths")
     two = world.agent_remembers("Gates")
     accesses = AccessCounter(world.ctx, MemoryRecallLog())
@@ -30,8 +34,7 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
     assert world.store.get(two.id).access_count == 1
 
 
-def test_a_full_log_is_written_by_itself() -> None:
-    world = RecallWorld()
+def test_a_full_log_is_written_by_itself(world: RecallWorld) -> None:
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
     accesses = AccessCounter(world.ctx, MemoryRecallLog(), flush_bytes=100)
     accesses.add([one.id])
@@ -48,8 +51,7 @@ def test_an_answer_without_hits_is_not_noted() -> None:
     assert log.size() == 0
 
 
-def test_who_writes_at_the_same_moment_wins() -> None:
-    world = RecallWorld()
+def test_a_concurrent_write_wins_over_a_count(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths")
     accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([fact.id])
@@ -72,7 +74,7 @@ def counting(world: RecallWorld, index: MemoryIndex) -> AccessCounter:
     return AccessCounter(world.ctx, MemoryRecallLog(), index=lambda: index)
 
 
-def test_the_index_need_not_look_at_what_was_only_counted() -> None:
+def test_counts_do_not_make_the_index_read_facts_again() -> None:
     world, index = RecallWorld(), MemoryIndex()
     fact = world.agent_remembers("Berths")
     accesses = counting(world, index)
@@ -86,7 +88,7 @@ def test_the_index_need_not_look_at_what_was_only_counted() -> None:
 
 
 @pytest.mark.parametrize("moment", ["write", "feed", "state"])
-def test_the_index_looks_at_what_somebody_else_wrote_meanwhile(moment: str) -> None:
+def test_the_index_reads_what_another_writer_wrote_meanwhile(moment: str) -> None:
     world, index = RecallWorld(), MemoryIndex()
     fact, other = world.agent_remembers("Berths"), world.agent_remembers("Gates")
     accesses = counting(world, index)
@@ -107,7 +109,7 @@ def test_the_index_looks_at_what_somebody_else_wrote_meanwhile(moment: str) -> N
     assert [each.fact_id for each in found] == [other.id]
 
 
-def test_an_index_that_cannot_be_told_costs_nothing() -> None:
+def test_an_index_that_cannot_be_advanced_costs_nothing() -> None:
     class Broken(MemoryIndex):
         broken = False
 
@@ -124,8 +126,7 @@ def test_an_index_that_cannot_be_told_costs_nothing() -> None:
     assert accesses.flush() == 1
 
 
-def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
-    world = RecallWorld()
+def test_a_store_that_is_away_costs_the_count_and_nothing_else(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths")
     accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([fact.id])
@@ -135,8 +136,7 @@ def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
     assert world.store.get(fact.id).access_count == 0
 
 
-def test_a_fact_that_is_gone_is_not_counted() -> None:
-    world = RecallWorld()
+def test_a_fact_that_is_gone_is_not_counted(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths")
     accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add([fact.id])
@@ -144,8 +144,7 @@ def test_a_fact_that_is_gone_is_not_counted() -> None:
     assert accesses.flush() == 0
 
 
-def test_a_pass_after_recalls_writes_no_note() -> None:
-    world = RecallWorld()
+def test_a_run_after_recalls_writes_no_note(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are full")
     path = world.path(fact.id)
     bytes_before = world.data(path)
@@ -162,8 +161,7 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
     assert verify_all(world.ctx).equal
 
 
-def test_an_index_has_nothing_to_put_after_recalls() -> None:
-    world = RecallWorld()
+def test_an_index_has_nothing_to_put_after_recalls(world: RecallWorld) -> None:
     world.mirrored("Berths are full")
     accesses = AccessCounter(world.ctx, MemoryRecallLog())
     accesses.add(hit.id for hit in world.ask("berths"))

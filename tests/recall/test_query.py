@@ -14,7 +14,7 @@ from vaultsync.recall.query import parse_query
 TODAY = date(2026, 6, 30)  # a Tuesday
 
 
-def test_plain_words_are_looked_up_and_ask_for_nothing_else() -> None:
+def test_plain_words_are_searched_for_and_filter_nothing() -> None:
     asked = parse_query("Why did we choose LanceDB?", today=TODAY)
     assert asked.words == asked.text == "Why did we choose LanceDB?"
     assert asked.types == asked.tags == asked.tiers == frozenset()
@@ -23,10 +23,9 @@ def test_plain_words_are_looked_up_and_ask_for_nothing_else() -> None:
     assert not asked.has_hints
 
 
-def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
+def test_filters_are_not_searched_for() -> None:
     asked = parse_query(
-        "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth",
-        today=TODAY,
+        "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth", today=TODAY
     )
     assert asked.words == asked.text_without_filters == "berth"
     assert asked.types == {"decision"}
@@ -43,7 +42,7 @@ def test_after_and_before_leave_the_day_itself_out() -> None:
 @pytest.mark.parametrize(
     "text", ["type:nope", "tier:nope", "since:soon", "since:2026-02-31", "a:b"]
 )
-def test_what_is_no_filter_is_a_word(text: str) -> None:
+def test_an_invalid_filter_is_a_search_term(text: str) -> None:
     asked = parse_query(text, today=TODAY)
     assert asked.words == text
     assert not asked.types | asked.tiers
@@ -59,7 +58,7 @@ def test_empty_quotes_are_no_phrase() -> None:
     assert parse_query('where is " "', today=TODAY).phrases == ()
 
 
-SAID = {
+DATED = {
     "decisions of last week": ("2026-06-23", None),
     "what came in yesterday": ("2026-06-29", "2026-06-30"),
     "what came in today": ("2026-06-30", "2026-07-01"),
@@ -91,15 +90,15 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("text", SAID)
-def test_days_that_are_said_are_preferred(text: str) -> None:
-    expected = SAID[text]
+@pytest.mark.parametrize("text", DATED)
+def test_dates_in_plain_words_are_hints(text: str) -> None:
+    expected = DATED[text]
     assert parse_query(text, today=TODAY).hinted_span == (
         None if expected is None else TimeSpan(*expected)
     )
 
 
-def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
+def test_relative_dates_are_not_searched_for_and_others_are() -> None:
     asked = parse_query("copies of last week failed", today=TODAY)
     assert (asked.words, asked.text_without_filters) == ("copies of failed", asked.text)
     assert parse_query("copies in May failed", today=TODAY).words == "copies in May failed"
@@ -123,7 +122,7 @@ REQUESTS = {
 
 
 @pytest.mark.parametrize("text", REQUESTS)
-def test_the_words_by_which_people_ask_are_not_looked_up(text: str) -> None:
+def test_request_phrases_are_not_searched_for(text: str) -> None:
     asked = parse_query(text, today=TODAY)
     assert (asked.words, asked.text_without_filters) == (REQUESTS[text], text)
 
@@ -165,17 +164,14 @@ def test_a_span_holds_its_last_day(since: str | None, until: str | None, span: T
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "2026", "2026-02-30", "2026-02-14x", "2026-02-14T25:00"]
 )
-def test_what_is_no_day_and_no_time_is_refused(text: str) -> None:
+def test_an_invalid_date_is_refused(text: str) -> None:
     for since, until in ((text, None), (None, text)):
         with pytest.raises(InvalidFieldError):
             time_span(since, until)
 
 
 def test_what_lies_in_two_spans_begins_late_and_ends_early() -> None:
-    one, other = (
-        TimeSpan("2026-02-14", "2026-03-01"),
-        TimeSpan("2026-02-14T00:00:00.5Z"),
-    )
+    one, other = (TimeSpan("2026-02-14", "2026-03-01"), TimeSpan("2026-02-14T00:00:00.5Z"))
     assert one.within(other) == other.within(one) == TimeSpan(other.since, one.until)
     assert one.within(TimeSpan()) == TimeSpan().within(one) == one
     late = "2026-02-14T11:00:00+02:00"
@@ -190,18 +186,7 @@ def test_any_text_is_a_question(text: str, today: date) -> None:
 
 
 PARTS = st.sampled_from(
-    [
-        "last week",
-        "since",
-        "until:",
-        "2026-05",
-        "May",
-        "9999",
-        "type:task",
-        '"',
-        "in",
-        "0",
-    ]
+    ["last week", "since", "until:", "2026-05", "May", "9999", "type:task", '"', "in", "0"]
 )
 
 

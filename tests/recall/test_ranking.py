@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from vaultsync.model.decay import DEFAULT_IMPORTANCE, recency, utility
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
+    Evidence,
     RankingSignals,
     RankingWeights,
     blend_reranked,
+    confidence,
     fuse,
     rescale_similarities,
     weighted_score,
@@ -35,13 +37,12 @@ def test_a_fact_weighs_half_after_the_half_life_of_its_type(name: str) -> None:
     assert recency(at(days=0), name, NOW) == 1
 
 
-def test_what_is_dated_ahead_is_new_and_what_has_no_time_is_old() -> None:
+def test_a_future_fact_is_new_and_one_without_a_time_is_old() -> None:
     assert recency(at(days=-3), "note", NOW) == 1
     assert recency("", "note", NOW) == 0
 
 
-def test_utility_is_that_of_the_table() -> None:
-    # Seed 001, question 4.
+def test_utility_is_importance_and_the_logarithm_of_use() -> None:
     assert utility(1.0, 0) == pytest.approx(0.5)
     assert utility(1.0, 9) == pytest.approx(1.0)
     assert utility(0.3, 0) == pytest.approx(0.15)
@@ -91,23 +92,22 @@ def test_utility_grows_with_importance_and_use(
     assert 0 <= utility(small, few) <= utility(great, few) <= utility(great, many) <= 1
 
 
-def test_similarity_is_1_for_the_best_and_0_for_the_first_that_was_left_out() -> None:
-    assert rescale_similarities({"a": 3.0, "b": 2.0, "c": 1.0}, floor=1.0) == {
-        "a": 1.0,
-        "b": 0.5,
-        "c": 0.0,
-    }
-
-
-def test_of_few_facts_none_was_left_out() -> None:
-    assert rescale_similarities({"a": 2.0, "b": 1.0}) == {"a": 1.0, "b": 0.5}
-    assert rescale_similarities({"a": 2.0}) == {"a": 1.0}
-    assert rescale_similarities({}) == {}
-
-
-def test_where_nobody_stands_out_all_are_alike() -> None:
-    assert rescale_similarities({"a": 2.0, "b": 2.0}, floor=2.0) == {"a": 1.0, "b": 1.0}
-    assert rescale_similarities({"a": 0.0}) == {"a": 1.0}
+@pytest.mark.parametrize(
+    ("scores", "floor", "similarities"),
+    [
+        ([3.0, 2.0, 1.0], 1.0, [1.0, 0.5, 0.0]),
+        ([2.0, 1.0], 0.0, [1.0, 0.5]),  # none was left out
+        ([2.0], 0.0, [1.0]),
+        ([], 0.0, []),
+        ([2.0, 2.0], 2.0, [1.0, 1.0]),  # none stands out
+        ([0.0], 0.0, [1.0]),
+    ],
+)
+def test_similarity_is_1_for_the_best_and_0_for_the_first_left_out(
+    scores: list[float], floor: float, similarities: list[float]
+) -> None:
+    found = rescale_similarities(dict(zip("abc", scores, strict=False)), floor=floor)
+    assert list(found.values()) == similarities
 
 
 @given(fits=SCORES, share=SHARE)
@@ -119,38 +119,35 @@ def test_similarities_keep_the_order_of_the_fits(fits: dict[str, float], share: 
     assert ranked == sorted(ranked)
 
 
-def test_vectors_weigh_beside_words_and_not_alone() -> None:
-    words, near = {"a": 2.0}, {"b": 0.5}
-    assert fuse(words, near, vector_weight=0) == {"a": 1.0, "b": 0.0}
-    assert fuse(words, near, vector_weight=4) == {"a": 3.0, "b": 2.0}
-    assert fuse({}, near, vector_weight=0) == near
+FUSED: list[tuple[dict[str, float], dict[str, float], dict[str, float], dict[str, float]]] = [
+    ({"a": 2.0}, {"b": 0.5}, {"vector_weight": 0}, {"a": 1.0, "b": 0.0}),
+    ({"a": 2.0}, {"b": 0.5}, {"vector_weight": 4}, {"a": 3.0, "b": 2.0}),
+    ({}, {"b": 0.5}, {"vector_weight": 0}, {"b": 0.5}),  # nothing to weigh it against
+    ({}, {}, {}, {}),
+    ({"a": 8.0, "b": 4.0}, {}, {}, {"a": 1.0, "b": 0.5}),
+    ({"a": 8.0, "b": 4.0}, {}, {"trust": 0.5}, {"a": 0.25, "b": 0.125}),
+    ({}, {"a": 0.8, "b": 0.4}, {}, {"a": 0.8, "b": 0.4}),
+    ({"a": 2.0, "b": 1.0}, {"a": -0.5}, {}, {"a": 1.0, "b": 0.5}),  # points away
+    ({}, {"a": -0.5}, {}, {"a": 0.0}),
+]
 
 
-def test_nothing_found_is_nothing_fused() -> None:
-    assert fuse({}, {}) == {}
+@pytest.mark.parametrize(("keywords", "cosines", "weights", "scores"), FUSED)
+def test_keyword_scores_and_cosines_are_added(
+    keywords: dict[str, float],
+    cosines: dict[str, float],
+    weights: dict[str, float],
+    scores: dict[str, float],
+) -> None:
+    assert fuse(keywords, cosines, **weights) == scores
 
 
-def test_words_alone_keep_their_order_and_proportions() -> None:
-    assert fuse({"a": 8.0, "b": 4.0}, {}) == {"a": 1.0, "b": 0.5}
-    assert fuse({"a": 8.0, "b": 4.0}, {}, trust=0.5) == {"a": 0.25, "b": 0.125}
-
-
-def test_vectors_alone_keep_their_order() -> None:
-    fits = fuse({}, {"a": 0.8, "b": 0.4})
-    assert fits["a"] == pytest.approx(2 * fits["b"])
-
-
-def test_who_is_found_by_both_comes_before_who_is_found_by_one() -> None:
+def test_a_fact_found_by_both_searches_ranks_above_one_found_by_one() -> None:
     fits = fuse({"a": 5.0, "b": 5.0}, {"b": 0.5, "c": 0.5, "d": 0.1})
     assert sorted(fits, key=lambda key: -fits[key]) == ["b", "a", "c", "d"]
 
 
-def test_a_vector_that_points_away_counts_nothing() -> None:
-    assert fuse({"a": 2.0, "b": 1.0}, {"a": -0.5}) == {"a": 1.0, "b": 0.5}
-    assert fuse({}, {"a": -0.5}) == {"a": 0.0}
-
-
-def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
+def test_untrusted_keyword_matches_give_way_to_vectors() -> None:
     words, near = {"a": 9.0}, {"b": 0.6, "a": 0.3}
     sure, unsure = fuse(words, near), fuse(words, near, trust=0.2)
     assert sure["a"] > sure["b"]
@@ -158,7 +155,7 @@ def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
 
 
 @given(words=SCORES, near=COSINES, trust=SHARE)
-def test_whoever_was_found_fits_somehow(
+def test_every_candidate_has_a_score(
     words: dict[str, float], near: dict[str, float], trust: float
 ) -> None:
     fits = fuse(words, near, trust=trust)
@@ -181,7 +178,7 @@ def test_a_nearer_vector_never_ranks_a_fact_lower(
 
 
 @given(words=SCORES, near=COSINES, key=st.sampled_from("abcdefgh"), more=SHARE)
-def test_a_better_match_by_words_never_ranks_a_fact_lower(
+def test_a_better_keyword_match_never_ranks_a_fact_lower(
     words: dict[str, float], near: dict[str, float], key: str, more: float
 ) -> None:
     def rank(words: dict[str, float]) -> int:
@@ -199,7 +196,41 @@ def test_a_reranker_decides_among_equals() -> None:
 
 
 def test_a_reranker_that_finds_all_alike_changes_nothing() -> None:
-    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {
-        "a": 1.0,
-        "b": 0.5,
-    }
+    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 0.5}
+
+
+# --- confidence ------------------------------------------------------------------------
+
+SURE = Evidence(3, (3, 1), keyword_scores=(30.0, 12.0, 9.0, 8.0), cosines=(), fact_count=1_000)
+BY_VECTORS = Evidence(3, (0,), keyword_scores=(), cosines=(0.7, 0.3, 0.2), fact_count=1_000)
+POSITIVE = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
+
+
+def test_a_strong_match_of_all_terms_is_sure_and_one_of_many_terms_is_not() -> None:
+    assert confidence(SURE) >= 0.7
+    one_term = SURE._replace(term_count=8, matched_terms=(1,), keyword_scores=(7.0,))
+    assert confidence(one_term) < 0.2
+    assert confidence(SURE._replace(keyword_scores=())) == 0
+
+
+def test_equal_matches_and_more_facts_make_an_answer_less_sure() -> None:
+    assert confidence(SURE._replace(keyword_scores=(30.0,) * 12)) < confidence(SURE)
+    assert confidence(SURE._replace(fact_count=100_000)) < confidence(SURE)
+    assert confidence(BY_VECTORS._replace(cosines=(0.7,) * 12)) < 0.3 < confidence(BY_VECTORS)
+
+
+@given(scores=POSITIVE, more=st.floats(0, 100), matched=st.integers(0, 5))
+def test_a_better_best_hit_is_never_less_sure(
+    scores: list[float], more: float, matched: int
+) -> None:
+    best, *rest = sorted(scores, reverse=True)
+    one = Evidence(5, (matched,), (best, *rest), (), 500)
+    assert (
+        0 <= confidence(one) <= confidence(one._replace(keyword_scores=(best + more, *rest))) <= 1
+    )
+
+
+@given(scores=POSITIVE, matched=st.integers(0, 4))
+def test_more_of_the_terms_is_never_less_sure(scores: list[float], matched: int) -> None:
+    one = Evidence(5, (matched,), scores, (), 500)
+    assert confidence(one) < confidence(one._replace(matched_terms=(matched + 1,)))

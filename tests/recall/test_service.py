@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json, to_builtins
 
+from tests.doubles.vectors import MemoryVectors
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.errors import (
@@ -36,8 +37,12 @@ from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
 
 
-def test_what_was_just_remembered_is_found_at_once() -> None:
-    world = RecallWorld()
+@pytest.fixture
+def world() -> RecallWorld:
+    return RecallWorld()
+
+
+def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     fact = world.agent_remembers("We chose LanceDB because it is embedded.")
     found = world.ask("why LanceDB?")
     assert [hit.id for hit in found] == [fact.id]
@@ -45,8 +50,7 @@ def test_what_was_just_remembered_is_found_at_once() -> None:
     assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
 
 
-def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note() -> None:
-    world = RecallWorld()
+def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are numbered from the sea.")
     found, facts = recall_with_facts(world.sources, RecallRequest("how are berths numbered"))
     assert facts == [fact]
@@ -54,28 +58,25 @@ def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note() -> None:
     assert (hit.id, hit.type, hit.path) == (fact.id, "note", world.path(fact.id))
 
 
-def test_a_note_that_is_missing_has_no_path() -> None:
-    world = RecallWorld()
+def test_a_note_that_is_missing_has_no_path(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are numbered from the sea.")
     world.person_deletes(world.path(fact.id))
     world.sync()
     assert world.ask("berths")[0].path is None
 
 
-def test_a_deleted_fact_is_not_found() -> None:
-    world = RecallWorld()
+def test_a_deleted_fact_is_not_found(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths are numbered from the sea.")
     assert len(world.ask("berths")) == 1
     world.agent_forgets(fact.id)
     assert len(world.ask("berths")) == 0
 
 
-def test_an_index_is_not_trusted() -> None:
-    world = RecallWorld()
+def test_a_hit_is_checked_against_the_store(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths are numbered from the sea.")
     world.ask("berths")
     hidden = fact.evolve(status="archived", revision="")
-    # The index is told that it is up to date, and still has the fact as it was.
+    # The index claims to be up to date, and still has the fact as it was.
     world.store.write([StoreWrite(fact.id, hidden, world.store.get(fact.id).revision, "x")])
     state = world.store.state()
     version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
@@ -84,8 +85,7 @@ def test_an_index_is_not_trusted() -> None:
     assert len(world.ask("berths")) == 0
 
 
-def test_only_heads_of_chains_are_found_unless_asked() -> None:
-    world = RecallWorld()
+def test_only_heads_of_chains_are_found_unless_asked(world: RecallWorld) -> None:
     old = world.agent_remembers("Berths cost 100 kroner.")
     new = world.supersedes(old.id, "Berths cost 120 kroner.")
     assert [hit.id for hit in world.ask("what do berths cost")] == [new.id]
@@ -93,8 +93,7 @@ def test_only_heads_of_chains_are_found_unless_asked() -> None:
     assert {hit.id for hit in both} == {old.id, new.id}
 
 
-def test_only_active_facts_to_priority_2_are_found_unless_asked() -> None:
-    world = RecallWorld()
+def test_only_active_facts_to_priority_2_are_found_unless_asked(world: RecallWorld) -> None:
     kept = world.agent_remembers("Berths one", priority=2)
     low = world.agent_remembers("Berths two", priority=3)
     old = world.agent_remembers("Berths three", status="archived")
@@ -133,8 +132,9 @@ FILTERS: list[tuple[str, dict[str, Any], set[str]]] = [
 
 
 @pytest.mark.parametrize(("question", "more", "expected"), FILTERS)
-def test_filters_hold(question: str, more: dict[str, Any], expected: set[str]) -> None:
-    world = RecallWorld()
+def test_filters_hold(
+    world: RecallWorld, question: str, more: dict[str, Any], expected: set[str]
+) -> None:
     for values in FACTS:
         world.agent_remembers(**values)
     world.embed()
@@ -142,8 +142,7 @@ def test_filters_hold(question: str, more: dict[str, Any], expected: set[str]) -
         assert set(world.titles(question, mode=mode, **more)) == expected, mode
 
 
-def test_a_tier_that_is_hinted_at_may_be_found() -> None:
-    world = RecallWorld()
+def test_a_tier_that_is_hinted_at_may_be_found(world: RecallWorld) -> None:
     world.agent_remembers("Berths are low", type="observation", priority=4)
     assert world.titles("berths") == []
     assert world.titles("background observations about berths") == ["Berths are low"]
@@ -161,9 +160,7 @@ BAD: list[tuple[dict[str, Any], type[UsageError]]] = [
 
 
 @pytest.mark.parametrize(("more", "error"), BAD)
-def test_a_filter_that_makes_no_sense_is_refused(
-    more: dict[str, Any], error: type[UsageError]
-) -> None:
+def test_an_invalid_filter_is_refused(more: dict[str, Any], error: type[UsageError]) -> None:
     with pytest.raises(error):
         RecallWorld().ask("berths", **more)
 
@@ -172,8 +169,7 @@ def test_a_filter_that_makes_no_sense_is_refused(
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused", "auto"])
-def test_of_two_identical_facts_each_agent_finds_its_own(mode: str) -> None:
-    world = RecallWorld()
+def test_of_two_identical_facts_each_agent_finds_its_own(world: RecallWorld, mode: str) -> None:
     facts = {
         agent: world.agent_remembers(
             "The code of the gate is 4711.", agent=agent, scope=f"private-{agent}"
@@ -181,18 +177,19 @@ def test_of_two_identical_facts_each_agent_finds_its_own(mode: str) -> None:
         for agent in ("indy", "moss")
     }
     world.embed()
-    told = {}
+    answers = {}
     for agent, fact in facts.items():
         found = world.ask("what is the code of the gate", agent=agent, mode=mode)
         assert [hit.id for hit in found] == [fact.id]
-        told[agent] = [(hit.score, hit.why, hit.snippet) for hit in found]
-    assert told["indy"] == told["moss"]
+        answers[agent] = [(hit.score, hit.why, hit.snippet) for hit in found]
+    assert answers["indy"] == answers["moss"]
     assert len(world.ask("what is the code of the gate", agent=None, mode=mode)) == 2
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
-def test_what_others_hide_does_not_crowd_out_what_may_be_seen(mode: str) -> None:
-    world = RecallWorld()
+def test_what_others_hide_does_not_crowd_out_what_may_be_seen(
+    world: RecallWorld, mode: str
+) -> None:
     for number in range(120):
         world.agent_remembers(f"Gate {number}", agent="moss", scope="private-moss")
     mine = world.agent_remembers("The gate, in the far corner of a long sentence.")
@@ -200,8 +197,7 @@ def test_what_others_hide_does_not_crowd_out_what_may_be_seen(mode: str) -> None
     assert [hit.id for hit in world.ask("gate", mode=mode)] == [mine.id]
 
 
-def test_a_scope_that_is_asked_for_by_name_stays_closed_to_others() -> None:
-    world = RecallWorld()
+def test_a_scope_that_is_asked_for_by_name_stays_closed_to_others(world: RecallWorld) -> None:
     world.agent_remembers("The gate.", agent="moss", scope="private-moss")
     assert len(world.ask("gate", scopes=["private-moss"])) == 0
     assert len(world.ask("gate", agent="moss", scopes=["private-moss"])) == 1
@@ -210,8 +206,7 @@ def test_a_scope_that_is_asked_for_by_name_stays_closed_to_others() -> None:
 # --- order ---------------------------------------------------------------------------
 
 
-def test_the_score_is_made_of_what_a_hit_tells() -> None:
-    world = RecallWorld()
+def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld) -> None:
     world.agent_remembers("Berths and gates", importance=0.9)
     world.agent_remembers("Berths in a sentence of some more words")
     weights = RankingWeights(0.6, 0.1, 0.3)
@@ -222,8 +217,7 @@ def test_the_score_is_made_of_what_a_hit_tells() -> None:
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0, "Talk"), (9, "House")])
-def test_vectors_count_by_their_weight(weight: float, first: str) -> None:
-    world = RecallWorld()
+def test_vectors_count_by_their_weight(world: RecallWorld, weight: float, first: str) -> None:
     beside = "many other things that nobody had asked about on that day"
     world.agent_remembers(f"We spoke of berths, and of {beside}.", title="Talk")
     world.agent_remembers("Gatehousekeeper berthside", title="House")
@@ -242,28 +236,24 @@ def test_vectors_count_by_their_weight(weight: float, first: str) -> None:
     ],
 )
 def test_of_equal_fits_the_more_useful_and_the_newer_comes_first(
-    better: dict[str, Any], worse: dict[str, Any]
+    world: RecallWorld, better: dict[str, Any], worse: dict[str, Any]
 ) -> None:
-    world = RecallWorld()
     second = world.agent_remembers("Berths are full", **worse)
     first = world.agent_remembers("Berths are full", **better)
     assert [hit.id for hit in world.ask("berths")] == [first.id, second.id]
 
 
-def test_what_the_question_hints_at_comes_first() -> None:
-    world = RecallWorld()
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_what_the_question_hints_at_comes_first(world: RecallWorld, mode: str) -> None:
     lesson = world.agent_remembers("Berths are full", type="lesson")
     decision = world.agent_remembers("Berths are full", type="decision", importance=0)
-    assert [h.id for h in world.ask("decisions about berths")] == [
-        decision.id,
-        lesson.id,
-    ]
-    assert "type or time asked for" in world.ask("decisions about berths")[0].why
+    world.embed()
+    hits = world.ask("decisions about berths", mode=mode)
+    assert [hit.id for hit in hits] == [decision.id, lesson.id]
+    assert "type or time asked for" in hits[0].why
 
 
-@given(
-    counts=st.lists(st.integers(0, 500), min_size=2, max_size=6, unique=True),
-)
+@given(counts=st.lists(st.integers(0, 500), min_size=2, max_size=6, unique=True))
 def test_the_more_often_recalled_of_equals_never_comes_later(counts: list[int]) -> None:
     world = RecallWorld()
     ids = {
@@ -277,8 +267,7 @@ def test_the_more_often_recalled_of_equals_never_comes_later(counts: list[int]) 
     assert len(utilities) == len(ids)
 
 
-def test_no_more_than_asked_for_are_given() -> None:
-    world = RecallWorld()
+def test_no_more_than_asked_for_are_given(world: RecallWorld) -> None:
     for number in range(40):
         world.agent_remembers(f"Berth {number}")
     assert len(world.ask("berth")) == 10
@@ -289,49 +278,50 @@ def test_no_more_than_asked_for_are_given() -> None:
 # --- stages --------------------------------------------------------------------------
 
 
-def test_without_vectors_the_index_answers_and_says_what_is_missing() -> None:
-    world = RecallWorld()
+def _no_vectors(world: RecallWorld) -> None:
+    world.vectors = MemoryVectors()
+
+
+def _another_model(world: RecallWorld) -> None:
+    world.embedder = HashEmbedder(32)
+
+
+def _broken_model(world: RecallWorld) -> None:
+    world.embedder = BrokenEmbedder()
+
+
+def _broken_index(world: RecallWorld) -> None:
+    def search(*args: object, **more: object) -> None:
+        raise OSError("the disk is gone")
+
+    world.vectors.search = search  # type: ignore[union-attr, method-assign]
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (_no_vectors, "no vectors yet"),
+        (_another_model, "another model"),
+        (_broken_model, "the model is gone"),
+        (_broken_index, "the disk is gone"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["vector", "fused"])
+def test_keyword_search_answers_where_semantic_search_is_not_possible(
+    world: RecallWorld, damage: Callable[[RecallWorld], None], why: str, mode: str
+) -> None:
     world.agent_remembers("Berths are full")
-    for mode in ("vector", "fused"):
-        found = world.ask("berths", mode=mode)
-        assert (found.source, len(found)) == ("index", 1)
-        assert found.degraded == ("Semantic search was not possible: there is no embedding model.",)
+    found = world.ask("berths", mode=mode)
+    assert found.degraded == ("Semantic search was not possible: there is no embedding model.",)
+    world.embed()
+    damage(world)
+    found = world.ask("berths", mode=mode)
+    assert (found.source, len(found)) == ("index", 1)
+    assert why in found.degraded[0]
     assert world.ask("berths", mode="index").degraded == ()
 
 
-def test_vectors_that_were_never_made_are_said_to_be_missing() -> None:
-    from tests.doubles.vectors import MemoryVectors
-
-    world = RecallWorld()
-    world.agent_remembers("Berths are full")
-    world.vectors, world.embedder = MemoryVectors(), HashEmbedder()
-    found = world.ask("berths", mode="fused")
-    assert found.source == "index"
-    assert "no vectors yet" in found.degraded[0]
-
-
-def test_vectors_of_another_model_are_not_asked() -> None:
-    world = RecallWorld()
-    world.agent_remembers("Berths are full")
-    world.embed()
-    world.embedder = HashEmbedder(32)
-    found = world.ask("berths", mode="fused")
-    assert found.source == "index"
-    assert "another model" in found.degraded[0]
-
-
-def test_a_model_that_fails_leaves_the_answer_of_the_index() -> None:
-    world = RecallWorld()
-    world.agent_remembers("Berths are full")
-    world.embed()
-    world.embedder = BrokenEmbedder()
-    found = world.ask("berths", mode="fused")
-    assert (found.source, len(found)) == ("index", 1)
-    assert "the model is gone" in found.degraded[0]
-
-
-def test_vectors_find_what_words_do_not() -> None:
-    world = RecallWorld()
+def test_semantic_search_finds_what_keyword_search_does_not(world: RecallWorld) -> None:
     near = world.agent_remembers("Harbourmaster")
     world.embed()
     assert len(world.ask("harbourmasterish", mode="index")) == 0
@@ -340,8 +330,7 @@ def test_vectors_find_what_words_do_not() -> None:
     assert "similar in meaning" in hit.why
 
 
-def test_each_hit_tells_what_found_it() -> None:
-    world = RecallWorld()
+def test_each_hit_tells_what_found_it(world: RecallWorld) -> None:
     world.agent_remembers("Berths are full of boats.")
     world.embed()
     world.agent_remembers("Berths that are not embedded yet")
@@ -355,22 +344,17 @@ def test_each_hit_tells_what_found_it() -> None:
 
 
 def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
-    monkeypatch: pytest.MonkeyPatch,
+    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = RecallWorld()
     world.agent_remembers("Berths are full")
     world.embed()
-    for sure, source in (
-        (INDEX_ONLY_CONFIDENCE, "index"),
-        (INDEX_ONLY_CONFIDENCE - 0.01, "fused"),
-    ):
+    for sure, source in ((INDEX_ONLY_CONFIDENCE, "index"), (INDEX_ONLY_CONFIDENCE - 0.01, "fused")):
         monkeypatch.setattr("vaultsync.recall.service.confidence", lambda _, sure=sure: sure)
         found = world.ask("berths")
         assert (found.source, found.confidence) == (source, round(sure, 3))
 
 
-def test_an_index_that_is_behind_is_said_to_be() -> None:
-    world = RecallWorld()
+def test_an_index_that_is_behind_degrades_the_answer(world: RecallWorld) -> None:
     world.agent_remembers("Berths are full")
     world.ask("berths")
     world.agent_remembers("Berths are free")
@@ -387,8 +371,7 @@ def test_an_index_that_is_behind_is_said_to_be() -> None:
     assert len(world.ask("berths", mode="index")) == 2
 
 
-def test_while_the_store_is_away_hits_are_as_the_last_pass_saw_them() -> None:
-    world = RecallWorld()
+def test_while_the_store_is_away_hits_are_as_of_the_last_run(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are numbered from the sea.")
     world.ask("berths")
     world.store.away = True
@@ -397,8 +380,7 @@ def test_while_the_store_is_away_hits_are_as_the_last_pass_saw_them() -> None:
     assert any("as of the last sync run" in each for each in found.degraded)
 
 
-def test_a_reranker_has_its_say() -> None:
-    world = RecallWorld()
+def test_a_reranker_changes_the_order(world: RecallWorld) -> None:
     world.agent_remembers("Berths")
     longer = world.agent_remembers("Berths are what a harbour is there for, says Bente.")
     world.embed()
@@ -412,13 +394,12 @@ def test_a_reranker_has_its_say() -> None:
 def _with_one_that_fits(world: RecallWorld, others: int) -> str:
     fact = world.agent_remembers("Berths, berths, berths.", title="Berths")
     for number in range(others):
-        told = f"Of {number} boats one had seen the berths." + " Then it rained." * 9
-        world.agent_remembers(told, title=f"Boat {number}")
+        text = f"Of {number} boats one had seen the berths." + " Then it rained." * 9
+        world.agent_remembers(text, title=f"Boat {number}")
     return fact.id
 
 
-def test_what_fits_too_little_is_neither_told_nor_read() -> None:
-    world = RecallWorld()
+def test_what_is_too_dissimilar_is_neither_shown_nor_read(world: RecallWorld) -> None:
     best = _with_one_that_fits(world, 40)
     world.ask("berths")
     read: list[str] = []
@@ -437,7 +418,9 @@ def test_what_fits_too_little_is_neither_told_nor_read() -> None:
 
 
 @given(st.sampled_from([0.1, 0.35, 0.6, 0.9, 1.0]), st.integers(0, 60))
-def test_what_fits_is_what_a_long_answer_tells_of_it(min_similarity: float, others: int) -> None:
+def test_a_minimum_similarity_cuts_the_answer_without_one(
+    min_similarity: float, others: int
+) -> None:
     world = RecallWorld()
     _with_one_that_fits(world, others)
     everything = world.ask("berths seen boat 7", limit=100, mode="index")
@@ -445,11 +428,10 @@ def test_what_fits_is_what_a_long_answer_tells_of_it(min_similarity: float, othe
     assert list(some) == [hit for hit in everything if hit.similarity >= min_similarity]
 
 
-def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
-    world = RecallWorld()
+def test_a_reranker_reads_nothing_that_may_not_be_shown(world: RecallWorld) -> None:
     _with_one_that_fits(world, 12)
-    told = "Of all boats one had seen the berths." + " Then it rained." * 9
-    gone = world.agent_remembers(told, title="A boat with a long name")
+    text = "Of all boats one had seen the berths." + " Then it rained." * 9
+    gone = world.agent_remembers(text, title="A boat with a long name")
     world.embed()
     world.reranker = LengthReranker()
     shown = world.sources.ctx.redacted_store
@@ -466,8 +448,7 @@ def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
     assert gone.id not in [hit.id for hit in found]
 
 
-def test_a_reranker_that_fails_is_said_to_be_missing() -> None:
-    world = RecallWorld()
+def test_a_reranker_that_fails_is_reported(world: RecallWorld) -> None:
     world.agent_remembers("Berths")
     world.embed()
     world.reranker = BrokenReranker()
@@ -476,8 +457,7 @@ def test_a_reranker_that_fails_is_said_to_be_missing() -> None:
     assert "not reranked" in found.degraded[0]
 
 
-def test_an_answer_explains_itself_when_asked() -> None:
-    world = RecallWorld()
+def test_an_answer_explains_itself_when_asked(world: RecallWorld) -> None:
     fact = world.agent_remembers("Berths are full")
     world.embed()
     assert world.ask("berths").stages == ()
@@ -487,8 +467,7 @@ def test_an_answer_explains_itself_when_asked() -> None:
         assert [each.id for each in stages[name].candidates] == [fact.id]
 
 
-def test_the_answer_as_json_has_the_keys_of_the_contract() -> None:
-    world = RecallWorld()
+def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> None:
     world.mirrored("Berths are full", title="Full berths")
     found = json.decode(json.encode(world.ask("berths", mode="index", explain=True)))
     assert list(found) == [
@@ -505,8 +484,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract() -> None:
     assert list(to_builtins(stage)) == ["stage", "seconds", "candidates"]
 
 
-def test_a_question_of_no_words_finds_nothing_by_words() -> None:
-    world = RecallWorld()
+def test_an_empty_question_finds_nothing(world: RecallWorld) -> None:
     world.agent_remembers("Berths are full")
     assert len(world.ask("", mode="index")) == 0
 
@@ -514,8 +492,9 @@ def test_a_question_of_no_words_finds_nothing_by_words() -> None:
 LONG = "\n\n".join(f"Paragraph {n} says this and that of many things." for n in range(60))
 
 
-def test_the_snippet_of_a_fact_whose_chunk_is_another_by_now_is_its_start() -> None:
-    world = RecallWorld()
+def test_the_snippet_of_a_fact_whose_chunk_is_another_by_now_is_its_start(
+    world: RecallWorld,
+) -> None:
     fact = world.agent_remembers(f"{LONG}\n\nHarbourmaster.", title="Notes")
     world.embed()
     world.agent_updates(fact.id, content=LONG)
@@ -523,8 +502,7 @@ def test_the_snippet_of_a_fact_whose_chunk_is_another_by_now_is_its_start() -> N
     assert hit.snippet.startswith("Paragraph 0 says")
 
 
-def test_the_snippet_of_a_near_chunk_is_taken_from_it() -> None:
-    world = RecallWorld()
+def test_the_snippet_of_a_near_chunk_is_taken_from_it(world: RecallWorld) -> None:
     text = f"{LONG}\n\nHarbourmaster Bente keeps the keys of every gate on the pier."
     world.agent_remembers(text, title="Notes")
     world.embed()
@@ -534,8 +512,7 @@ def test_the_snippet_of_a_near_chunk_is_taken_from_it() -> None:
     assert "Paragraph" in other.snippet
 
 
-def test_asking_changes_nothing() -> None:
-    world = RecallWorld()
+def test_asking_changes_nothing(world: RecallWorld) -> None:
     world.mirrored("Berths are full")
     world.embed()
     before = world.store.state(), world.archive.history(), world.notes()
@@ -544,33 +521,17 @@ def test_asking_changes_nothing() -> None:
     assert (world.store.state(), world.archive.history(), world.notes()) == before
 
 
-def test_what_is_hinted_at_is_looked_for_among_all_that_fits_better() -> None:
-    world = RecallWorld()
+def test_what_is_hinted_at_is_looked_for_among_all_that_fits_better(world: RecallWorld) -> None:
     for number in range(80):
         world.agent_remembers(f"Berths and berths, number {number}", type="note")
-    told = world.agent_remembers("Berths and berths are free for boats in need", type="decision")
+    decision = world.agent_remembers(
+        "Berths and berths are free for boats in need", type="decision"
+    )
     found = world.ask("what was decided about berths", mode="index")
-    assert told.id in [hit.id for hit in found]
+    assert decision.id in [hit.id for hit in found]
 
 
-def test_vectors_that_cannot_be_searched_leave_the_answer_of_the_index() -> None:
-    world = RecallWorld()
-    world.agent_remembers("Berths are full")
-    world.embed()
-    assert world.vectors is not None
-
-    def broken(*args: object, **more: object) -> None:
-        raise OSError("the disk is gone")
-
-    world.vectors.search = broken  # type: ignore[method-assign, assignment]
-    for mode in ("vector", "fused"):
-        found = world.ask("berths", mode=mode)
-        assert (found.source, len(found)) == ("index", 1)
-        assert "the disk is gone" in found.degraded[0]
-
-
-def test_days_and_tiers_that_are_hinted_at_narrow_what_is_preferred() -> None:
-    world = RecallWorld()
+def test_days_and_tiers_that_are_hinted_at_narrow_what_is_preferred(world: RecallWorld) -> None:
     old = world.agent_remembers("Berths", createdAt="2020-01-01T00:00:00Z", priority=0)
     new = world.agent_remembers("Berths", priority=0)
     low = world.agent_remembers("Berths", priority=2)

@@ -19,6 +19,7 @@ from vaultsync.memory_files.report import AddResult, FileResult, counts_of, repo
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.recall.request import ContextRequest, RecallRequest
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
     REPORT_COUNTS,
@@ -185,8 +186,8 @@ class OneAnswer:
     is_empty = False
 
     def __init__(self, answer: object) -> None:
-        self.answer = answer
-        self.asked: dict[str, object] = {}
+        self._answer = answer
+        self.asked: RecallRequest | ContextRequest | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -194,11 +195,11 @@ class OneAnswer:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def ask(self, query: str, **asked: object) -> object:
-        self.asked = {"query": query, **asked}
-        return self.answer
+    def answer(self, request: RecallRequest | ContextRequest) -> object:
+        self.asked = request
+        return self._answer
 
-    recall = context = ask
+    pack = answer
 
 
 def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, OneAnswer]:

@@ -49,7 +49,7 @@ def _announced(words: list[str]) -> list[Path]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order_and_lets_listeners_go(
+def test_a_signal_stops_the_bridge_and_disconnects_listeners(
     words: list[str], number: signal.Signals
 ) -> None:
     token = one_object(run("bridge", "token", "--json", *words))["token"]
@@ -73,7 +73,7 @@ def test_a_signal_ends_it_in_good_order_and_lets_listeners_go(
         assert "Traceback" not in err
 
 
-def test_a_port_that_is_taken_is_told(words: list[str]) -> None:
+def test_a_port_in_use_is_an_error(words: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         ended = run("bridge", "--port", port, "--json", *words)
@@ -92,7 +92,7 @@ def test_two_vaults_can_be_served_at_once(words: list[str], tmp_path: Path) -> N
         assert len(_announced(words)) == 2
 
 
-def test_the_token_is_made_once_and_renewed_on_demand(words: list[str]) -> None:
+def test_the_token_is_created_once_and_rotated_on_request(words: list[str]) -> None:
     first = one_object(run("bridge", "token", "--json", *words))
     again = one_object(run("bridge", "token", "--json", *words))
     fresh = one_object(run("bridge", "token", "--rotate", "--json", *words))

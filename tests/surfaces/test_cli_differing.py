@@ -35,14 +35,14 @@ def test_short_texts_are_shown_whole() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_no_line_that_only_one_has_is_left_out(one: str, other: str) -> None:
+def test_no_line_that_only_one_text_has_is_omitted(one: str, other: str) -> None:
     shown = differing_parts([one, other])
     for mine, yours, kept in ((one, other, shown[0]), (other, one, shown[1])):
         only = set(mine.split("\n")) - set(yours.split("\n"))
         assert only <= set(kept.split("\n"))
 
 
-def test_a_change_is_told_by_its_lines() -> None:
+def test_a_change_is_shown_by_its_lines() -> None:
     after = with_line(10, "Another.")
 
     assert changed_lines("\n".join(LINES), after, width=40) == [
@@ -67,7 +67,7 @@ def test_a_change_of_many_lines_is_counted() -> None:
     assert shown[-1] == f"… {40 - MAX_CHANGED_LINES} more lines"
 
 
-def test_a_long_text_in_a_history_is_told_by_its_lines(
+def test_the_history_shows_a_long_text_by_its_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("vaultsync.cli.format_conflicts.is_terminal", lambda _: True)
@@ -83,7 +83,7 @@ def test_a_long_text_in_a_history_is_told_by_its_lines(
     ]
 
 
-def test_what_is_said_of_many_notes_is_said_once() -> None:
+def test_the_same_notice_of_many_notes_is_printed_once() -> None:
     notices = [
         structs.replace(NOTICE, path=VaultPath(f"{number}.md"), line=None) for number in range(1000)
     ]

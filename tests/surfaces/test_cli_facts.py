@@ -28,7 +28,7 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["remember", "text"], {**PUBLIC, "mirrored": True}),
         (["get", ID], PUBLIC),
@@ -39,11 +39,11 @@ PUBLIC = {
         (["restore", ID], {"id": ID, "status": "active"}),
     ],
 )
-def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) -> None:
+def test_json_is_as_the_contract_says(words: list[str], expected: dict[str, Any]) -> None:
     result = run(*words, "--json")
 
     assert result.exit_code == 0
-    assert one_object(result) == said
+    assert one_object(result) == expected
     assert result.stderr == ""
 
 
@@ -56,27 +56,27 @@ def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) ->
         ["forget", ID],
     ],
 )
-def test_what_waits_for_a_store_that_is_away_is_told(words: list[str]) -> None:
+def test_a_change_for_an_unavailable_store_is_reported_as_queued(words: list[str]) -> None:
     memory = FakeMemory(waits=True)
 
-    told = run(*words, memory=memory)
+    result = run(*words, memory=memory)
 
     assert one_object(run(*words, "--json", memory=memory))["waits"] is True
-    assert told.exit_code == 0
-    assert "it waits in the outbox" in told.stderr
-    assert "changed, in" not in told.stderr
+    assert result.exit_code == 0
+    assert "the change is in the outbox" in result.stderr
+    assert "changed, in" not in result.stderr
 
 
 def test_a_fact_without_a_note_is_not_mirrored() -> None:
     memory = FakeMemory(remember=type(FACT)(ID, revision="1-0"))
 
-    said = one_object(run("remember", "x", "--json", memory=memory))
+    values = one_object(run("remember", "x", "--json", memory=memory))
 
-    assert said["path"] is None
-    assert said["mirrored"] is False
+    assert values["path"] is None
+    assert values["mirrored"] is False
 
 
-def test_all_that_is_said_of_a_new_fact_reaches_the_memory() -> None:
+def test_the_options_of_remember_reach_the_memory() -> None:
     memory = FakeMemory()
 
     result = run(
@@ -154,7 +154,7 @@ def test_a_title_is_enough_to_remember() -> None:
     ("answers", "words"),
     [
         ({"update": FACT.evolve(revision="4-0123abcd")}, "changed"),
-        ({}, "it says so already"),
+        ({}, "unchanged"),
         ({"get": errors.StoreUnavailableError("it is away")}, "changed"),
     ],
 )
@@ -258,7 +258,7 @@ def test_the_filters_of_a_list_reach_the_memory() -> None:
     }
 
 
-def test_options_stand_after_the_command_and_the_environment_stands_in() -> None:
+def test_options_follow_the_command_and_default_to_the_environment() -> None:
     memory = FakeMemory()
 
     run("get", ID, "--vault", "v", "--state-dir", "s", memory=memory)
@@ -283,7 +283,7 @@ def test_the_vault_is_closed_before_anything_is_printed() -> None:
     assert [name for name, _, _ in memory.calls] == ["get", "close"]
 
 
-def test_stdout_of_a_new_fact_is_its_id_and_stderr_says_where() -> None:
+def test_a_new_fact_prints_its_id_to_stdout_and_its_path_to_stderr() -> None:
     result = run("remember", "x")
 
     assert result.stdout == f"{ID}\n"
@@ -315,34 +315,34 @@ def test_a_list_in_a_pipe_is_one_whole_fact_a_line() -> None:
     assert result.stdout == f"{ID}\t{long} y\tnote\t2\tpublic\t{NOTE}\n"
 
 
-def test_a_list_says_how_to_go_on() -> None:
-    assert run("list").stderr == f"there are more: --after {ID}\n"
+def test_a_list_prints_the_option_for_the_next_page() -> None:
+    assert run("list").stderr == f"more facts follow: --after {ID}\n"
     assert run("list", memory=FakeMemory(list=FactPage((), None))).stderr == "no facts\n"
 
 
-def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
-    odd = type(FACT)(ID, content="\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600")
+def test_json_keeps_the_content_of_a_fact() -> None:
+    fact = type(FACT)(ID, content="\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600")
 
-    result = run("get", ID, "--json", memory=FakeMemory(get=odd))
+    result = run("get", ID, "--json", memory=FakeMemory(get=fact))
 
-    assert json.loads(result.stdout)["content"] == odd.content
+    assert json.loads(result.stdout)["content"] == fact.content
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout)
     assert "ü \U0001f600" in result.stdout
 
 
-def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
+def test_a_fact_that_an_edit_kept_is_not_reported_as_forgotten() -> None:
     memory = FakeMemory(forget=ForgetResult(ID, "active"), conflicts=(CONFLICT,))
 
     result = run("forget", ID, memory=memory)
 
     assert result.exit_code == 3
     assert result.stdout == f"{ID}\tactive\n"
-    assert "a person changed its note" in result.stderr
+    assert "the user changed its note" in result.stderr
     assert str(CONFLICT.conflict_path) in result.stderr
-    assert "brings it back" not in result.stderr
+    assert "vaultsync restore" not in result.stderr
 
 
-def test_a_fact_that_an_edit_kept_may_have_no_conflict_any_more() -> None:
+def test_a_fact_that_an_edit_kept_may_have_no_open_conflict() -> None:
     memory = FakeMemory(forget=ForgetResult(ID, "active"))
 
     result = run("forget", ID, memory=memory)

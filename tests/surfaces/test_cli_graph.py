@@ -95,7 +95,7 @@ def test_a_graph_is_exported_in_the_form_of_its_file(
     assert f"3 nodes, 2 links written to {file} as json" in result.stdout
 
 
-def test_a_file_whose_ending_is_of_no_form_is_not_written(tmp_path: Path) -> None:
+def test_an_unknown_file_extension_is_refused(tmp_path: Path) -> None:
     memory = fake()
     file = tmp_path / "g.xyz"
 
@@ -171,7 +171,7 @@ def test_stdout_cannot_be_both() -> None:
 # -------------------------------------------------------------------------- stats
 
 
-def test_stats_as_json_say_all() -> None:
+def test_stats_as_json_are_complete() -> None:
     said = one_object(run("graph", "stats", "--json"))
 
     assert said["nodes"] == 4
@@ -189,11 +189,11 @@ def test_stats_as_json_say_all() -> None:
     assert [each["label"] for each in said["orphans"]] == ["Lone"]
 
 
-def test_stats_for_a_person_are_short() -> None:
+def test_stats_are_short_as_text() -> None:
     result = run("graph", "stats", "--hubs", "2")
 
-    assert "nodes    4" in result.stdout
-    assert "parts    1, of 3 nodes\n" in result.stdout
+    assert "nodes       4" in result.stdout
+    assert "components  1, of 3 nodes\n" in result.stdout
     assert "1 relation" in result.stdout
     assert "\tLone" not in result.stdout.splitlines()[0]
     assert "Lone\tnote\t" in result.stdout
@@ -213,14 +213,14 @@ def test_an_empty_graph_has_stats() -> None:
 
     result = run("graph", "stats", memory=fake(graph_stats=empty))
 
-    assert "types    none" in result.stdout
-    assert "parts    0\n" in result.stdout
+    assert "node types  none" in result.stdout
+    assert "components  0\n" in result.stdout
 
 
 # ---------------------------------------------------------------------- neighbors
 
 
-def test_neighbours_are_listed_with_how_they_are_joined() -> None:
+def test_neighbors_are_listed_with_their_links() -> None:
     result = run("graph", "neighbors", "Alice", "--depth", "2")
 
     assert result.stdout.splitlines() == [
@@ -229,7 +229,7 @@ def test_neighbours_are_listed_with_how_they_are_joined() -> None:
     ]
 
 
-def test_neighbours_as_json_keep_the_edges() -> None:
+def test_neighbors_as_json_have_their_edges() -> None:
     said = one_object(run("graph", "neighbors", "Alice", "--json"))
 
     assert (said["label"], said["depth"]) == ("Alice", 2)
@@ -243,16 +243,16 @@ def test_neighbours_as_json_keep_the_edges() -> None:
     ]
 
 
-def test_a_node_without_neighbours_says_so() -> None:
+def test_a_node_without_neighbors_says_so() -> None:
     alone = neighborhood(GRAPH, "Lone")
 
     assert (
-        "nothing is joined"
+        "no neighbors"
         in run("graph", "neighbors", "Lone", memory=fake(graph_neighbors=alone)).stderr
     )
 
 
-def test_a_name_that_nothing_has_is_an_error() -> None:
+def test_an_unknown_name_is_an_error() -> None:
     wrong = NotFoundError("nothing in the graph is called 'x'", hint="a title")
 
     result = run("graph", "neighbors", "x", memory=fake(graph_neighbors=wrong))
@@ -271,7 +271,7 @@ def test_colours_say_that_obsidian_has_to_be_restarted() -> None:
     assert "restart it" in result.stderr
 
 
-def test_colours_that_are_there_say_so() -> None:
+def test_existing_colours_are_reported() -> None:
     done = GraphColours("/v/.obsidian/graph.json", changed=False)
 
     assert "already" in run("graph", "colours", memory=fake(graph_colours=done)).stdout
@@ -281,7 +281,7 @@ def test_colours_that_are_there_say_so() -> None:
     }
 
 
-def test_settings_that_are_no_json_are_left_alone() -> None:
+def test_settings_that_are_not_json_are_left_alone() -> None:
     wrong = ConfigError("not as Obsidian writes it", hint="mend it")
 
     assert run("graph", "colours", memory=fake(graph_colours=wrong)).exit_code == 2
@@ -290,14 +290,14 @@ def test_settings_that_are_no_json_are_left_alone() -> None:
 # -------------------------------------------------------------------------- links
 
 
-def test_links_that_all_lead_somewhere_are_done() -> None:
+def test_without_broken_links_the_check_succeeds() -> None:
     result = run("links", "check")
 
     assert result.exit_code == 0
-    assert result.stdout == "every link leads somewhere (3 links in 2 notes)\n"
+    assert result.stdout == "every link resolves (3 links in 2 notes)\n"
 
 
-def test_links_that_lead_nowhere_wait_for_a_person() -> None:
+def test_broken_links_end_with_3() -> None:
     broken = LinkProblem(PROBLEM.path, 9, "[[X]]", "wiki", None, "no", (), None)
     report = structs.replace(FINE, broken=(broken,), alias_only=(PROBLEM,))
 
@@ -321,7 +321,7 @@ def test_links_as_json_keep_the_contract() -> None:
     assert result.exit_code == 3
 
 
-def test_mended_links_can_be_taken_back() -> None:
+def test_fixed_links_name_the_run_to_undo() -> None:
     memory = fake(
         links_check=LinkReport(fixed=(PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),))
     )

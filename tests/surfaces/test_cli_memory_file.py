@@ -56,14 +56,14 @@ QUIET = report_of_files([FileResult(NAME, 4, counts_of((), 4))])
 WAITS = structs.replace(QUIET, attention=[NOTICE])
 
 
-def test_a_sync_is_told_in_words() -> None:
+def test_a_report_is_printed_as_text() -> None:
     held = FakeMemory(sync_memory_file=DONE)
     result = run("memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held)
     assert result.exit_code == 0
-    assert f"{NAME}: 1 changed, 1 let go, 3 unchanged" in result.stdout
-    assert "let go\tPeople\t\tgone from the file" in result.stdout
+    assert f"{NAME}: 1 changed, 1 detached, 3 unchanged" in result.stdout
+    assert "detach\tPeople\t\tgone from the file" in result.stdout
     assert "update\tTests (line 7)\tcontent\tchanged in the file" in result.stdout
-    for words in ("1 waiting text", "2 sections too short", "1 fact not embedded"):
+    for words in ("1 queued text", "2 sections too short", "1 fact not embedded"):
         assert words in result.stderr
     args, named = held.call("sync_memory_file")
     assert args == ("MEMORY.md", "x")
@@ -102,21 +102,21 @@ def test_a_dry_run_says_that_it_is_one() -> None:
     assert result.stdout.startswith("dry run: ")
     assert held.call("sync_memory_file")[1]["again"] is True
     empty = FakeMemory(sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))]))
-    assert "nothing in it" in run("memory-file", "sync", "m", memory=empty).stdout
+    assert "nothing to remember" in run("memory-file", "sync", "m", memory=empty).stdout
 
 
-def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
+def test_a_skipped_file_is_not_called_empty() -> None:
     wrong = UnreadableMemoryFileError(NAME, "it is binary")
     told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
     held = FakeMemory(
         sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))], notices_of([told]))
     )
     result = run("memory-file", "sync", "m", memory=held)
-    assert result.stdout.startswith(f"{NAME}: left out\n")
+    assert result.stdout.startswith(f"{NAME}: skipped\n")
     assert f"! {NAME}: was skipped: it is binary\n" in result.stdout
 
 
-def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
+def test_a_missing_file_fails_with_a_hint() -> None:
     held = FakeMemory(sync_memory_file=MemoryFileMissingError(NAME))
     result = run("memory-file", "sync", "m", "--json", memory=held)
     assert result.exit_code == 1
@@ -127,13 +127,13 @@ def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
 @pytest.mark.parametrize(
     ("added", "code", "words"),
     [
-        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written into ~/work"),
-        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "there already"),
+        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written to ~/work"),
+        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "already in"),
         (AddResult(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
-        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "waits for ~/work"),
+        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "queued for ~/work"),
     ],
 )
-def test_an_agents_text_is_written_or_waits(added: AddResult, code: int, words: str) -> None:
+def test_an_agents_text_is_written_or_queued(added: AddResult, code: int, words: str) -> None:
     held = FakeMemory(add_to_memory_file=added)
     ask = ("memory-file", "add", "m", "--section", "Lessons")
     result = run(*ask, TEXT, memory=held)
@@ -199,7 +199,7 @@ def app_facts(held: Memory) -> list[Fact]:
     return list(held._ctx.store.iter_facts())
 
 
-def test_a_text_that_waits_is_not_synced(
+def test_a_queued_text_is_not_synced(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
@@ -216,7 +216,7 @@ def test_a_text_that_waits_is_not_synced(
     assert held.status().attention == ()
 
 
-def test_texts_that_wait_are_told_file_by_file(
+def test_queued_texts_are_reported_for_each_file(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)

@@ -90,7 +90,7 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
     assert list(one_object(result)["counts"]) == list(REPORT_COUNTS)
 
 
-def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
+def test_actions_that_only_move_the_base_need_verbose() -> None:
     same = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
     moved = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
     memory = FakeMemory(sync=structs.replace(BUSY_PASS, actions=[same, moved]))
@@ -115,7 +115,7 @@ def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> Non
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"], ["--quiet"]])
-def test_a_pass_after_which_something_waits_for_a_person_ends_with_3(
+def test_a_run_that_needs_attention_ends_with_3(
     *,
     method: str,
     words: list[str],
@@ -129,48 +129,36 @@ def test_a_pass_after_which_something_waits_for_a_person_ends_with_3(
     assert run(*words, *form, memory=memory).exit_code == code
 
 
-def test_the_options_of_a_pass_reach_the_memory() -> None:
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (
+            f"sync --dry-run --allow-scope-moves --max-delete 0 --confirm {RUN}",
+            ((), {"dry_run": True, "allow_scope_moves": True, "max_delete": 0, "confirm": RUN}),
+        ),
+        (
+            "adopt a.md b --scope team-x --type note --dry-run",
+            ((("a.md", "b"),), {"scope": "team-x", "type": "note", "dry_run": True}),
+        ),
+        (f"undo {RUN}", ((RUN,), {})),
+        ("rebuild --from store", ((), {"source": "store"})),
+    ],
+)
+def test_the_options_reach_the_memory(words: str, call: tuple[Any, dict[str, Any]]) -> None:
     memory = FakeMemory()
 
-    run(
-        *("sync", "--dry-run", "--allow-scope-moves", "--max-delete", "0"),
-        *("--confirm", RUN),
-        memory=memory,
-    )
+    assert run(*words.split(), memory=memory).exit_code == 0
 
-    assert memory.call("sync")[1] == {
-        "dry_run": True,
-        "allow_scope_moves": True,
-        "max_delete": 0,
-        "confirm": RUN,
-        "progress": None,
-    }
+    args, named = call
+    assert memory.call(words.split(maxsplit=1)[0]) == (args, {**named, "progress": None})
 
 
-def test_what_is_adopted_reaches_the_memory() -> None:
-    memory = FakeMemory()
-
-    run(
-        *("adopt", "a.md", "b", "--scope", "team-x", "--type", "note", "--dry-run"),
-        memory=memory,
-    )
-
-    assert memory.call("adopt") == (
-        (("a.md", "b"),),
-        {"scope": "team-x", "type": "note", "dry_run": True, "progress": None},
-    )
+@pytest.mark.parametrize("words", ["rebuild", "rebuild --from git"])
+def test_a_rebuild_needs_a_side(words: str) -> None:
+    assert run(*words.split()).exit_code == 2
 
 
-def test_the_side_that_is_right_reaches_the_memory() -> None:
-    memory = FakeMemory()
-
-    assert run("rebuild", "--from", "store", memory=memory).exit_code == 0
-    assert memory.call("rebuild")[1]["source"] == "store"
-    assert run("rebuild").exit_code == 2
-    assert run("rebuild", "--from", "git").exit_code == 2
-
-
-def test_a_report_in_words_begins_with_what_was_done() -> None:
+def test_a_report_begins_with_a_summary() -> None:
     result = run("sync", memory=FakeMemory(sync=BUSY_PASS))
 
     assert result.stdout.splitlines() == [
@@ -178,20 +166,20 @@ def test_a_report_in_words_begins_with_what_was_done() -> None:
         f"create note\t{NOTE}\t\tnew in the store",
         f"update store\t{ID}\ttitle, tags\tedited by a person",
     ]
-    assert f"`vaultsync undo {RUN}` takes it back" in result.stderr
+    assert f"`vaultsync undo {RUN}` undoes this run" in result.stderr
 
 
-def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
+def test_the_summary_names_a_sync_without_changes_and_a_dry_run() -> None:
     dry = structs.replace(BUSY_PASS, dry_run=True)
 
     assert run("sync").stdout == "nothing to do, 7 facts unchanged\n"
     assert run("sync").stderr == ""
     result = run("sync", "--dry-run", memory=FakeMemory(sync=dry))
-    assert result.stdout.startswith("dry run, nothing was done; it would be: 3 notes")
+    assert result.stdout.startswith("dry run, nothing was changed; planned: 3 notes")
     assert result.stderr == ""
 
 
-def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> None:
+def test_a_notice_has_its_line_and_hint_even_with_quiet() -> None:
     memory = FakeMemory(sync=structs.replace(BUSY_PASS, attention=[NOTICE]))
 
     result = run("sync", "--quiet", memory=memory)
@@ -200,7 +188,7 @@ def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> Non
     assert result.stderr == ""
 
 
-def test_a_path_that_the_message_names_is_not_named_twice() -> None:
+def test_a_notice_does_not_repeat_the_path_of_its_message() -> None:
     notice = structs.replace(NOTICE, message="public/bad.md:3: bad YAML", hint="")
     memory = FakeMemory(sync=structs.replace(QUIET, attention=[notice]))
 
@@ -209,7 +197,7 @@ def test_a_path_that_the_message_names_is_not_named_twice() -> None:
     assert result.stdout == "\n! public/bad.md:3: bad YAML\n"
 
 
-def test_what_is_said_of_a_few_notes_stands_together_above_its_hint() -> None:
+def test_the_same_notice_of_a_few_notes_has_one_hint() -> None:
     notices = [NOTICE, structs.replace(NOTICE, path=VaultPath("public/worse.md"))]
     memory = FakeMemory(sync=structs.replace(QUIET, attention=notices))
 
@@ -265,15 +253,15 @@ def test_status_ends_with_3_when_something_waits(change: dict[str, Any], form: l
     assert run("status", *form, memory=memory).exit_code == 3
 
 
-def test_status_in_words_names_the_command_that_helps() -> None:
+def test_the_status_names_the_next_command() -> None:
     last = LastRun(RUN, "now", "sync", {})
     answer = structs.replace(CALM, pending=2, foreign=3, last_run=last)
 
     result = run("status", memory=FakeMemory(status=answer))
 
     assert result.exit_code == 0
-    assert "pending    2 (`vaultsync sync`)" in result.stdout
-    assert f"last run   now, sync, run {RUN}" in result.stdout
+    assert "pending      2 (`vaultsync sync`)" in result.stdout
+    assert f"last run     now, sync, run {RUN}" in result.stdout
     assert "vaultsync adopt" in result.stdout
 
 
@@ -295,15 +283,15 @@ def test_conflicts_in_a_pipe_are_one_field_a_line() -> None:
     assert "vaultsync resolve" in result.stderr
 
 
-def test_a_deletion_is_shown_without_the_revision_that_it_is_based_on() -> None:
+def test_a_deletion_is_shown_without_its_base_revision() -> None:
     both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
-    made = replace(CONFLICT, fields=(both,))
-    result = run("conflicts", memory=FakeMemory(conflicts=(made,)))
+    conflict = replace(CONFLICT, fields=(both,))
+    result = run("conflicts", memory=FakeMemory(conflicts=(conflict,)))
 
     assert result.stdout.endswith("\tnote\t–\tchanged\tdeleted\n")
 
 
-def test_a_verdict_reaches_the_memory() -> None:
+def test_the_options_of_resolve_reach_the_memory() -> None:
     memory = FakeMemory()
 
     result = run(
@@ -319,13 +307,13 @@ def test_a_verdict_reaches_the_memory() -> None:
     )
 
 
-def test_a_verdict_on_one_of_two_conflicts_ends_with_3() -> None:
+def test_resolving_one_of_two_conflicts_ends_with_3() -> None:
     memory = FakeMemory(conflicts=(CONFLICT,))
 
     result = run("resolve", CONFLICT.id, "--take", "vault", memory=memory)
 
     assert result.exit_code == 3
-    assert result.stderr == "Use SQLite3: settled in part, 1 conflict left\n"
+    assert result.stderr == "Use SQLite3: partly resolved, 1 conflict left\n"
     assert run("resolve", CONFLICT.id).exit_code == 2
     assert run("resolve", CONFLICT.id, "--take", "mine").exit_code == 2
 
@@ -348,7 +336,7 @@ def test_history_is_as_the_contract_says() -> None:
     assert run("history", ID, memory=FakeMemory(history=[])).exit_code == 0
 
 
-def test_a_proof_is_as_the_contract_says() -> None:
+def test_a_verification_is_as_the_contract_says() -> None:
     result = run("verify", "--json")
 
     assert result.exit_code == 0
@@ -361,19 +349,19 @@ def test_a_proof_is_as_the_contract_says() -> None:
     assert run("verify").stdout == "equal: 7 facts, field by field\n"
 
 
-def test_a_proof_tells_what_no_field_takes() -> None:
+def test_a_verification_lists_invalid_values() -> None:
     held = structs.replace(DIFFERENCE, why="priority cannot be 7")
     memory = FakeMemory(verify=proof_of(7, held=(held,)))
 
     result = run("verify", memory=memory)
 
     assert result.exit_code == 0
-    assert "equal: 7 facts, field by field\n\n1 value in notes" in result.stdout
+    assert "equal: 7 facts, field by field\n\n1 invalid value in notes" in result.stdout
     assert "priority cannot be 7" in result.stdout
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_difference_is_a_failure_that_is_shown(form: list[str]) -> None:
+def test_a_difference_is_printed_and_is_a_failure(form: list[str]) -> None:
     memory = FakeMemory(verify=proof_of(7, [DIFFERENCE]))
 
     result = run("verify", *form, memory=memory)
@@ -402,7 +390,7 @@ def test_a_check_that_fails_is_a_failure_with_a_hint() -> None:
 @pytest.mark.parametrize(
     "error", [VaultMissingError("v", "no marker"), StoreUnavailableError("locked")]
 )
-def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> None:
+def test_doctor_checks_a_vault_that_cannot_be_opened(error: Exception) -> None:
     result = run("doctor", "--json", memory=FakeMemory(open=error))
 
     assert result.exit_code == 1
@@ -410,29 +398,29 @@ def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> 
     assert check["ok"] is False
 
 
-def test_an_undo_says_that_it_took_something_back() -> None:
+def test_an_undo_begins_with_its_summary() -> None:
     result = run("undo", RUN, memory=FakeMemory(undo=BUSY_PASS))
 
-    assert result.stdout.startswith("taken back: 3 notes created, 1 fact updated\n")
-    assert f"`vaultsync undo {RUN}` takes it back" in result.stderr
+    assert result.stdout.startswith("undone: 3 notes created, 1 fact updated\n")
+    assert f"`vaultsync undo {RUN}` undoes this run" in result.stderr
 
 
-def test_an_undo_that_took_nothing_back_says_why() -> None:
+def test_an_undo_without_changes_says_why() -> None:
     result = run("undo", RUN, memory=FakeMemory(undo=QUIET))
 
-    assert result.stdout.startswith("nothing to take back: ")
-    assert "takes it back" not in result.stderr
+    assert result.stdout.startswith("nothing to undo: ")
+    assert "undoes this run" not in result.stderr
 
 
-def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:
+def test_the_summary_counts_waiting_notes() -> None:
     wait = ActionTaken("wait", ID, NOTE, (), "the note is gone")
     busy = structs.replace(BUSY_PASS, actions=[*BUSY_PASS.actions, wait])
     idle = structs.replace(QUIET, actions=[wait, wait])
 
-    said = run("sync", memory=FakeMemory(sync=busy)).stdout
-    assert said.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
-    said = run("sync", memory=FakeMemory(sync=idle)).stdout
-    assert said.startswith("nothing changed on either side, 2 notes waiting, 7 facts unchanged\n")
+    text = run("sync", memory=FakeMemory(sync=busy)).stdout
+    assert text.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
+    text = run("sync", memory=FakeMemory(sync=idle)).stdout
+    assert text.startswith("nothing changed on either side, 2 notes waiting, 7 facts unchanged\n")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.text())
-def test_nothing_that_steers_a_terminal_is_printed(text: str) -> None:
+def test_control_characters_are_removed(text: str) -> None:
     for printed in (clean(text), clean_one_line(text)):
         kinds = {unicodedata.category(char) for char in set(printed) - {"\n", "\t"}}
         assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
@@ -79,7 +79,7 @@ def test_a_sequence_goes_as_a_whole(text: str, printed: str) -> None:
 
 
 @given(st.dictionaries(st.text(), st.text()))
-def test_json_says_what_was_said_in_harmless_characters(values: dict[str, str]) -> None:
+def test_json_escapes_control_characters(values: dict[str, str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
         patch.setattr("sys.stdout", stdout)
@@ -93,7 +93,7 @@ def test_json_says_what_was_said_in_harmless_characters(values: dict[str, str]) 
     )
 
 
-def test_json_is_ascii_where_nothing_else_can_be_printed(
+def test_json_is_ascii_if_the_terminal_has_no_unicode(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
@@ -108,7 +108,7 @@ def test_json_is_ascii_where_nothing_else_can_be_printed(
 def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     """Commands that print text of anybody's, and memories that hold it."""
     path = VaultPath(text)
-    fact = replace(FACT, title=text, content=text, tags=(text,), path=path)
+    fact = FACT.evolve(title=text, content=text, tags=(text,), path=path)
     notice = structs.replace(NOTICE, path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
     conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
@@ -135,7 +135,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
 
 
 @pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_no_command_prints_what_steers_a_terminal(words: list[str], memory: FakeMemory) -> None:
+def test_no_command_prints_control_characters(words: list[str], memory: FakeMemory) -> None:
     result = run(*words, memory=memory)
 
     assert result.output
@@ -144,7 +144,9 @@ def test_no_command_prints_what_steers_a_terminal(words: list[str], memory: Fake
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_nor_does_it_on_a_terminal(words: list[str], memory: FakeMemory) -> None:
+def test_no_command_prints_control_characters_on_a_terminal(
+    words: list[str], memory: FakeMemory
+) -> None:
     result = run(*words, memory=memory)
 
     assert result.output
@@ -152,8 +154,8 @@ def test_nor_does_it_on_a_terminal(words: list[str], memory: FakeMemory) -> None
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_list_on_a_terminal_fits_and_keeps_its_ids_whole() -> None:
-    fact = replace(FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
+def test_a_list_fits_the_terminal_and_keeps_complete_ids() -> None:
+    fact = FACT.evolve(title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
 
     result = run("list", memory=FakeMemory(list=FactPage((fact, FACT), None)))
 
@@ -194,7 +196,7 @@ def test_conflicts_on_a_terminal_stand_side_by_side() -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_history_on_a_terminal_is_told_by_run_and_by_who_did_it() -> None:
+def test_history_on_a_terminal_is_grouped_by_run_and_actor() -> None:
     entry = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
     entries = [entry, entry._replace(field="tags", before=None, after=["x", "y"])]
     person = entry._replace(side="vault", actor="person", field="priority", after=1)
@@ -225,7 +227,7 @@ def test_no_color_is_respected(env: dict[str, str], *, coloured: bool) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_bar_is_for_a_person_who_waits() -> None:
+def test_a_progress_bar_needs_a_terminal() -> None:
     with progress_bar(Options(None, None, json=False, quiet=False)) as bar:
         assert isinstance(bar, DelayedBar)
     for json_, quiet in ((True, False), (False, True)):
@@ -237,7 +239,7 @@ def test_a_bar_appears_only_when_the_work_takes_long(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal then
-    soon, late = DelayedBar(patience=3600), DelayedBar(patience=0)
+    soon, late = DelayedBar(delay=3600), DelayedBar(delay=0)
 
     soon("scan", 1, 2)
     soon.close()

@@ -40,7 +40,7 @@ def vault(tmp_path: Path) -> Path:
     return root
 
 
-def test_the_plugin_is_put_into_the_vault_and_its_settings_stay(vault: Path, built: Path) -> None:
+def test_the_plugin_is_installed_and_keeps_its_settings(vault: Path, built: Path) -> None:
     (vault / FOLDER).mkdir(parents=True)
     (vault / FOLDER / "data.json").write_text('{"address": "mine"}')
     done = install_plugin(str(vault), built=built)
@@ -88,7 +88,7 @@ def test_a_link_is_not_followed(vault: Path, built: Path, tmp_path: Path, place:
     assert not list(outside.iterdir())
 
 
-def test_a_write_that_fails_leaves_no_rest(
+def test_a_failed_write_leaves_no_temporary_file(
     vault: Path, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:
@@ -100,17 +100,17 @@ def test_a_write_that_fails_leaves_no_rest(
     assert not list((vault / FOLDER).iterdir())
 
 
-def test_the_command_says_what_is_left_to_do(
+def test_the_command_prints_the_remaining_steps(
     vault: Path, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obsidian_plugin.PluginFiles.__init__, "__defaults__", (built,))
     words = ["plugin", "install", "--vault", str(vault)]
     first = CliRunner().invoke(cli, words)
     assert first.exit_code == 0
-    assert first.stdout == f"vaultsync 0.1.0 is in {FOLDER}\n"
+    assert first.stdout == f"vaultsync 0.1.0 installed in {FOLDER}\n"
     assert "turn on Vaultsync" in first.stderr
     again = CliRunner().invoke(cli, words)
-    assert again.stdout == f"vaultsync 0.1.0 was already in {FOLDER}\n"
+    assert again.stdout == f"vaultsync 0.1.0 was already installed in {FOLDER}\n"
     assert json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout) == {
         "path": FOLDER,
         "version": "0.1.0",

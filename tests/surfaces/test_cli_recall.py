@@ -14,6 +14,7 @@ from tests.surfaces.command_line import FACT, ID, OneAnswer, ask
 from vaultsync.cli import recall as show_recall
 from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall
+from vaultsync.recall.request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandidate
 
 HIT = Hit(
@@ -52,8 +53,8 @@ def run(
 
 def test_json_is_the_answer_with_the_keys_of_the_contract() -> None:
     result, _ = run("why sqlite?", "--json")
-    told = json.loads(result.stdout)
-    assert told == {
+    values = json.loads(result.stdout)
+    assert values == {
         "query": "why sqlite?",
         "source": "index",
         "confidence": 0.83,
@@ -79,21 +80,21 @@ def test_json_is_the_answer_with_the_keys_of_the_contract() -> None:
 
 
 def test_all_options_reach_the_question() -> None:
-    said = "q --limit 3 --mode fused --type decision --scope public --tag a --tag b"
-    said += " --max-priority 4 --since 2026-01-01 --user u-1 --explain"
-    _, memory = run(*said.split())
-    assert memory.asked == {
-        "query": "q",
-        "limit": 3,
-        "mode": "fused",
-        "types": ("decision",),
-        "scopes": ("public",),
-        "tags": ("a", "b"),
-        "max_priority": 4,
-        "since": "2026-01-01",
-        "user": "u-1",
-        "explain": True,
-    }
+    words = "q --limit 3 --mode fused --type decision --scope public --tag a --tag b"
+    words += " --max-priority 4 --since 2026-01-01 --user u-1 --explain"
+    _, memory = run(*words.split())
+    assert memory.asked == RecallRequest(
+        query="q",
+        limit=3,
+        mode="fused",
+        types=("decision",),
+        scopes=("public",),
+        tags=("a", "b"),
+        max_priority=4,
+        since="2026-01-01",
+        user="u-1",
+        explain=True,
+    )
 
 
 def test_in_a_pipe_a_hit_is_a_row() -> None:
@@ -108,7 +109,7 @@ def test_in_a_pipe_a_hit_is_a_row() -> None:
         "Has “sqlite” and “fast”.",
         "It is embedded.",
     ]
-    assert result.stderr == "1 hit by words in 4 ms, confidence 0.83\n"
+    assert result.stderr == "1 hit by keyword search in 4 ms, confidence 0.83\n"
 
 
 def test_on_a_terminal_a_hit_says_why_and_where() -> None:
@@ -130,42 +131,42 @@ def test_a_hit_without_a_note_says_so_and_repeats_no_title() -> None:
     assert result.stdout.count("Use SQLite") == 2
     assert result.stderr.splitlines() == [
         "There is no model.",
-        "2 hits by words and by meaning in 20 ms, confidence 0.50",
+        "2 hits by hybrid search in 20 ms, confidence 0.50",
     ]
 
 
-def test_nothing_found_says_what_may_help() -> None:
+def test_no_hits_print_a_hint() -> None:
     answer = RecallResult("q", "index", 0.0, (), 0.001, ())
     result, _ = run("q", answer=answer)
     assert result.stdout == ""
-    assert "nothing found: other words" in result.stderr
+    assert "nothing found: try other words" in result.stderr
 
 
-def test_where_nothing_is_remembered_a_question_says_how_to_begin(
+def test_recall_on_an_empty_memory_prints_how_to_begin(
     tmp_path: Path,
 ) -> None:
-    def told(*words: str) -> str:
+    def stderr(*words: str) -> str:
         where = ("--vault", str(tmp_path / "vault"), "--state-dir", str(tmp_path / "s"))
         result = CliRunner().invoke(cli, [*words, *where], catch_exceptions=False)
         assert result.exit_code == 0, result.output
         return result.stderr
 
-    told("init")
-    assert "no fact is remembered yet; `vaultsync adopt`" in told("recall", "ferries")
-    told("remember", "We meet on Tuesdays.")
-    assert "nothing found: other words" in told("recall", "ferries")
+    stderr("init")
+    assert "the memory is empty; `vaultsync adopt`" in stderr("recall", "ferries")
+    stderr("remember", "We meet on Tuesdays.")
+    assert "nothing found: try other words" in stderr("recall", "ferries")
 
 
-def test_stages_are_told_when_asked() -> None:
+def test_explain_prints_the_stages() -> None:
     answer = RecallResult("q", "index", 0.8, (), 0.001, (HIT,), STAGES)
     result, _ = run("q", "--explain", answer=answer)
-    told = result.stdout.splitlines()[1:]
-    assert told[:3] == [
+    lines = result.stdout.splitlines()[1:]
+    assert lines[:3] == [
         "catch-up: 0.1 ms",
         "index: 1.0 ms, 7 candidates",
         "    7.5000  Use SQLite",
     ]
-    assert told[-1] == "  … and 2 more"
+    assert lines[-1] == "  … and 2 more"
 
 
 @pytest.mark.parametrize("words", [["q", "--mode", "magic"], ["q", "--limit", "0"], []])

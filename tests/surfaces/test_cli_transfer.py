@@ -97,7 +97,7 @@ def test_an_export_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> No
 
     assert result.exit_code == 1
     message = one_object(result)["error"]["message"]
-    assert message == f"{tmp_path / 'no'}: there is no such folder"
+    assert message == f"{tmp_path / 'no'}: no such folder"
 
 
 @pytest.mark.parametrize("piped", [True, False])
@@ -144,7 +144,7 @@ def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("import", str(tmp_path / "none")).exit_code == 2
 
 
-def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
+def test_an_import_names_the_command_that_writes_notes(tmp_path: Path) -> None:
     file = tmp_path / "facts.jsonl"
     file.write_text("".join(LINES), encoding="utf-8")
     empty = tmp_path / "none.jsonl"
@@ -161,11 +161,11 @@ def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
         (".obsidian/graph.json", "hidden folder"),
         (".index/by-type.md", "hidden folder"),
         (".meta/config.toml", "hidden folder"),
-        ("public/notes/Tea.md", "would be a note"),
-        ("Tea.MD", "would be a note"),
+        ("public/notes/Tea.md", "would become a note"),
+        ("Tea.MD", "would become a note"),
     ],
 )
-def test_nothing_is_exported_over_what_a_vault_holds(tmp_path: Path, name: str, why: str) -> None:
+def test_an_export_never_overwrites_files_of_a_vault(tmp_path: Path, name: str, why: str) -> None:
     for each in (".meta/config.toml", name):
         file = tmp_path / each
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -14,17 +14,17 @@ from vaultsync.cli.main import cli
 
 
 @pytest.mark.parametrize("words", [("--mode", "vector"), ("--mode", "fused"), ("--explain",)])
-def test_what_tables_cannot_answer_is_refused(words: tuple[str, ...]) -> None:
+def test_options_that_need_a_store_are_refused(words: tuple[str, ...]) -> None:
     done = CliRunner().invoke(cli, ["recall", "tea", "--vault-only", "--json", *words])
 
     assert done.exit_code == 2
     error = json.loads(done.stdout)["error"]
     assert error["kind"] == "UsageError"
     assert words[0] in error["message"]
-    assert "where the store is" in error["hint"]
+    assert "or --vault-only" in error["hint"]
 
 
-def test_a_clone_without_a_store_answers_from_its_tables(tmp_path: Path) -> None:
+def test_a_clone_without_a_store_answers_from_its_index_files(tmp_path: Path) -> None:
     vault, clone = tmp_path / "vault", tmp_path / "clone"
     app.init(str(vault), state_dir=str(tmp_path / "state"))
     with app.open(str(vault), state_dir=str(tmp_path / "state")) as memory:

@@ -39,7 +39,7 @@ def shell(tmp_path: Path) -> Shell:
     return shell
 
 
-def test_a_fact_goes_its_way(shell: Shell) -> None:
+def test_a_fact_is_remembered_edited_and_undone(shell: Shell) -> None:
     fact = shell("remember", "We meet on Tuesdays.", "--tag", "team")
     assert fact["mirrored"]
     note = shell.vault / fact["path"]
@@ -76,7 +76,7 @@ def test_init_is_harmless_when_repeated(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("store", ["mysql://x", "qdrant://", "qdrant+nowhere:x"])
-def test_a_store_that_is_none_leaves_no_vault_behind(tmp_path: Path, store: str) -> None:
+def test_an_invalid_store_creates_no_vault(tmp_path: Path, store: str) -> None:
     shell = Shell(tmp_path)
 
     assert shell("init", "--store", store, code=2)["error"]["kind"] == "ConfigError"

@@ -89,7 +89,7 @@ def test_the_user_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
     done = home.run("resolve", conflict[:6], "--take", "store")
     path = note.relative_to(home.vault)
 
-    assert (done.exit_code, done.stderr) == (0, f"{path}: settled, no conflict left\n")
+    assert (done.exit_code, done.stderr) == (0, f"{path}: resolved, no conflict left\n")
     assert "It is blue." in note.read_text(encoding="utf-8")
 
 

@@ -6,8 +6,8 @@ import json
 
 from msgspec import convert, to_builtins
 
+from tests.doubles.recall_log import MemoryRecallLog
 from tests.world import AGENTS, LINES, PERSONS, World
-from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry

@@ -1,7 +1,4 @@
-"""`bridge`: HTTP for Obsidian's plugin, on this machine alone.
-
-What listens on this machine and its token, as JSON or for a person.
-"""
+"""`bridge`: the HTTP server for the Obsidian plugin, on this machine only."""
 
 from __future__ import annotations
 
@@ -14,26 +11,14 @@ from vaultsync.cli.options import Options, agent_option, common
 from vaultsync.cli.output import echo, print_json, print_message
 
 
-def print_listening(options: Options, address: str, *, who: str) -> None:
-    """Where it listens, for `who` asks; at once, for somebody may wait for it."""
+def print_listening(options: Options, address: str) -> None:
+    """Print the address, and flush it: a program may be waiting for it."""
     if options.json:
         print_json({"address": address})
     else:
         echo(address)
     sys.stdout.flush()
-    print_message(options, f"`vaultsync bridge token` prints what {who} to know; ^C ends")
-
-
-def print_token(options: Options, found: str) -> None:
-    """The token, which is a secret."""
-    if options.json:
-        print_json({"token": found})
-        return
-    echo(found)
-    print_message(
-        options,
-        "keep it out of the vault: whoever has it can read and write every fact",
-    )
+    print_message(options, "`vaultsync bridge token` prints the token; Ctrl-C stops")
 
 
 @click.group(invoke_without_command=True)
@@ -41,14 +26,14 @@ def print_token(options: Options, found: str) -> None:
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
-    help="Listen there; else at 27125. 0 is any that is free.",
+    help="Port to listen on; default: 27125. 0 picks a free port.",
 )
 @agent_option
 @common
 def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
-    """Serve Obsidian's plugin on 127.0.0.1, until a signal.
+    """Serve the Obsidian plugin on 127.0.0.1 until stopped.
 
-    Who asks must know the token; `vaultsync watch` serves as well, and mirrors.
+    Clients must send the token. `vaultsync watch` also serves the plugin, and syncs.
     """
     if click.get_current_context().invoked_subcommand is not None:
         return EXIT_DONE
@@ -60,18 +45,23 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
 
     settings = load_vault_settings(options, agent=agent)
     with standalone_bridge(settings) as services, running_bridge(services, port=port) as running:
-        print_listening(options, running.address, who="the plugin has")
+        print_listening(options, running.address)
         wait_for_signal(lambda: running.is_alive)
     return EXIT_DONE
 
 
 @bridge.command()
-@click.option("--rotate", is_flag=True, help="Make a new one; the old one ends.")
+@click.option("--rotate", is_flag=True, help="Replace the token; the old one stops working.")
 @common
 def token(options: Options, *, rotate: bool) -> int:
-    """Print the token that the plugin's settings ask for."""
+    """Print the token for the plugin's settings."""
     from vaultsync.cli.vault import load_vault_settings
     from vaultsync.service.bridge_service import vault_token
 
-    print_token(options, vault_token(load_vault_settings(options), rotate=rotate))
+    secret = vault_token(load_vault_settings(options), rotate=rotate)
+    if options.json:
+        print_json({"token": secret})
+        return EXIT_DONE
+    echo(secret)
+    print_message(options, "Keep it out of the vault: it gives access to every fact.")
     return EXIT_DONE

@@ -1,4 +1,4 @@
-"""`completion`: the script that teaches a shell the commands."""
+"""`completion`: the script that completes commands in a shell."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def completion(context: click.Context, *, shell: str | None, as_json: bool) -> i
     name = shell or os.environ.get("SHELL", "").rpartition("/")[2]
     kind = get_completion_class(name) if name in _HOW else None
     if kind is None:
-        message = "your $SHELL is none that can be completed: give bash, zsh or fish"
+        message = "your $SHELL is not supported: name bash, zsh or fish"
         raise click.UsageError(message, context)
     program = context.find_root().command
     script = kind(program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()
     if as_json:
         print_json({"shell": name, "script": script})
     else:
-        # At the end, for zsh wants its #compdef in the first line.
-        echo(f"{script.rstrip()}\n\n# To have it in every shell: {_HOW[name]}")
+        # At the end, since zsh needs #compdef on the first line.
+        echo(f"{script.rstrip()}\n\n# To load it in every shell: {_HOW[name]}")
     return EXIT_DONE

@@ -1,4 +1,4 @@
-"""How commands end: exit codes, and errors in words or as JSON."""
+"""Exit codes, and how errors are printed: as text or as JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_NEEDS_REVIEW = 3
-"""Done, and something waits for a person."""
+"""The command succeeded, and something needs the user's attention."""
 EXIT_GUARD = 4
 EXIT_BUSY = 5
 EXIT_INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
-    (errors.ImportLineError, EXIT_FAILED),  # the usage is right, the file is not
+    (errors.ImportLineError, EXIT_FAILED),  # a usage error in Python, a bad file here
     (errors.ScopeDeniedError, EXIT_FAILED),
     (errors.UsageError, EXIT_USAGE),
     (errors.GuardError, EXIT_GUARD),
@@ -35,7 +35,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
-    """Run the command of some words; whatever it raises is told, and is an exit code."""
+    """Run the command that `words` name; print whatever it raises, and return the exit code."""
     as_json = "--json" in words
     try:
         code = run()
@@ -44,30 +44,30 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         no_words.show()
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        hint = "run it again; the next pass takes up what this one left"
+        hint = "run the command again; the next sync finishes what was interrupted"
         _print_failure("Interrupted", "interrupted", hint, as_json=as_json)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _detach_stdout()
         return EXIT_FAILED
-    except Exception as error:  # noqa: BLE001 - a person or a script waits for words
+    except Exception as error:  # noqa: BLE001 - every failure ends in a message and a code
         _register_secret_rules(words)
         return print_error(error, as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
 
 
 def _register_secret_rules(words: Sequence[str]) -> None:
-    """Know the user's rules of what is secret, where it failed before they were read."""
+    """Load the vault's redaction rules, so that an error message repeats no secret."""
     from vaultsync.cli import vault as session
 
     text = "\0".join([*words, ""])
     _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")
-    with suppress(Exception):  # then the vault has none that anybody could read
+    with suppress(Exception):  # a vault whose settings cannot be read has no rules
         session.register_secret_rules(vault.partition("\0")[0] or None)
 
 
 def print_error(error: Exception, *, as_json: bool) -> int:
-    """Tell an error, and return its exit code."""
+    """Print an error, and return its exit code."""
     run = None
     if isinstance(error, errors.VaultsyncError):
         kind, message, hint = type(error).__name__, error.message, error.hint
@@ -80,10 +80,9 @@ def print_error(error: Exception, *, as_json: bool) -> int:
     else:
         import traceback
 
-        told = "".join(traceback.format_exception(error))
-        echo(clean(_scrubbed(told)), err=True)
+        echo(clean(_redacted("".join(traceback.format_exception(error)))), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
-        hint = "this is a fault of vaultsync; please report it with the lines above"
+        hint = "this is a bug in vaultsync; please report it with the traceback above"
     _print_failure(kind, message, hint, as_json=as_json, run=run)
     return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAILED)
 
@@ -92,31 +91,31 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
     message = " ".join(error.format_message().split()).removesuffix(".")
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "vaultsync"
-    hint = f"`{path} --help` shows how"
+    hint = f"`{path} --help` shows the usage"
     if isinstance(error, click.NoSuchOption) and context and not context.parent:
-        hint = f"it stands after the command: `vaultsync status {error.option_name}`"
+        hint = f"options follow the command: `vaultsync status {error.option_name}`"
         message = message.partition(" Did you mean")[0].removesuffix(".")
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
 
 
-_RIGHT = "give yourself the right to it, or name another place"
-_ROOM = "make room and try again; what was begun is repaired by the next pass"
+_PERMISSION = "change the permissions, or use another path"
+_SPACE = "free some space and try again; the next sync repairs what was interrupted"
 _SYSTEM: Mapping[int, str] = {
-    errno.EACCES: _RIGHT,
-    errno.EPERM: _RIGHT,
-    errno.ENOENT: "make the folder first, or name another place",
-    errno.EROFS: "it can only be read there; name another place",
-    errno.ENOSPC: _ROOM,
-    errno.EDQUOT: _ROOM,
-    errno.EIO: "see to the disk; what was begun is repaired by the next pass",
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.ENOENT: "create the folder first, or use another path",
+    errno.EROFS: "the file system is read-only; use another path",
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EIO: "check the disk; the next sync repairs what was interrupted",
 }
-"""What to do when the system refuses."""
+"""Hints for errors of the operating system."""
 
 
 def _system(error: OSError) -> str:
-    said = error.strerror or str(error) or type(error).__name__
-    return f"{os.fsdecode(error.filename)}: {said}" if error.filename else said
+    text = error.strerror or str(error) or type(error).__name__
+    return f"{os.fsdecode(error.filename)}: {text}" if error.filename else text
 
 
 def _print_failure(
@@ -129,17 +128,15 @@ def _print_failure(
             print_json(error_values_json(kind, message, hint, run=run))
             _flush()
             return
-        error = style("error:", fg="red", bold=True)
-        echo(f"{error} {clean(_scrubbed(message))}", err=True)
+        echo(f"{style('error:', fg='red', bold=True)} {clean(_redacted(message))}", err=True)
         if hint:
-            told = clean(_scrubbed(hint))
-            echo(f"\n{style('hint:', bold=True)} {told}", err=True)
+            echo(f"\n{style('hint:', bold=True)} {clean(_redacted(hint))}", err=True)
     except OSError:
-        _detach_stdout()  # nobody listens any more
+        _detach_stdout()  # the reader has closed the stream
 
 
-def _scrubbed(text: str) -> str:
-    """Words for the screen and for logs: what an error repeats may be a secret."""
+def _redacted(text: str) -> str:
+    """Redact a message, for it may repeat a secret."""
     from vaultsync.privacy.redaction import scrub
 
     return scrub(text)
@@ -151,8 +148,8 @@ def _flush() -> None:
 
 
 def _detach_stdout() -> None:
-    """Keep the interpreter, which flushes at its end, from complaining too."""
+    """Redirect stdout to the null device: the interpreter flushes it at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (AttributeError, OSError, ValueError):
-        return  # there is none, or it is a test's
+        return  # there is no stdout, or a test has replaced it

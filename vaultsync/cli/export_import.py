@@ -1,7 +1,4 @@
-"""`export` and `import`: all facts as JSON Lines.
-
-The files that `export` writes and `import` reads.
-"""
+"""`export` and `import`: all facts as JSON Lines."""
 
 from __future__ import annotations
 
@@ -20,13 +17,12 @@ import click
 from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, common
 from vaultsync.errors import ImportLineError, UsageError
-from vaultsync.settings import MARKER
 
 LineWriter = Callable[[str], object]
 
 
 def text_lines(source: BinaryIO) -> Iterator[str]:
-    """The lines as text; only a line feed ends one."""
+    """Decode lines; only a line feed ends one."""
     for number, line in enumerate(source, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -36,7 +32,7 @@ def text_lines(source: BinaryIO) -> Iterator[str]:
 
 @contextmanager
 def open_input(file: str) -> Iterator[BinaryIO]:
-    """A file or, for `-`, stdin."""
+    """Open a file, or stdin for `-`."""
     if file == "-":
         yield sys.stdin.buffer
         return
@@ -46,42 +42,44 @@ def open_input(file: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output(file: str) -> Iterator[LineWriter]:
-    """A function that writes lines to a file, a pipe or stdout."""
+    """Open a file, a pipe or (`-`) stdout, and yield a function that writes a line to it."""
     if file == "-":
         yield _stream_writer(sys.stdout.buffer)
         return
-    named = Path(file)
-    if named.exists() and not named.is_file():
-        # A pipe or a device (`/dev/stdout`): a rename would put a file in its place.
-        with named.open("wb") as stream:
+    path = Path(file)
+    if path.exists() and not path.is_file():
+        # A pipe or a device (`/dev/stdout`), which a rename would replace with a file.
+        with path.open("wb") as stream:
             yield _stream_writer(stream)
         return
-    target = named.resolve()  # a link stays a link
+    target = path.resolve()  # a symbolic link is kept
     if not target.parent.is_dir():
-        raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
-    _check_free(target)
+        raise NotADirectoryError(ENOTDIR, "no such folder", str(target.parent))
+    _refuse_vault_files(target)
     with _replacement_file(target) as stream:
         yield _stream_writer(stream)
 
 
-def _check_free(target: Path) -> None:
-    """See that a file is no note of a vault, and none of what its programs keep there.
+def _refuse_vault_files(target: Path) -> None:
+    """Refuse to overwrite notes and hidden files of a vault.
 
     Raises:
-        UsageError: it is, or would be; nothing was written.
+        UsageError: the file is one of these, or would become one.
     """
+    from vaultsync.settings import MARKER  # settings load what `--help` does not need
+
     roots = (each for each in target.parents if (each / MARKER).is_file())
     root = next(roots, None)
     if root is None:
         return
     why = ""
     if any(part.startswith(".") for part in target.relative_to(root).parts):
-        why = "it lies in a hidden folder of the vault, which is not for exports"
+        why = "it is in a hidden folder of the vault"
     elif target.suffix.lower() == ".md":
-        why = "it would be a note of the vault"
+        why = "it would become a note of the vault"
     if why:
-        message = f"{target} is not written: {why}"
-        raise UsageError(message, hint="name a file outside the vault, or a visible one")
+        message = f"{target} was not written: {why}"
+        raise UsageError(message, hint="write to a file outside the vault, or to a visible one")
 
 
 def _stream_writer(stream: BinaryIO) -> LineWriter:
@@ -90,9 +88,9 @@ def _stream_writer(stream: BinaryIO) -> LineWriter:
 
 @contextmanager
 def _replacement_file(target: Path) -> Iterator[BinaryIO]:
-    """A file beside the target that takes its place when all is written.
+    """Write a temporary file beside the target, then rename it over the target.
 
-    It is its owner's alone, as memories are private, unless the target was otherwise.
+    Only its owner can read it, as memories are private; an existing target keeps its mode.
     """
     number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -112,12 +110,12 @@ def _replacement_file(target: Path) -> Iterator[BinaryIO]:
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @common
 def export_facts(options: Options, *, file: str) -> int:
-    """Write all facts to FILE, a line of JSON each; - is stdout.
+    """Write all facts to FILE as JSON Lines; - is stdout.
 
-    FILE appears whole or not at all.
+    FILE is replaced only when it is complete.
     """
     if file == "-" and options.json:
-        message = "with --json FILE cannot be -, for stdout is one JSON object then"
+        message = "--json needs stdout for its own object: FILE cannot be -"
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
@@ -135,9 +133,9 @@ def export_facts(options: Options, *, file: str) -> int:
 )
 @common
 def import_facts(options: Options, *, file: str) -> int:
-    """Take facts from FILE, a line of JSON each; - is stdin.
+    """Import facts from FILE, which holds JSON Lines; - is stdin.
 
-    All lines are taken or, when one is bad, none.
+    If a line is invalid, nothing is imported.
     """
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import output
@@ -145,7 +143,7 @@ def import_facts(options: Options, *, file: str) -> int:
 
     with session.open_memory(options) as memory, open_input(file) as source:
         count = memory.import_(text_lines(source))
-    show.print_transferred(options, count, f"taken from {file}", data=True)
+    show.print_transferred(options, count, f"imported from {file}", data=True)
     if count and not options.json:
         output.print_message(options, "`vaultsync sync` writes their notes")
     return EXIT_DONE

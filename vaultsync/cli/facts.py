@@ -13,6 +13,7 @@ from vaultsync.cli.options import (
     agent_option,
     common,
     complete_type,
+    parse_fields,
     parse_pairs,
     text_or_stdin,
 )
@@ -28,28 +29,28 @@ if TYPE_CHECKING:
     "fact_type",
     metavar="T",
     shell_complete=complete_type,
-    help="Its type, such as decision, lesson or note (usual).",
+    help="Type, such as decision or lesson; default: note.",
 )
-@click.option("--title", metavar="S", help="Its title; else its first sentence.")
-@click.option("--context", metavar="S", help="When or why it came to be, in one line.")
+@click.option("--title", metavar="S", help="Title; default: the first sentence.")
+@click.option("--context", metavar="S", help="When or why it was recorded, in one line.")
 @click.option(
     "--scope",
     metavar="S",
-    help="Who may see it; else the agent alone, or the vault's default.",
+    help="Who may see it; default: only the agent, else the vault's default.",
 )
 @click.option(
     "--priority",
     metavar="N",
     type=int,
-    help="0 critical, 1, 2 (usual), 3, 4 background.",
+    help="0 (critical) to 4 (background); default: 2.",
 )
-@click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
+@click.option("--tag", "tags", metavar="X", multiple=True, help="Tag; repeatable.")
 @click.option(
     "--entity",
     "entities",
     metavar="X",
     multiple=True,
-    help="Who or what it is about; repeatable.",
+    help="Person, project or thing it is about; repeatable.",
 )
 @click.option(
     "--field",
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     help="Any other field or property; repeatable.",
 )
 @agent_option
-@click.option("--id", "fact_id", metavar="ID", help="A UUID of your own as its id.")
+@click.option("--id", "fact_id", metavar="ID", help="UUID to use as its id; default: a new one.")
 @common
 def remember(
     options: Options,
@@ -77,20 +78,19 @@ def remember(
     agent: str | None,
     fact_id: str | None,
 ) -> int:
-    """Keep a fact: in the store, and as a note in the vault.
+    """Store a fact, and write its note.
 
     TEXT may be piped in.
     """
     content = text_or_stdin(text, what="text to remember")
     if not content.strip() and not title:
-        message = "there is no text to remember: what was given is empty"
+        message = "the text to remember is empty"
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import options as values
     from vaultsync.cli import vault as session
 
-    own = values.parse_fields(fields)
+    own = parse_fields(fields)
     with session.open_memory(options, agent=agent) as memory:
         fact = memory.remember(
             content,
@@ -104,8 +104,8 @@ def remember(
             context=context,
             id=fact_id,
         )
-        waits = memory.waits(fact.id)
-    show.print_remembered(options, fact, waits=waits)
+        queued = memory.waits(fact.id)
+    show.print_remembered(options, fact, queued=queued)
     return EXIT_DONE
 
 
@@ -130,29 +130,29 @@ def get(options: Options, *, fact_id: str, agent: str | None) -> int:
     "fact_type",
     metavar="T",
     shell_complete=complete_type,
-    help="Only those of a type.",
+    help="Only facts of this type.",
 )
-@click.option("--scope", metavar="S", help="Only those of a scope.")
-@click.option("--status", metavar="S", help="Only those of a status, such as active.")
-@click.option("--tag", metavar="X", help="Only those with a tag.")
-@click.option("--since", metavar="DATE", help="Only those from this day or month on.")
-@click.option("--until", metavar="DATE", help="Only those up to this day or month.")
+@click.option("--scope", metavar="S", help="Only facts in this scope.")
+@click.option("--status", metavar="S", help="Only facts with this status, such as active.")
+@click.option("--tag", metavar="X", help="Only facts with this tag.")
+@click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
+@click.option("--until", metavar="DATE", help="Only facts created on or before this day or month.")
 @click.option(
     "--links-to",
     metavar="NOTE",
-    help="Only those that link to a note: its id, path, title or an alias.",
+    help="Only facts that link to this note: its id, path, title or an alias.",
 )
-@click.option("--links-from", metavar="NOTE", help="Only those that a note links to.")
-@click.option("--newest", is_flag=True, help="The newest first.")
+@click.option("--links-from", metavar="NOTE", help="Only facts that this note links to.")
+@click.option("--newest", is_flag=True, help="List the newest first.")
 @click.option(
     "--limit",
     metavar="N",
     type=click.IntRange(min=1),
     default=100,
     show_default=True,
-    help="At most so many.",
+    help="Maximum number of facts.",
 )
-@click.option("--after", metavar="ID", help="Go on after this one.")
+@click.option("--after", metavar="ID", help="Start after this fact: the next page.")
 @agent_option
 @common
 def list_facts(
@@ -171,7 +171,7 @@ def list_facts(
     after: str | None,
     agent: str | None,
 ) -> int:
-    """List facts by id, a page at a time."""
+    """List facts, one page at a time."""
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
@@ -195,18 +195,20 @@ def list_facts(
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
-@click.option("--content", metavar="TEXT|-", help="What it says from now on; - reads stdin.")
+@click.option("--content", metavar="TEXT|-", help="New content; - reads stdin.")
 @click.option(
     "--set",
     "settings",
     metavar="K=V",
     multiple=True,
     callback=parse_pairs,
-    help="A field or property; null clears it; repeatable.",
+    help="Set a field or property; null clears it; repeatable.",
 )
-@click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Repeatable.")
-@click.option("--remove-tag", "remove_tags", metavar="X", multiple=True, help="Repeatable.")
-@click.option("--expect", metavar="REVISION", help="Only if it is at this revision still.")
+@click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Add a tag; repeatable.")
+@click.option(
+    "--remove-tag", "remove_tags", metavar="X", multiple=True, help="Remove a tag; repeatable."
+)
+@click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
 @agent_option
 @common
 def update(
@@ -220,18 +222,17 @@ def update(
     expect: str | None,
     agent: str | None,
 ) -> int:
-    """Change a fact in the store; its note follows."""
+    """Change a fact in the store, and its note."""
     if content is None and not settings and not add_tags and not remove_tags:
-        message = "there is nothing to change: give --content, --set, --add-tag …"
+        message = "nothing to change: give --content, --set, --add-tag or --remove-tag"
         raise click.UsageError(message)
     if content is not None:
         content = text_or_stdin(content, what="content")
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import options as values
     from vaultsync.cli import vault as session
 
-    changes = values.parse_fields(settings)
+    changes = parse_fields(settings)
     with session.open_memory(options, agent=agent) as memory:
         before = _revision(memory, fact_id)
         fact = memory.update(
@@ -242,15 +243,15 @@ def update(
             remove_tags=remove_tags,
             expect=expect,
         )
-        met = show.print_conflict_found(memory.conflicts(), fact.id)
-        waits = memory.waits(fact.id)
-    what = "it says so already" if fact.revision == before else "changed"
-    show.print_changed(options, fact, what, conflict=met, waits=waits)
-    return EXIT_NEEDS_REVIEW if met else EXIT_DONE
+        conflict = show.conflict_of(memory.conflicts(), fact.id)
+        queued = memory.waits(fact.id)
+    what = "unchanged" if fact.revision == before and not queued else "changed"
+    show.print_changed(options, fact, what, conflict=conflict, queued=queued)
+    return EXIT_NEEDS_REVIEW if conflict else EXIT_DONE
 
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
-    """At which revision a fact is, where that can be told now."""
+    """The revision of a fact; None where the store is unavailable."""
     from vaultsync.errors import VaultsyncError
 
     try:
@@ -265,10 +266,10 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 @agent_option
 @common
 def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | None) -> int:
-    """Replace a fact by a new one; both stay, linked."""
+    """Replace a fact with a new one; both are kept and linked."""
     content = text_or_stdin(text, what="text of the new fact")
     if not content.strip():
-        message = "there is no text of the new fact: what was given is empty"
+        message = "the text of the new fact is empty"
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
@@ -276,8 +277,8 @@ def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | 
 
     with session.open_memory(options, agent=agent) as memory:
         fact = memory.supersede(fact_id, content)
-        waits = memory.waits(fact.id)
-    show.print_changed(options, fact, "replaces the older one", waits=waits)
+        queued = memory.waits(fact.id)
+    show.print_changed(options, fact, "replaces the old fact", queued=queued)
     return EXIT_DONE
 
 
@@ -286,19 +287,19 @@ def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | 
 @agent_option
 @common
 def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
-    """Delete a fact and its note; `restore` brings both back."""
+    """Delete a fact and its note; `restore` undoes it."""
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
-        stays = done.status != "forgotten"
-        met = show.print_conflict_found(memory.conflicts(), done.id) if stays else None
-        waits = memory.waits(done.id)
-    show.print_forgotten(options, done, waits=waits)
-    if stays:
-        show.print_kept(options, met)
-    return EXIT_NEEDS_REVIEW if stays else EXIT_DONE
+        kept = done.status != "forgotten"
+        conflict = show.conflict_of(memory.conflicts(), done.id) if kept else None
+        queued = memory.waits(done.id)
+    show.print_forgotten(options, done, queued=queued)
+    if kept:
+        show.print_kept(options, conflict)
+    return EXIT_NEEDS_REVIEW if kept else EXIT_DONE
 
 
 @click.command()
@@ -306,7 +307,7 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 @agent_option
 @common
 def restore(options: Options, *, fact_id: str, agent: str | None) -> int:
-    """Bring back a fact that was forgotten, and its note."""
+    """Restore a forgotten fact and its note."""
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 

@@ -1,4 +1,4 @@
-"""Facts, as JSON or for a person. Loaded when there is an answer."""
+"""Print facts, as JSON or as text. Imported when a command has a result."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from vaultsync.api.opening import Initialised
 
 WIDE_TERMINAL = 120
-"""Columns of a terminal that has room for a scope beside a path."""
+"""Columns from which a table has room for both scope and path."""
 _TEXTS = ("id", "title", "content", "path", "revision", "properties")
 
 
 def display_value(value: Value) -> str:
-    """A value as a person reads it."""
+    """Format a value for reading."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -49,54 +49,54 @@ def display_value(value: Value) -> str:
 
 
 def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
-    """Print names and what they are, in two columns."""
+    """Print names and values in two columns."""
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
         echo(f"{dim(name.ljust(width))}  {clean_one_line(text)}")
 
 
 def count_noun(number: int, word: str, *, many: str = "") -> str:
-    """`1 note`, `2 notes`."""
+    """Format a number with its noun: `1 note`, `2 notes`."""
     return f"{number:,} {word if number == 1 else many or word + 's'}"
 
 
-def print_initialised(options: Options, made: Initialised) -> None:
-    """A vault that is ready."""
+def print_initialised(options: Options, vault: Initialised) -> None:
+    """Print where a new vault keeps its things, and what to do next."""
     if options.json:
         print_json(
             {
-                "vault": made.vault,
-                "vault_id": made.vault_id,
-                "state_dir": made.state_dir,
-                "store": made.store,
+                "vault": vault.vault,
+                "vault_id": vault.vault_id,
+                "state_dir": vault.state_dir,
+                "store": vault.store,
             }
         )
         return
     print_pairs(
         [
-            ("vault", made.vault),
-            ("vault id", made.vault_id),
-            ("state", made.state_dir),
-            ("store", made.store),
+            ("vault", vault.vault),
+            ("vault id", vault.vault_id),
+            ("state", vault.state_dir),
+            ("store", vault.store),
         ]
     )
     print_message(
         options,
         "\nNext, in that folder:\n"
-        '  vaultsync remember "We meet on Tuesdays."   keeps a fact and its note\n'
-        "  vaultsync adopt --dry-run                   shows which notes become facts\n"
-        "  vaultsync sync                              makes both sides equal",
+        '  vaultsync remember "We meet on Tuesdays."   store a fact, and write its note\n'
+        "  vaultsync adopt --dry-run                   show which notes would become facts\n"
+        "  vaultsync sync                              sync vault and store",
     )
 
 
-def print_remembered(options: Options, fact: Fact, *, waits: bool) -> None:
-    """A new fact."""
+def print_remembered(options: Options, fact: Fact, *, queued: bool) -> None:
+    """Print a new fact."""
     if options.json:
-        print_json({**public_new(fact), **_is_queued(waits)})
+        print_json({**public_new(fact), **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
-    print_message(options, f"remembered {_named(fact)}, {_place(fact)}")
-    _print_queued(options, waits=waits)
+    print_message(options, f"remembered {_quoted_title(fact)}, {_note_path(fact)}")
+    _print_queued(options, queued=queued)
 
 
 def print_changed(
@@ -105,49 +105,49 @@ def print_changed(
     what: str,
     *,
     conflict: Conflict | None = None,
-    waits: bool,
+    queued: bool,
 ) -> None:
-    """A fact after a change, and the conflict that it met."""
+    """Print a fact after a change, and the conflict that the change led to."""
     if options.json:
-        found = {"conflict": conflict.id} if conflict else {}
-        print_json({**public_values(fact), **found, **_is_queued(waits)})
+        extra = {"conflict": conflict.id} if conflict else {}
+        print_json({**public_values(fact), **extra, **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
-    where = "its note follows" if waits else _place(fact)
-    print_message(options, f"{_named(fact)}: {what}, {where}")
-    _print_queued(options, waits=waits)
+    where = "its note follows" if queued else _note_path(fact)
+    print_message(options, f"{_quoted_title(fact)}: {what}, {where}")
+    _print_queued(options, queued=queued)
     if conflict is not None:
         fields = ", ".join(each.field for each in conflict.fields)
         kept = conflict.conflict_path or f"conflict {conflict.id}"
-        words = f"a person changed {fields} too: theirs stands, yours is in {kept}"
-        print_message(options, clean_one_line(words))
+        message = f"the user changed {fields} too: the note keeps the user's value, yours is in"
+        print_message(options, clean_one_line(f"{message} {kept}"))
 
 
-def _is_queued(waits: bool) -> dict[str, Value]:  # noqa: FBT001 - a word of its caller
-    return {"waits": True} if waits else {}
+def _queued_json(queued: bool) -> dict[str, Value]:  # noqa: FBT001 - the only argument
+    return {"waits": True} if queued else {}
 
 
-def _print_queued(options: Options, *, waits: bool) -> None:
-    if waits:
+def _print_queued(options: Options, *, queued: bool) -> None:
+    if queued:
         print_message(
             options,
-            "the store does not answer: it waits in the outbox, and the next pass"
-            " after the store is back brings it over",
+            "the store is unavailable: the change is in the outbox, and the next sync that"
+            " reaches the store applies it",
         )
 
 
-def _named(fact: Fact) -> str:
+def _quoted_title(fact: Fact) -> str:
     return f"“{clean_one_line(fact.title)}”"
 
 
-def _place(fact: Fact) -> str:
+def _note_path(fact: Fact) -> str:
     if fact.path is None:
-        return "its note follows with the next pass"
+        return "the next sync writes its note"
     return f"in {clean_one_line(fact.path)}"
 
 
 def print_fact(options: Options, fact: Fact) -> None:
-    """A fact like its note: title, properties, content."""
+    """Print a fact the way its note shows it: title, properties, content."""
     if options.json:
         print_json(public_values(fact))
         return
@@ -166,7 +166,7 @@ def print_fact(options: Options, fact: Fact) -> None:
 
 
 def print_page(options: Options, found: FactPage) -> None:
-    """Some facts, a line each."""
+    """Print a page of facts, one per line."""
     if options.json:
         print_json(public_page(found))
         return
@@ -181,40 +181,40 @@ def print_page(options: Options, found: FactPage) -> None:
     if not found.facts:
         print_message(options, "no facts")
     if found.next:
-        print_message(options, f"there are more: --after {clean_one_line(found.next)}")
+        print_message(options, f"more facts follow: --after {clean_one_line(found.next)}")
 
 
 def _row(fact: Fact) -> list[str]:
     return [fact.id, fact.title, fact.type, str(fact.priority), fact.scope]
 
 
-def print_forgotten(options: Options, done: ForgetResult, *, waits: bool = False) -> None:
-    """A fact that was deleted or brought back."""
+def print_forgotten(options: Options, done: ForgetResult, *, queued: bool = False) -> None:
+    """Print the status of a fact that was deleted or restored."""
     if options.json:
-        print_json({**to_builtins(done), **_is_queued(waits)})
+        print_json({**to_builtins(done), **_queued_json(queued)})
         return
     echo(f"{clean_one_line(done.id)}\t{clean_one_line(done.status)}")
-    _print_queued(options, waits=waits)
+    _print_queued(options, queued=queued)
     if done.status == "forgotten":
-        print_message(options, f"`vaultsync restore {clean_one_line(done.id)}` brings it back")
+        print_message(options, f"`vaultsync restore {clean_one_line(done.id)}` restores it")
 
 
-def print_conflict_found(conflicts: Sequence[Conflict], fact_id: str) -> Conflict | None:
-    """The conflict that a change of a fact met."""
+def conflict_of(conflicts: Sequence[Conflict], fact_id: str) -> Conflict | None:
+    """The open conflict of a fact, if any."""
     return next((each for each in conflicts if each.fact_id == fact_id), None)
 
 
 def print_kept(options: Options, conflict: Conflict | None) -> None:
-    """Why a fact is there still: an edit beats a deletion."""
-    words = "a person changed its note too, so it stays"
+    """Say why a fact was not deleted: an edit beats a deletion."""
+    message = "not deleted: the user changed its note too"
     if conflict is not None:
         where = conflict.conflict_path or f"conflict {conflict.id}"
-        words += f"; {where} asks what shall be"
-    print_message(options, clean_one_line(words))
+        message += f"; decide in {where}"
+    print_message(options, clean_one_line(message))
 
 
 def print_transferred(options: Options, number: int, what: str, *, data: bool) -> None:
-    """How many facts went; `data`: stdout is free for it."""
+    """Print the number of facts exported or imported, on stdout if `data` leaves it free."""
     if options.json:
         print_json({"facts": number})
     elif data and not options.quiet:

@@ -1,4 +1,4 @@
-"""Passes, status, proofs and checks, as JSON or for a person."""
+"""Print reports, status, verifications and checks, as JSON or as text."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from vaultsync.sync.report import (
 )
 
 MAX_ACTIONS = 20
-"""Actions that are listed unless all are wanted."""
+"""Maximum number of actions to list, unless `--verbose` is given."""
 MAX_NAMED_NOTES = 3
-"""Notes that are named one by one when all have the same trouble."""
+"""Maximum number of notes to name when all have the same problem."""
 _COUNT_WORDS = (
     ("created_in_vault", "note", "created"),
     ("updated_in_vault", "note", "updated"),
@@ -51,25 +51,25 @@ _COUNT_WORDS = (
 
 
 def run_summary(done: Report) -> str:
-    """One line: `3 notes created, 1 fact updated, 1 conflict`."""
-    said = [
+    """Summarize a report in one line: `3 notes created, 1 fact updated, 1 conflict`."""
+    parts = [
         f"{count_noun(number, word)} {verb}".rstrip()
         for name, word, verb in _COUNT_WORDS
         if (number := done.counts.get(name, 0))
     ]
     if waits := sum(each.action == "wait" for each in done.actions):
-        said.append(f"{count_noun(waits, 'note')} waiting")
-    if not said or said[0].endswith("waiting"):
+        parts.append(f"{count_noun(waits, 'note')} waiting")
+    if not parts or parts[0].endswith("waiting"):
         same = count_noun(done.counts.get("unchanged", 0), "fact")
         idle = "nothing changed on either side" if done.actions else "nothing to do"
-        return ", ".join([idle, *said, f"{same} unchanged"])
-    line = ", ".join(said)
-    return f"dry run, nothing was done; it would be: {line}" if done.dry_run else line
+        return ", ".join([idle, *parts, f"{same} unchanged"])
+    line = ", ".join(parts)
+    return f"dry run, nothing was changed; planned: {line}" if done.dry_run else line
 
 
 NOTHING_TO_UNDO = (
-    "nothing to take back: what that run changed was changed again since, or is a"
-    " person's own, as the name of a note is"
+    "nothing to undo: the changes of that run have been changed again since, or belong to"
+    " the user, such as the name of a note"
 )
 
 
@@ -81,34 +81,30 @@ def print_report(
     verbose: bool,
     undone: bool = False,
 ) -> int:
-    """What a pass did, or (`undone`) the taking back of a run; returns the exit code."""
-    code = EXIT_NEEDS_REVIEW if done.attention or open_conflicts else EXIT_DONE
-    if done.counts.get("conflicts", 0):
-        code = EXIT_NEEDS_REVIEW  # of a dry run, say: it would wait
+    """Print the report of a run, or (`undone`) of undoing one; return the exit code."""
+    needs_review = done.attention or open_conflicts or done.counts.get("conflicts", 0)
+    code = EXIT_NEEDS_REVIEW if needs_review else EXIT_DONE
     if options.json:
         print_json(done)
         return code
     if not options.quiet:
         line = run_summary(done)
         if undone:
-            line = NOTHING_TO_UNDO if done.quiet else f"taken back: {line}"
+            line = NOTHING_TO_UNDO if done.quiet else f"undone: {line}"
         echo(style(line, bold=True))
-        _actions(done.actions, options, verbose=verbose)
+        _print_actions(done.actions, options, verbose=verbose)
     print_notices(done.attention)
     if open_conflicts:
-        waiting = count_noun(len(open_conflicts), "open conflict")
-        print_message(options, f"\n{waiting}: `vaultsync conflicts` shows what differs")
+        number = count_noun(len(open_conflicts), "open conflict")
+        print_message(options, f"\n{number}: `vaultsync conflicts` shows what differs")
     if not done.dry_run and not done.quiet:
-        seconds = f"{done.seconds:.2f} s"
-        print_message(
-            options,
-            dim(f"\n{seconds}; `vaultsync undo {clean(done.run)}` takes it back"),
-        )
+        undo = f"`vaultsync undo {clean(done.run)}` undoes this run"
+        print_message(options, dim(f"\n{done.seconds:.2f} s; {undo}"))
     return code
 
 
-def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
-    if not verbose:  # what both sides say already is news to nobody
+def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
+    if not verbose:  # changes that both sides have already are not worth a row
         taken = [each for each in taken if each.reason != REASON_BASE_ONLY]
     if not taken:
         return
@@ -132,9 +128,9 @@ def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -
 
 
 def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Without an empty column, and with paths cut where it hurts least: in front.
+    """Drop empty columns, and truncate paths at their start, to fit the terminal.
 
-    What is new has all its fields from the same hand, so that they say nothing.
+    The fields of something new are left out: they are all of its fields.
     """
     for row in rows:
         if row[0].startswith("create"):
@@ -152,26 +148,26 @@ def _fitted(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[li
 
 
 def print_notices(notices: Sequence[ReportedNotice]) -> None:
-    """What waits for a person: where, what and how to mend it.
+    """Print what needs the user's attention: where, what, and a hint.
 
-    What is said of many notes is said once.
+    Notices with the same message and hint are printed once, with all their notes.
     """
-    alike: dict[tuple[str, str], list[str]] = {}
+    grouped: dict[tuple[str, str], list[str]] = {}
     for each in notices:
         where = f"{each.path}:{each.line}" if each.line else each.path
-        words = clean_one_line(each.message)
+        message = clean_one_line(each.message)
         for place in (clean_one_line(where), clean_one_line(each.path)):
             if where:
-                words = words.removeprefix(f"{place}: ").removeprefix(f"{place} ")
-        alike.setdefault((words, clean_one_line(each.hint)), []).append(clean_one_line(where))
+                message = message.removeprefix(f"{place}: ").removeprefix(f"{place} ")
+        grouped.setdefault((message, clean_one_line(each.hint)), []).append(clean_one_line(where))
     mark = style("!", fg="yellow", bold=True)
-    for (words, hint), places in alike.items():
+    for (message, hint), places in grouped.items():
         if len(places) <= MAX_NAMED_NOTES:
             echo()
             for place in places:
-                echo(f"{mark} {place}: {words}" if place else f"{mark} {words}")
+                echo(f"{mark} {place}: {message}" if place else f"{mark} {message}")
         else:
-            echo(f"\n{mark} {count_noun(len(places), 'note')}: {words}")
+            echo(f"\n{mark} {count_noun(len(places), 'note')}: {message}")
             for place in places[:MAX_NAMED_NOTES]:
                 echo(f"    {place}")
             echo(f"    … {len(places) - MAX_NAMED_NOTES:,} more")
@@ -180,7 +176,7 @@ def print_notices(notices: Sequence[ReportedNotice]) -> None:
 
 
 def print_status(options: Options, found: Status) -> int:
-    """What waits and what is wrong; returns the exit code."""
+    """Print the status of a vault, and return the exit code."""
     code = EXIT_NEEDS_REVIEW if found.attention or found.conflicts else EXIT_DONE
     if options.json:
         print_json(found)
@@ -189,21 +185,20 @@ def print_status(options: Options, found: Status) -> int:
         [
             ("facts", f"{found.facts:,}"),
             ("notes", f"{found.notes:,}"),
-            ("pending", _then(found.pending, "vaultsync sync")),
-            ("conflicts", _then(found.conflicts, "vaultsync conflicts")),
+            ("pending", _with_command(found.pending, "vaultsync sync")),
+            ("conflicts", _with_command(found.conflicts, "vaultsync conflicts")),
             ("outbox", f"{found.outbox:,}"),
-            ("not taken", _then(found.foreign, "vaultsync adopt --dry-run")),
+            ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
             ("engine", found.engine),
-            *_daemon(found.daemon),
+            *_daemon_rows(found.daemon),
         ]
     )
     print_notices(found.attention)
     return code
 
 
-def _daemon(state: DaemonState | None) -> list[tuple[str, str]]:
-    """What the daemon tells of itself, if one runs."""
+def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
     if state is None:
         return []
     watcher = state.watcher or "none"
@@ -215,14 +210,13 @@ def _daemon(state: DaemonState | None) -> list[tuple[str, str]]:
         ("lag", f"{state.lag_seconds} s"),
     ]
     if error := state.last_error:
-        said = f"{error.at}: {error.message}"
-        rows.append(("failing" if state.failing else "last error", said))
+        rows.append(("failing" if state.failing else "last error", f"{error.at}: {error.message}"))
         if error.hint:
             rows.append(("hint", error.hint))
     return rows
 
 
-def _then(number: int, command: str) -> str:
+def _with_command(number: int, command: str) -> str:
     return f"{number:,} (`{command}`)" if number else "0"
 
 
@@ -234,7 +228,7 @@ def _last_run(found: Status) -> str:
 
 
 def print_verification(options: Options, found: Verification) -> None:
-    """The proof that both sides are equal, or where they are not."""
+    """Print that both sides are equal, or where they differ."""
     if options.json:
         print_json(found)
         return
@@ -243,19 +237,18 @@ def print_verification(options: Options, found: Verification) -> None:
     else:
         differ = count_noun(len(found.differences), "difference")
         echo(style(f"not equal: {differ} in {count_noun(found.checked, 'fact')}", bold=True))
-        _differences(found.differences)
+        _print_differences(found.differences)
         print_message(
             options,
-            "`vaultsync sync` makes them equal; what waits for a person is named by"
-            " `vaultsync status`",
+            "`vaultsync sync` makes them equal; `vaultsync status` lists what needs your decision",
         )
     if found.held:
-        values = count_noun(len(found.held), "value")
-        echo(f"\n{values} in notes that no field takes; the facts keep what they have")
-        _differences(found.held)
+        values = count_noun(len(found.held), "invalid value")
+        echo(f"\n{values} in notes; the facts keep their previous values")
+        _print_differences(found.held)
 
 
-def _differences(found: Sequence[Difference]) -> None:
+def _print_differences(found: Sequence[Difference]) -> None:
     table(
         ["note or fact", "field", "vault", "store", "base", "why"],
         [
@@ -274,7 +267,7 @@ def _differences(found: Sequence[Difference]) -> None:
 
 
 def _without_path(why: str, path: str | None) -> str:
-    """What is wrong with a note, in a row that names the note already."""
+    """Remove the note's path from a message, for a row that names the note already."""
     where, _, rest = why.removeprefix(path or "").partition(": ")
     if not path or not why.startswith(path) or where.strip(":0123456789"):
         return why
@@ -282,7 +275,7 @@ def _without_path(why: str, path: str | None) -> str:
 
 
 def print_checks(options: Options, found: Sequence[DoctorCheck]) -> None:
-    """What was checked, each with its mark."""
+    """Print checks, each with a mark."""
     if options.json:
         print_json({"checks": found})
         return

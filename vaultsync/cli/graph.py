@@ -1,8 +1,6 @@
-"""`graph`: the graph of the memory, exported, counted, walked, coloured.
+"""`graph` and `links`: export and explore the graph, check links.
 
-The graph and the links, as JSON or for a person.
-
-`links`: what Obsidian could not follow.
+Result types are imported for type checking only, since `--help` loads this module.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import (
     clean_one_line,
@@ -23,79 +20,86 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
+    progress_bar,
     style,
     table,
 )
-from vaultsync.graph.service import Neighborhood
-from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
-from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
-from vaultsync.operations.check_links import LinkProblem, LinkReport
 
 if TYPE_CHECKING:
-    from vaultsync.api.memory import GraphColours, GraphExport
+    from vaultsync.api.memory import GraphExport
+    from vaultsync.graph.service import Neighborhood
+    from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
+    from vaultsync.operations.check_links import LinkProblem, LinkReport
+
+if TYPE_CHECKING:
+    from vaultsync.api.memory import GraphExport
 
 MAX_LISTED = 20
-"""What is listed unless all is wanted."""
+"""Maximum number of rows in a list, unless `--verbose` is given."""
 
 
-def print_exported(options: Options, made: GraphExport, file: str) -> None:
-    """What was written where."""
+def print_exported(options: Options, export: GraphExport, file: str) -> None:
+    """Print what was written, and where."""
+    from vaultsync.cli.format_facts import count_noun
+
     if options.json:
         print_json(
             {
                 "file": file,
-                "format": made.format,
-                "nodes": made.nodes,
-                "links": made.links,
+                "format": export.format,
+                "nodes": export.nodes,
+                "links": export.links,
             }
         )
         return
-    said = f"{count_noun(made.nodes, 'node')}, {count_noun(made.links, 'link')}"
+    summary = f"{count_noun(export.nodes, 'node')}, {count_noun(export.links, 'link')}"
     if file == "-":
-        print_message(options, said)
+        print_message(options, summary)
     elif not options.quiet:
-        echo(f"{said} written to {clean_one_line(file)} as {made.format}")
+        echo(f"{summary} written to {clean_one_line(file)} as {export.format}")
 
 
 def print_stats(options: Options, found: GraphStats) -> None:
-    """What the graph looks like."""
+    """Print counts, hubs and orphans of the graph."""
+    from vaultsync.cli.format_facts import print_pairs
+
     if options.json:
         print_json(found)
         return
     sizes = ", ".join(f"{size:,}" for size in found.components[:MAX_LISTED])
     more = len(found.components) - MAX_LISTED
     rest = f" and {more:,} more" if more > 0 else ""
-    parts = f"{len(found.components):,}" + (f", of {sizes} nodes{rest}" * bool(sizes))
+    components = f"{len(found.components):,}" + (f", of {sizes} nodes{rest}" if sizes else "")
     print_pairs(
         [
             ("nodes", f"{found.nodes:,}"),
             ("links", f"{found.links:,}"),
-            ("types", _counts(found.types.items())),
-            ("kinds", _counts(found.kinds.items())),
-            ("parts", parts),
+            ("node types", _counts(found.types.items())),
+            ("link kinds", _counts(found.kinds.items())),
+            ("components", components),
             ("orphans", f"{len(found.orphans):,}"),
         ]
     )
     if found.hubs:
-        _head("Hubs")
-        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_named(hub)] for hub in found.hubs]
-        table(["rank", "joined to", "name", "type", "note"], rows, whole=("rank",))
+        _heading("Hubs")
+        rows = [[f"{hub.rank:.4f}", str(hub.degree), *_cells(hub)] for hub in found.hubs]
+        table(["PageRank", "neighbors", "name", "type", "note"], rows, whole=("PageRank",))
     if found.orphans:
-        _head("Joined to nothing")
+        _heading("Orphans")
         some = found.orphans[:MAX_LISTED]
-        table(["name", "type", "note"], [_named(node) for node in some])
+        table(["name", "type", "note"], [_cells(node) for node in some])
         _and_more(options, len(found.orphans) - len(some), "--json lists them all")
 
 
-def _counts(many: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in many) or "none"
+def _counts(counts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in counts) or "none"
 
 
-def _named(node: NodeName) -> list[str]:
+def _cells(node: NodeName) -> list[str]:
     return [node.label, node.type, node.path or ""]
 
 
-def _head(text: str) -> None:
+def _heading(text: str) -> None:
     if is_terminal(sys.stdout):
         echo()
         echo(style(text, bold=True))
@@ -107,92 +111,75 @@ def _and_more(options: Options, number: int, hint: str) -> None:
 
 
 def print_neighbors(options: Options, found: Neighborhood) -> None:
-    """What a node is joined to, the nearest first."""
+    """Print the neighbors of a node, nearest first."""
     if options.json:
         print_json(found)
         return
     if is_terminal(sys.stdout):
         echo(style(clean_one_line(found.label), bold=True))
-        print_message(options, clean_one_line(found.path or "it has no note"))
-    rows = [[str(each.distance), _via(each), *_named(each)] for each in found.neighbors]
-    table(["steps", "how", "name", "type", "note"], rows, whole=("steps",))
+        print_message(options, clean_one_line(found.path or "no note"))
+    rows = [[str(each.distance), _via(each), *_cells(each)] for each in found.neighbors]
+    table(["distance", "via", "name", "type", "note"], rows, whole=("distance",))
     if not rows:
-        print_message(options, "nothing is joined to it")
+        print_message(options, "no neighbors")
 
 
 def _via(near: Neighbor) -> str:
-    """`mentions →`: it is mentioned; `← reports_to`: it says that of the other."""
-    said = dict.fromkeys(
+    """Format links with their direction: `mentions →` leads to `near`, `← reports_to` from it."""
+    labels = dict.fromkeys(
         f"{edge.label or edge.type} →" if edge.target == near.id else f"← {edge.label or edge.type}"
         for edge in near.via
     )
-    return ", ".join(said)
-
-
-def print_coloured(options: Options, done: GraphColours) -> None:
-    """What became of Obsidian's settings."""
-    if options.json:
-        print_json(done)
-        return
-    if not done.changed:
-        echo(f"every type has its colour already in {clean_one_line(done.path)}")
-        return
-    echo(f"a colour for each type was added to {clean_one_line(done.path)}")
-    print_message(
-        options,
-        "Obsidian writes this file while it is open: restart it now, and if the colours"
-        " are gone then, close it and run this again",
-    )
-
-
-_EDGE_WORDS = {
-    BROKEN: ("broken link", "broken links"),
-    AMBIGUOUS: ("ambiguous link", "ambiguous links"),
-    ALIAS_ONLY: ("link by an alias only", "links by an alias only"),
-}
+    return ", ".join(labels)
 
 
 def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> int:
-    """What is wrong with links; returns the exit code."""
+    """Print the problems with links, and return the exit code."""
+    from vaultsync.cli.format_facts import count_noun
+    from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
+
     code = EXIT_NEEDS_REVIEW if found.problems else EXIT_DONE
     if options.json:
         print_json(found)
         return code
     links = sum(sum(hows.values()) for hows in found.links.values())
     if not options.quiet:
-        said = [
+        parts = [
             count_noun(len(some), one, many=many)
-            for kind, (one, many) in _EDGE_WORDS.items()
+            for kind, one, many in (
+                (BROKEN, "broken link", "broken links"),
+                (AMBIGUOUS, "ambiguous link", "ambiguous links"),
+                (ALIAS_ONLY, "link by an alias only", "links by an alias only"),
+            )
             if (some := found.by_kind[kind])
         ]
-        summary = ", ".join(said) or "every link leads somewhere"
+        summary = ", ".join(parts) or "every link resolves"
         where = f"{count_noun(links, 'link')} in {count_noun(found.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
-    _listed(options, found.fixed, {}, verbose=verbose)
+    _print_links(options, found.fixed, {}, verbose=verbose)
     kinds = {id(p): kind for kind, some in found.by_kind.items() for p in some}
-    _listed(options, found.problems, kinds, verbose=verbose)
+    _print_links(options, found.problems, kinds, verbose=verbose)
     if found.unreadable:
         names = ", ".join(found.unreadable[:MAX_LISTED])
-        print_message(options, f"\nnot all links of these could be read: {clean_one_line(names)}")
+        print_message(options, f"\nnotes that could not be read fully: {clean_one_line(names)}")
     if found.run:
-        print_message(options, f"\n`vaultsync undo {found.run}` takes the mending back")
+        print_message(options, f"\n`vaultsync undo {found.run}` undoes the fixes")
     elif any(each.fix for each in found.problems):
         print_message(
-            options,
-            "\n`vaultsync links check --fix` mends those with a fix, in notes that are facts",
+            options, "\n`vaultsync links check --fix` applies the fixes, in notes of facts only"
         )
     return code
 
 
-def _listed(
+def _print_links(
     options: Options,
-    many: Sequence[LinkProblem],
+    problems: Sequence[LinkProblem],
     kinds: Mapping[int, str],
     *,
     verbose: bool,
 ) -> None:
-    """A table of problems of some kinds, or (without) of what was fixed."""
-    some = many if verbose else many[:MAX_LISTED]
+    """Print a table of problems by their kinds, or of what was fixed (no kinds)."""
+    some = problems if verbose else problems[:MAX_LISTED]
     if not some:
         return
     heads = ["problem" if kinds else "fixed", "note", "link", "why", "fix"]
@@ -211,30 +198,29 @@ def _listed(
         if not any(each.fix for each in some):
             heads, rows = heads[:-1], [row[:-1] for row in rows]
     table(heads, rows, whole=(heads[0], "link"))
-    _and_more(options, len(many) - len(some), "--verbose lists them all")
+    _and_more(options, len(problems) - len(some), "--verbose lists them all")
 
 
 @click.group()
 def links() -> None:
-    """Check where links lead."""
+    """Check links between notes."""
 
 
 @links.command("check")
 @click.option(
     "--fix",
     is_flag=True,
-    help="Mend what leaves no doubt, in notes that are facts.",
+    help="Fix links that have only one possible target, in notes of facts.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="List every link, not only some.")
+@click.option("-v", "--verbose", is_flag=True, help="List every link, not only the first 20.")
 @common
 def check(options: Options, *, fix: bool, verbose: bool) -> int:
-    """Find links that Obsidian cannot follow, or not for sure.
+    """Find links that Obsidian cannot resolve, or not unambiguously.
 
-    Broken: nothing is called so, or the note has no such heading or block. Ambiguous:
-    several files are called so. Alias only: links do not follow aliases.
+    Broken: no file has this name, or the note has no such heading or block. Ambiguous:
+    several files have this name. Alias only: Obsidian does not resolve aliases in links.
     """
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress_bar
 
     with session.open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.links_check(fix=fix, progress=bar)
@@ -242,20 +228,20 @@ def check(options: Options, *, fix: bool, verbose: bool) -> int:
 
 
 GRAPH_FORMATS = ("json", "graphml", "canvas", "html")
-scope_option = click.option("--scope", metavar="S", help="Only the facts of a scope.")
+scope_option = click.option("--scope", metavar="S", help="Only facts in this scope.")
 depth_option = click.option(
     "--depth",
     metavar="N",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Up to how many steps away.",
+    help="Maximum number of links to follow.",
 )
 
 
 @click.group()
 def graph() -> None:
-    """Draw, count and walk what joins facts and entities."""
+    """Export and explore the graph of facts and entities."""
 
 
 @graph.command("export")
@@ -264,9 +250,9 @@ def graph() -> None:
     "--format",
     "form",
     type=click.Choice(GRAPH_FORMATS),
-    help="The form of FILE; else by its ending, json where it has none.",
+    help="Format of FILE; default: by its extension, else json.",
 )
-@click.option("--around", metavar="NAME", help="Only what is near this.")
+@click.option("--around", metavar="NAME", help="Only the neighborhood of this node.")
 @depth_option
 @scope_option
 @common
@@ -281,11 +267,11 @@ def export_graph(
 ) -> int:
     """Write the graph to FILE; - is stdout.
 
-    html is one page that needs no network, canvas opens in Obsidian, graphml in Gephi
-    and others.
+    html is a page that works offline; canvas opens in Obsidian, graphml in Gephi and
+    others.
     """
     if file == "-" and options.json:
-        message = "with --json FILE cannot be -, for stdout is one JSON object then"
+        message = "--json needs stdout for its own object: FILE cannot be -"
         raise click.UsageError(message)
 
     from vaultsync.cli import export_import as files
@@ -293,13 +279,13 @@ def export_graph(
 
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
     if chosen not in GRAPH_FORMATS:
-        message = f"{file}: no form has this ending; say which one: --format json, …"
+        message = f"{file}: unknown file extension; name the format, such as --format json"
         raise click.UsageError(message)
     with session.open_memory(options) as memory:
-        made = memory.graph_export(format=chosen, scope=scope, around=around, depth=depth)
+        export = memory.graph_export(format=chosen, scope=scope, around=around, depth=depth)
     with files.open_output(file) as write:
-        write(made.text)
-    print_exported(options, made, file)
+        write(export.text)
+    print_exported(options, export, file)
     return EXIT_DONE
 
 
@@ -310,12 +296,12 @@ def export_graph(
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="How many hubs to list.",
+    help="Maximum number of hubs to list.",
 )
 @scope_option
 @common
 def stats(options: Options, *, hubs: int, scope: str | None) -> int:
-    """Count parts, hubs (by PageRank) and what stands alone."""
+    """Show counts, hubs (by PageRank) and orphans."""
     from vaultsync.cli import vault as session
 
     with session.open_memory(options) as memory:
@@ -330,7 +316,7 @@ def stats(options: Options, *, hubs: int, scope: str | None) -> int:
 @scope_option
 @common
 def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None) -> int:
-    """List what NAME is joined to.
+    """List the neighbors of NAME.
 
     NAME is a title, an alias, an id or the path of a note.
     """
@@ -345,15 +331,25 @@ def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None
 @graph.command("colours")
 @common
 def colours(options: Options) -> int:
-    """Colour Obsidian's own graph view by type.
+    """Colour Obsidian's graph view by type.
 
-    Adds a colour group for each type to .obsidian/graph.json, and changes nothing else
-    in it. Obsidian writes that file itself while it is open: close it first, or restart
+    Adds a colour group for each type to .obsidian/graph.json, and changes nothing else in
+    it. Obsidian overwrites that file while it is open: close Obsidian first, or restart
     it afterwards.
     """
     from vaultsync.cli import vault as session
 
     with session.open_memory(options) as memory:
         done = memory.graph_colours()
-    print_coloured(options, done)
+    if options.json:
+        print_json({"path": done.path, "changed": done.changed})
+    elif not done.changed:
+        echo(f"every type already has its colour in {clean_one_line(done.path)}")
+    else:
+        echo(f"added a colour for each type to {clean_one_line(done.path)}")
+        print_message(
+            options,
+            "if Obsidian is open, restart it now; if the colours are missing then, close"
+            " Obsidian and run this again",
+        )
     return EXIT_DONE

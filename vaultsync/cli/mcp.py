@@ -1,30 +1,39 @@
-"""`mcp`: the memory as tools of an agent."""
+"""`mcp`: the memory as tools of an agent.
+
+The server is imported where it starts: its SDK is slow to load, and is an extra.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, agent_option, common
+from vaultsync.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 
 @click.command()
 @click.option(
     "--scope",
     metavar="S",
-    help="Where its facts go unless it names one; else its own scope.",
+    help="The scope of new facts that name none; default: the agent's own.",
 )
 @click.option(
     "--user",
     metavar="U",
-    help="Whom it serves: it recalls only what is about them, and what it keeps is.",
+    help="The user it serves: it recalls and stores only facts about this user.",
 )
-@click.option("--http", "over_http", is_flag=True, help="On 127.0.0.1, with a token.")
+@click.option("--http", "over_http", is_flag=True, help="Serve on 127.0.0.1, with a token.")
 @click.option(
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
-    help="With --http: listen there; else at 27126. 0 is any that is free.",
+    help="Port for --http; default: 27126. 0 picks a free port.",
 )
 @agent_option
 @common
@@ -37,26 +46,45 @@ def mcp(
     port: int | None,
     agent: str | None,
 ) -> int:
-    """Serve the memory to an agent, by the Model Context Protocol.
+    """Serve the memory to an agent over the Model Context Protocol.
 
-    Speaks on stdin and stdout until they are closed: a client starts it. The agent is the
-    same for as long as it runs; it sees its own scope and those that are shared.
+    Clients start this command; it uses stdin and stdout until they are closed. It serves
+    one agent, which sees its own scope and the shared ones.
     """
     if port is not None and not over_http:
-        message = "--port is for --http"
+        message = "--port needs --http"
         raise click.UsageError(message)
 
-    from vaultsync.cli import mcp_serving
+    from vaultsync.mcp_server.agent_settings import settings_for
 
-    served = mcp_serving.agent_settings(options, agent=agent, scope=scope, user=user)
+    settings = settings_for(
+        options.vault, agent=agent, state_dir=options.state_dir, scope=scope, user=user
+    )
+
+    def open_agent_memory() -> AgentMemory:
+        """Open the memory in the worker, while the client already gets its greeting."""
+        from vaultsync.mcp_server.agent_memory import AgentMemory
+
+        return AgentMemory(settings, scope=scope)
+
+    try:
+        from vaultsync.mcp_server.worker import AgentWorker
+
+        if not over_http:
+            from vaultsync.mcp_server.stdio import serve
+        else:
+            from vaultsync.mcp_server.http import MCP_PORT, running_mcp
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("the MCP server", missing.name or "a package", "mcp") from None
+    worker = AgentWorker(open_agent_memory)
     if not over_http:
-        mcp_serving.serve_stdio(served, scope=scope)
+        serve(worker)
         return EXIT_DONE
 
-    from vaultsync.cli import bridge as show_bridge
+    from vaultsync.cli.bridge import print_listening
     from vaultsync.cli.serving import wait_for_signal
 
-    with mcp_serving.serve_http(served, scope=scope, port=port) as running:
-        show_bridge.print_listening(options, running.address, who="clients have")
+    with running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running:
+        print_listening(options, running.address)
         wait_for_signal(lambda: running.is_alive)
     return EXIT_DONE

@@ -1,58 +1,69 @@
-"""`memory-file`: MEMORY.md and its like, kept in step with the store.
+"""`memory-file`: sync MEMORY.md and similar files with the store.
 
-What came of memory files, as JSON or for a person.
+The result types and their formatters are imported where a result is printed, since `--help`
+loads this module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.format_facts import count_noun
-from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.options import Options, agent_option, common, text_or_stdin
-from vaultsync.cli.output import clean_one_line, dim, echo, print_json, print_message, style, table
-from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
+from vaultsync.cli.output import (
+    clean_one_line,
+    dim,
+    echo,
+    print_json,
+    print_message,
+    style,
+    table,
+)
+
+if TYPE_CHECKING:
+    from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 
 _ACTION_WORDS = (
     ("created", "new"),
     ("updated", "changed"),
     ("forgotten", "forgotten"),
-    ("let_go", "let go"),
+    ("let_go", "detached"),
     ("unchanged", "unchanged"),
 )
 
 
 def print_memory_report(options: Options, done: MemoryFileReport) -> int:
-    """What a sync did; returns the exit code."""
+    """Print what a sync did, and return the exit code."""
+    from vaultsync.cli.format_reports import print_notices
+
     code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
     if options.json:
         print_json(done)
         return code
-    for file in done.files:
-        _file(options, file, done)
+    if not options.quiet:
+        for file in done.files:
+            _print_file(options, file, done)
     print_notices(done.attention)
     if not done.quiet and not done.dry_run:
         print_message(options, dim(f"\n{done.seconds:.2f} s"))
     return code
 
 
-def _file(options: Options, file: FileResult, done: MemoryFileReport) -> None:
-    if options.quiet:
-        return
-    counts = file.counts
-    did = [f"{counts[name]} {words}" for name, words in _ACTION_WORDS if counts[name]]
-    told = [each for each in done.attention if each.path == file.name]
-    unread = any(each.kind.endswith("Error") for each in told)
-    nothing = "left out" if unread else "nothing in it to remember"
-    line = ", ".join(did) or nothing
-    would = "dry run: " if done.dry_run else ""
-    echo(style(f"{would}{clean_one_line(file.name)}: {line}", bold=True))
+def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> None:
+    from vaultsync.cli.format_facts import count_noun
+
+    parts = [f"{file.counts[name]} {word}" for name, word in _ACTION_WORDS if file.counts[name]]
+    notices = [each for each in done.attention if each.path == file.name]
+    failed = any(each.kind.endswith("Error") for each in notices)
+    line = ", ".join(parts) or ("skipped" if failed else "nothing to remember")
+    prefix = "dry run: " if done.dry_run else ""
+    echo(style(f"{prefix}{clean_one_line(file.name)}: {line}", bold=True))
     rows = [
         [
-            each.action.replace("_", " "),
+            "detach" if each.action == "let_go" else each.action,
             f"{each.title} (line {each.line})" if each.line else each.title,
             ", ".join(each.fields),
             each.reason,
@@ -61,31 +72,28 @@ def _file(options: Options, file: FileResult, done: MemoryFileReport) -> None:
     ]
     table(["action", "section", "fields", "why"], rows)
     if file.written:
-        print_message(options, f"{count_noun(file.written, 'waiting text')} written into it")
+        print_message(options, f"{count_noun(file.written, 'queued text')} written to the file")
     if file.left_out:
-        print_message(
-            options,
-            f"{count_noun(file.left_out, 'section')} too short to be remembered",
-        )
+        print_message(options, f"{count_noun(file.left_out, 'section')} too short to remember")
     if file.pending:
-        waits = count_noun(len(file.pending), "fact")
-        print_message(options, f"{waits} not embedded yet; the next sync or pass tries again")
+        number = count_noun(len(file.pending), "fact")
+        print_message(options, f"{number} not embedded yet; the next sync tries again")
 
 
 def print_added(options: Options, done: AddResult) -> int:
-    """What became of an agent's text; returns the exit code."""
-    waits = bool(done.synced and done.synced.attention)
-    code = EXIT_NEEDS_REVIEW if waits or done.status == "queued" else EXIT_DONE
+    """Print what happened to an agent's text, and return the exit code."""
+    notices = done.synced and done.synced.attention
+    code = EXIT_NEEDS_REVIEW if notices or done.status == "queued" else EXIT_DONE
     if options.json:
         print_json(done)
         return code
     where = f"{clean_one_line(done.name)}, section {clean_one_line(done.section)}"
     if done.status == "queued":
-        print_message(options, f"waits for {where}: {done.reason}")
+        print_message(options, f"queued for {where}: {done.reason}")
     elif done.status == "unchanged":
-        print_message(options, f"it is there already: {where}")
+        print_message(options, f"already in {where}")
     else:
-        print_message(options, f"written into {where}")
+        print_message(options, f"written to {where}")
     if done.synced:
         print_memory_report(options, done.synced)
     return code
@@ -93,26 +101,26 @@ def print_added(options: Options, done: AddResult) -> int:
 
 @click.group("memory-file")
 def memory_file() -> None:
-    """Keep MEMORY.md and its like in step with the store."""
+    """Sync MEMORY.md and similar files with the store."""
 
 
 @memory_file.command("sync")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @agent_option
-@click.option("--scope", metavar="S", help="Who may see new facts; else the agent's.")
+@click.option("--scope", metavar="S", help="The scope of new facts; default: the agent's.")
 @click.option(
     "--include",
     metavar="GLOB",
     multiple=True,
-    help="Files of a folder that are taken; else MEMORY.md.",
+    help="Files to sync in a folder; default: MEMORY.md; repeatable.",
 )
-@click.option("--exclude", metavar="GLOB", multiple=True, help="Files that are not taken.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Files to skip; repeatable.")
 @click.option(
     "--again",
     is_flag=True,
-    help="Say all anew: edits and deletions of its facts do not stand.",
+    help="Write every section to its fact again, over edits and deletions.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
 @common
 def sync_file(
     options: Options,
@@ -125,10 +133,10 @@ def sync_file(
     again: bool,
     dry_run: bool,
 ) -> int:
-    """Bring the store up to what FILE says, a fact for each section.
+    """Update the store from FILE, one fact per section.
 
-    The file is the authority and is not changed. Of a folder those files are taken that
-    --include names, such as '**/MEMORY.md'.
+    FILE is the source of truth and is not changed. If FILE is a folder, --include selects
+    files in it, such as '**/MEMORY.md'.
     """
     from vaultsync.cli import vault as session
     from vaultsync.cli.output import progress_bar
@@ -152,12 +160,12 @@ def sync_file(
 @memory_file.command("add")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("text", required=False)
-@click.option("--section", metavar="S", required=True, help="The heading that TEXT stands under.")
+@click.option("--section", metavar="S", required=True, help="The heading of the section.")
 @click.option(
     "--replace",
     "replace_all",
     is_flag=True,
-    help="TEXT is all that the section says then.",
+    help="Replace the content of the section with TEXT.",
 )
 @agent_option
 @common
@@ -170,15 +178,15 @@ def add_text(
     replace_all: bool,
     agent: str | None,
 ) -> int:
-    """Write an agent's TEXT into FILE; - or nothing reads stdin.
+    """Add an agent's TEXT to FILE; - or no TEXT reads stdin.
 
-    Only sections that agents made are changed. A person's save at the same moment
-    stands, and TEXT waits in the queue until the next sync.
+    Only sections that agents created are changed. If the user saves FILE at the same
+    moment, the user's version is kept and TEXT is queued until the next sync.
     """
-    said = text_or_stdin(text, what="text")
+    content = text_or_stdin(text, what="text")
 
     from vaultsync.cli import vault as session
 
     with session.open_memory(options, agent=agent) as memory:
-        added = memory.add_to_memory_file(file, said, section=section, replace_all=replace_all)
+        added = memory.add_to_memory_file(file, content, section=section, replace_all=replace_all)
     return print_added(options, added)

@@ -1,6 +1,6 @@
-"""What all commands take, and the kinds of words that several of them take.
+"""Options that commands share, and how their values are parsed.
 
-`--set K=V` and `--field K=V`: texts from the command line -> values of fields.
+The table of fields is imported where a value is parsed, since `--help` loads this module.
 """
 
 from __future__ import annotations
@@ -9,72 +9,75 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
-
-_LISTS = {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}
-_JSON = {
-    ValueKind.PRIORITY,
-    ValueKind.SHARE,
-    ValueKind.NUMBER,
-    ValueKind.COUNT,
-    ValueKind.FLAG,
-}
+if TYPE_CHECKING:
+    from vaultsync.model.schema import Value, ValueKind
 
 
-def parse_fields(settings: Iterable[tuple[str, str]]) -> dict[str, Value]:
-    """The values by key.
+def parse_fields(pairs: Iterable[tuple[str, str]]) -> dict[str, Value]:
+    """Parse the `K=V` pairs of `--set` and `--field` into values by key.
 
     Raises:
-        click.UsageError: a key was named twice, and one of them would be lost.
+        click.UsageError: a key is given twice.
     """
-    found: dict[str, Value] = {}
-    for key, text in settings:
-        if key in found:
+    values: dict[str, Value] = {}
+    for key, text in pairs:
+        if key in values:
             message = f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
             raise click.UsageError(message)
-        found[key] = parse_field(key, text)
-    return found
+        values[key] = parse_field(key, text)
+    return values
 
 
 def parse_field(key: str, text: str) -> Value:
-    """What `text` says where `key` stands: JSON where it takes JSON, else the text.
+    """Parse the value of a field: as JSON where the field takes JSON, else as text.
 
-    A field of text takes `1.10` and `true` as they are spelled; `null` clears any.
+    A text field keeps `1.10` and `true` as they are written; `null` clears any field.
     """
+    from vaultsync.model.schema import ValueKind
+
     try:
-        said: Value = json.loads(text, parse_constant=_no_json)
+        value: Value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return text
-    if said is None:
+    if value is None:
         return None
-    if isinstance(said, (str, dict)):
+    if isinstance(value, (str, dict)):
         return text
     kind = _kind(key)
-    if kind in _LISTS:
-        return said if isinstance(said, list) else text
-    return said if kind is None or kind in _JSON else text
+    if kind in {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}:
+        return value if isinstance(value, list) else text
+    numeric = {
+        ValueKind.PRIORITY,
+        ValueKind.SHARE,
+        ValueKind.NUMBER,
+        ValueKind.COUNT,
+        ValueKind.FLAG,
+    }
+    return value if kind is None or kind in numeric else text
 
 
-def _no_json(constant: str) -> Value:
-    raise ValueError(constant)  # NaN and Infinity are no JSON
+def _reject_constant(constant: str) -> Value:
+    raise ValueError(constant)  # NaN and Infinity are not JSON
 
 
 def _kind(key: str) -> ValueKind | None:
-    """What the field takes; None for a property. `outcome` is `decisionOutcome`."""
+    """The kind of a field's value; None for a property. `outcome` is `decisionOutcome`."""
+    from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY
+
     row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
     if row is None:
         ending = key[:1].upper() + key[1:]
-        short = [OWN_FIELDS_BY_KEY[full] for full in OWN_FIELDS_BY_KEY if full.endswith(ending)]
-        row = short[0] if short else None
+        short = (field for full, field in OWN_FIELDS_BY_KEY.items() if full.endswith(ending))
+        row = next(short, None)
     return row.kind if row else None
 
 
 class Options(NamedTuple):
-    """What every command was told."""
+    """The options that every command takes."""
 
     vault: str | None
     state_dir: str | None
@@ -83,22 +86,23 @@ class Options(NamedTuple):
 
 
 def common(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the common options; it gets them as its first argument."""
+    """Add the common options to a command, which receives them as its first argument."""
 
     @click.option(
         "--vault",
         metavar="PATH",
         envvar="VAULTSYNC_VAULT",
-        help="The vault; else $VAULTSYNC_VAULT, else the nearest upwards.",
+        help="The vault; default: $VAULTSYNC_VAULT, else the nearest parent folder that is a"
+        " vault.",
     )
     @click.option(
         "--state-dir",
         metavar="DIR",
         envvar="VAULTSYNC_STATE_DIR",
-        help="Where the state of vaults lies; else $VAULTSYNC_STATE_DIR.",
+        help="Folder for the state of vaults; default: $VAULTSYNC_STATE_DIR.",
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, on failure too.")
-    @click.option("-q", "--quiet", is_flag=True, help="Print data and errors only.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, also on failure.")
+    @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors.")
     @functools.wraps(command)
     def run(
         *,
@@ -106,9 +110,9 @@ def common(command: Callable[..., int]) -> Callable[..., int]:
         state_dir: str | None,
         as_json: bool,
         quiet: bool,
-        **said: object,
+        **values: object,
     ) -> int:
-        return command(Options(vault, state_dir, as_json, quiet), **said)
+        return command(Options(vault, state_dir, as_json, quiet), **values)
 
     return run
 
@@ -117,34 +121,34 @@ agent_option = click.option(
     "--agent",
     metavar="NAME",
     envvar="VAULTSYNC_AGENT",
-    help="The agent that acts; else $VAULTSYNC_AGENT, else a person.",
+    help="The agent that acts; default: $VAULTSYNC_AGENT, else the user.",
 )
 
 
 def complete_type(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """The types that begin with what was typed, for the shell."""
+    """List the types that begin with `typed`, for shell completion."""
     from vaultsync.model.schema import TYPES
 
     return [name for name in TYPES if name.startswith(typed)]
 
 
 def filters(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command what narrows a question: `types`, `scopes`, `tags` and `user`."""
+    """Add the options that filter results: `types`, `scopes`, `tags` and `user`."""
     for option in (
-        click.option("--user", metavar="U", help="Only what is about a user."),
+        click.option("--user", metavar="U", help="Only facts about this user."),
         click.option(
             "--tag",
             "tags",
             metavar="X",
             multiple=True,
-            help="Only with a tag; repeatable.",
+            help="Only facts with this tag; repeatable.",
         ),
         click.option(
             "--scope",
             "scopes",
             metavar="S",
             multiple=True,
-            help="Only a scope; repeatable.",
+            help="Only facts in this scope; repeatable.",
         ),
         click.option(
             "--type",
@@ -152,7 +156,7 @@ def filters(command: Callable[..., int]) -> Callable[..., int]:
             metavar="T",
             multiple=True,
             shell_complete=complete_type,
-            help="Only those of a type; repeatable.",
+            help="Only facts of this type; repeatable.",
         ),
     ):
         command = option(command)
@@ -162,35 +166,35 @@ def filters(command: Callable[..., int]) -> Callable[..., int]:
 def parse_pairs(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
-    """Part `KEY=VALUE` at the first `=`, for an option that may be repeated.
+    """Split each `KEY=VALUE` of a repeatable option at its first `=`.
 
     Raises:
         click.BadParameter: there is no `=`, or nothing before it.
     """
-    found = []
+    pairs = []
     for each in given:
         key, equals, text = each.partition("=")
         if not equals or not key.strip():
             message = f"{each!r} is not of the form K=V"
             raise click.BadParameter(message)
-        found.append((key.strip(), text))
-    return tuple(found)
+        pairs.append((key.strip(), text))
+    return tuple(pairs)
 
 
 def non_empty_question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
-    """A question that asks something.
+    """Accept a query that is not empty.
 
     Raises:
         click.UsageError: it is empty.
     """
     if not given.strip():
-        message = "there is no question: what was given is empty"
+        message = "the query is empty"
         raise click.UsageError(message)
     return given
 
 
 def text_or_stdin(given: str | None, *, what: str) -> str:
-    """The text that was given, or stdin for `-` and for nothing in a pipe.
+    """Return the text that was given; `-`, or nothing in a pipe, reads stdin.
 
     Raises:
         click.UsageError: there is none, or it is not UTF-8.
@@ -198,10 +202,10 @@ def text_or_stdin(given: str | None, *, what: str) -> str:
     if given is not None and given != "-":
         return given
     if sys.stdin is None or (given is None and sys.stdin.isatty()):
-        message = f"there is no {what}: give it as an argument, or pipe it in"
+        message = f"no {what}: give it as an argument, or pipe it in"
         raise click.UsageError(message)
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        message = f"what was piped in is not UTF-8 (byte {wrong.start})"
+    except UnicodeDecodeError as error:
+        message = f"standard input is not UTF-8 (byte {error.start})"
         raise click.UsageError(message) from None

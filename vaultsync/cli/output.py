@@ -1,9 +1,7 @@
-"""How commands print: data on stdout, words on stderr, nothing that steers a terminal.
+"""Printing: data on stdout, messages on stderr, no control characters of others.
 
-On a terminal tables are drawn to its width. In a pipe they are one row a line, parted
-by tabs, without headings, and nothing is cut off.
-
-Progress of long work: a bar on stderr, for a person who looks at a terminal.
+On a terminal, tables are drawn to its width. In a pipe, a table is one tab-separated row per
+line, without headings, and nothing is truncated. Long work shows a progress bar on stderr.
 """
 
 from __future__ import annotations
@@ -24,63 +22,63 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
 
-# Patterns are compiled when they are first used: most answers need one of them.
+# Patterns are compiled on first use: most commands need only one of them.
 _SEQUENCES = (
     r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links, clipboard
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor
     r"|\x1b[ -/]*[0-~]?"
 )
-# All that is left of control characters, and what turns the reading direction around
-# ("Trojan Source"); half characters, which no encoding takes.
+# The remaining control characters, those that change the reading direction ("Trojan
+# Source"), and lone surrogates, which cannot be encoded.
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _IN_JSON = r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def clean(text: str) -> str:
-    """Text of anybody's, without what a terminal would obey."""
+    """Remove escape sequences and control characters from untrusted text."""
     return re.sub(_CONTROL, "", re.sub(_SEQUENCES, "", text.replace("\r\n", "\n")))
 
 
 def clean_one_line(text: str) -> str:
-    """The same in one line."""
+    """Clean a text, and collapse its whitespace to single spaces."""
     return " ".join(clean(text).split())
 
 
 def colour() -> bool | None:
-    """Whether to colour; None leaves it to whether it is a terminal."""
+    """False where colour is turned off; None lets click ask the stream."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return False if plain else None
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at it."""
+    """Whether a stream is a terminal."""
     return stream is not None and stream.isatty()
 
 
 def style(text: str, *, fg: str | None = None, bold: bool = False) -> str:
-    """Text with a colour, which `echo` drops where it does not belong."""
+    """Style a text; `echo` drops the style where the stream does not show it."""
     return click.style(text, fg=fg, bold=bold or None)
 
 
 def dim(text: str) -> str:
-    """Text that steps back."""
+    """Style a text as secondary."""
     return click.style(text, dim=True)
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print text that has been cleaned and perhaps styled."""
+    """Print a text that is clean already, and may be styled."""
     click.echo(text, err=err, color=colour())
 
 
 def print_message(options: Options, text: str) -> None:
-    """Print words for a person, on stderr."""
+    """Print a message for the user on stderr, unless `--quiet` or `--json` is given."""
     if not options.quiet and not options.json:
         echo(text, err=True)
 
 
 def print_json(values: Struct | Mapping[str, object]) -> None:
-    """Print one JSON object: in one line, or readable on a terminal."""
+    """Print one JSON object: indented on a terminal, else on one line."""
     import json
 
     text = json.dumps(
@@ -91,7 +89,7 @@ def print_json(values: Struct | Mapping[str, object]) -> None:
         indent=2 if is_terminal(sys.stdout) else None,
     )
     if not text.isascii() or "\x7f" in text:
-        text = re.sub(_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
     echo(text)
 
 
@@ -105,7 +103,7 @@ def _plain(value: object) -> object:
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = ()
 ) -> None:
-    """Print rows; on a terminal under `heads`, with only the `whole` columns uncut."""
+    """Print rows; on a terminal under `heads`, truncating all but the `whole` columns."""
     if not rows:
         return
     if is_terminal(sys.stdout):
@@ -116,7 +114,7 @@ def table(
 
 
 def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw texts of many lines beside each other, on a terminal."""
+    """Draw a table of multi-line texts on a terminal."""
     from rich.table import Table
     from rich.text import Text
 
@@ -133,7 +131,7 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[s
     from rich.table import Table
     from rich.text import Text
 
-    # Everything is Text: in a str, rich would obey [markup].
+    # Every cell is a Text: in a str, rich would interpret [markup].
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, head in enumerate(heads):
         keep = head in whole
@@ -161,19 +159,19 @@ def _print(drawn: object) -> None:
 
 
 BAR_DELAY = 0.5
-"""Seconds; what is done sooner needs no bar, and no library that draws one."""
+"""Seconds before a bar is shown; shorter work does not load the library that draws it."""
 
 
 class DelayedBar:
-    """A bar that appears only when the work takes long."""
+    """A progress bar that appears only after `delay` seconds."""
 
-    def __init__(self, *, patience: float = BAR_DELAY) -> None:
-        self._appears = monotonic() + patience
+    def __init__(self, *, delay: float = BAR_DELAY) -> None:
+        self._appears = monotonic() + delay
         self._show: Callable[[str, int, int], None] | None = None
         self._open = ExitStack()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show how far the work is."""
+        """Report that `done` of `total` steps of a stage are finished."""
         if self._show is None:
             if monotonic() < self._appears:
                 return
@@ -181,13 +179,13 @@ class DelayedBar:
         self._show(clean(stage), done, total)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._open.close()
 
 
 @contextmanager
 def progress_bar(options: Options) -> Iterator[DelayedBar | None]:
-    """A bar, gone at the end; None where there is nobody to see one."""
+    """Show a progress bar during the block; None unless stderr is a terminal."""
     if options.quiet or options.json or not is_terminal(sys.stderr):
         yield None
         return

@@ -1,7 +1,4 @@
-"""`plugin`: the plugin for Obsidian, put into a vault.
-
-The plugin for Obsidian, as JSON or for a person.
-"""
+"""`plugin`: install the Obsidian plugin into a vault."""
 
 from __future__ import annotations
 
@@ -14,37 +11,33 @@ from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, print_json, print_message
 
 if TYPE_CHECKING:
-    from vaultsync.api.opening import PluginInstallation
-
-
-def print_installed(options: Options, done: PluginInstallation) -> None:
-    """Where it is, and what is left to do."""
-    if options.json:
-        print_json(done)
-        return
-    was = "is in" if done.changed else "was already in"
-    echo(f"vaultsync {done.version} {was} {done.path}")
-    if done.changed:
-        print_message(
-            options,
-            "in Obsidian: Settings, Community plugins, turn on Vaultsync (reload first"
-            " when it is not listed); then paste what `vaultsync bridge token` prints",
-        )
+    pass
 
 
 @click.group()
 def plugin() -> None:
-    """Put the plugin for Obsidian into the vault."""
+    """Install the Obsidian plugin into the vault."""
 
 
 @plugin.command()
 @common
 def install(options: Options) -> int:
-    """Copy the plugin into the vault, or bring it up to date.
+    """Install or update the Obsidian plugin.
 
-    Its settings stay. Obsidian has to be told once to turn it on.
+    Its settings are kept. Turn it on in Obsidian once.
     """
     from vaultsync.api.opening import install_plugin
 
-    print_installed(options, install_plugin(options.vault))
+    done = install_plugin(options.vault)
+    if options.json:
+        print_json(done)
+        return EXIT_DONE
+    was = "installed in" if done.changed else "was already installed in"
+    echo(f"vaultsync {done.version} {was} {done.path}")
+    if done.changed:
+        print_message(
+            options,
+            "In Obsidian: Settings, Community plugins, turn on Vaultsync (reload first if"
+            " it is not listed); then paste the output of `vaultsync bridge token`",
+        )
     return EXIT_DONE

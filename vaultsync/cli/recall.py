@@ -1,12 +1,6 @@
-"""The command that answers questions.
+"""`recall`, `context` and `index`: answer questions, pack contexts, update the indexes.
 
-The command that brings up to date what is derived from the facts.
-
-A context pack, as JSON or for a person. Loaded when there is one.
-
-An answer, as JSON or for a person. Loaded when there is one.
-
-The command that packs a context.
+Result types are imported for type checking only, since `--help` loads this module.
 """
 
 from __future__ import annotations
@@ -27,41 +21,41 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
+    progress_bar,
     style,
 )
 from vaultsync.errors import UsageError
-from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
 if TYPE_CHECKING:
+    from vaultsync.context_packs.pack import ContextPack
     from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
 
 @click.command()
-@click.option("--rebuild", is_flag=True, help="Make the indexes anew, from the facts.")
+@click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
 @common
 def index(options: Options, *, rebuild: bool) -> int:
-    """Bring `.index/`, the note index and the vectors up to date."""
+    """Update `.index/`, the note index and the vectors."""
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import print_json, print_message, progress_bar
 
-    def approve(cost: EmbeddingCost) -> bool:
+    def print_cost(cost: EmbeddingCost) -> bool:
         print_message(
             options,
-            f"another model is set than made the vectors: {cost.texts} texts of"
-            f" {cost.facts} facts are embedded anew, which takes about"
-            f" {cost.seconds:.0f} s",
+            f"the embedding model has changed: embedding {cost.texts} texts of"
+            f" {cost.facts} facts again takes about {cost.seconds:.0f} s",
         )
         return True
 
     with session.open_memory(options) as memory, progress_bar(options) as bar:
-        done = memory.index(rebuild=rebuild, approve=approve, progress=bar)
+        done = memory.index(rebuild=rebuild, approve=print_cost, progress=bar)
     if options.json:
         print_json(done)
         return EXIT_DONE
     print_message(
         options,
-        f"{done.notes} facts can be found by their words, {done.chunks} by their meaning;"
-        f" {done.embedded} texts were embedded, in {done.seconds:.1f} s",
+        f"{done.notes} facts indexed for keyword search, {done.chunks} for semantic search;"
+        f" {done.embedded} texts embedded in {done.seconds:.1f} s",
     )
     for why in done.degraded:
         print_message(options, f"behind: {why}")
@@ -69,54 +63,54 @@ def index(options: Options, *, rebuild: bool) -> int:
 
 
 MAX_LEFT_OUT = 10
-"""Facts that were left out that are listed."""
+"""Maximum number of left-out facts to list."""
 
 
-def print_pack(options: Options, made: ContextPack) -> None:
-    """The text; on stderr what is in it, why, and what was left out."""
+def print_pack(options: Options, pack: ContextPack) -> None:
+    """Print the text of a pack; on stderr what it holds, why, and what was left out."""
     if options.json:
-        print_json(made)
+        print_json(pack)
         return
-    if made.text:
-        echo(clean(made.text))
-    _explain(options, made)
-    for sentence in made.degraded:
+    if pack.text:
+        echo(clean(pack.text))
+    _explain_pack(options, pack)
+    for sentence in pack.degraded:
         print_message(options, clean_one_line(sentence))
 
 
-def _explain(options: Options, made: ContextPack) -> None:
-    by = "by estimate" if made.counter == "estimate" else f"by {made.counter}"
-    spent = ", ".join(f"{tier} {used:,}" for tier, used in made.by_tier.items())
-    total = f"{made.tokens:,} of {made.budget:,} tokens {clean_one_line(by)}"
-    print_message(options, f"\n{style(total, bold=True)} ({made.intent}: {spent})")
-    for item in made.items:
+def _explain_pack(options: Options, pack: ContextPack) -> None:
+    counter = "estimated" if pack.counter == "estimate" else f"by {clean_one_line(pack.counter)}"
+    spent = ", ".join(f"{tier} {used:,}" for tier, used in pack.by_tier.items())
+    total = f"{pack.tokens:,} of {pack.budget:,} tokens, {counter}"
+    print_message(options, f"\n{style(total, bold=True)} ({pack.intent}: {spent})")
+    for item in pack.items:
         print_message(options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}")
         print_message(options, dim(f"        {clean_one_line(item.reason)}"))
         print_message(options, dim(f"        {clean_one_line(item.citation)}"))
-    if not made.items:
-        print_message(options, "nothing is packed")
-    if made.left_out:
-        cost = sum(each.tokens for each in made.left_out)
-        print_message(options, f"left out: {len(made.left_out)}, {cost:,} tokens")
-    for left in made.left_out[:MAX_LEFT_OUT]:
+    if not pack.items:
+        print_message(options, "nothing to pack")
+    if pack.left_out:
+        cost = sum(each.tokens for each in pack.left_out)
+        print_message(options, f"left out: {len(pack.left_out)}, {cost:,} tokens")
+    for left in pack.left_out[:MAX_LEFT_OUT]:
         why = f"{clean_one_line(left.title)}: {clean_one_line(left.reason)}"
         print_message(options, f"{left.tokens:6,}  {why}")
-    if len(made.left_out) > MAX_LEFT_OUT:
-        print_message(options, dim(f"        … and {len(made.left_out) - MAX_LEFT_OUT} more"))
+    if len(pack.left_out) > MAX_LEFT_OUT:
+        print_message(options, dim(f"        … and {len(pack.left_out) - MAX_LEFT_OUT} more"))
 
 
 MAX_CANDIDATES = 5
-"""Candidates of a stage that are shown."""
-_BY = {
-    "index": "by words",
-    "vector": "by meaning",
-    "fused": "by words and by meaning",
+"""Maximum number of candidates to show for each stage."""
+_SOURCES = {
+    "index": "by keyword search",
+    "vector": "by semantic search",
+    "fused": "by hybrid search",
     "index-files": "in the files of .index/",
 }
 
 
 def print_hits(options: Options, found: RecallResult, *, empty: bool = False) -> None:
-    """The hits, best first, and how sure the answer is; or why there are none."""
+    """Print the hits, best first, and the confidence; or a hint if there are none."""
     if options.json:
         print_json(found)
         return
@@ -125,19 +119,19 @@ def print_hits(options: Options, found: RecallResult, *, empty: bool = False) ->
         show(rank, hit)
     titles = {hit.id: hit.title for hit in found}
     for stage in found.stages:
-        _stage(stage, titles)
+        _print_stage(stage, titles)
     for sentence in found.degraded:
         print_message(options, clean_one_line(sentence))
     count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
     if not found.hits:
-        hint = "other words, fewer filters or --max-priority 4 may find more"
+        hint = "try other words, fewer filters or --max-priority 4"
         if empty:
-            hint = "no fact is remembered yet; `vaultsync adopt` takes your notes in"
+            hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
         print_message(options, f"nothing found: {hint}")
         return
     print_message(
         options,
-        f"{count} {_BY[found.source]} in {found.seconds * 1000:.0f} ms,"
+        f"{count} {_SOURCES[found.source]} in {found.seconds * 1000:.0f} ms,"
         f" confidence {found.confidence:.2f}",
     )
 
@@ -153,19 +147,19 @@ def _on_terminal(rank: int, hit: Hit) -> None:
     echo(dim(f"    {clean_one_line(hit.path or 'no note yet')}") + "\n")
 
 
-def _in_pipe(rank: int, hit: Hit) -> None:  # noqa: ARG001 - as on a terminal
+def _in_pipe(rank: int, hit: Hit) -> None:  # noqa: ARG001 - same signature as _on_terminal
     cells = (hit.id, f"{hit.score:.4f}", hit.type, hit.title, hit.path or "", hit.why)
     echo("\t".join(clean_one_line(each) for each in (*cells, hit.snippet)))
 
 
-def _stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
-    seen = stage.candidates
-    found = f", {len(seen)} candidates" if seen else ""
-    echo(f"{stage.stage}: {stage.seconds * 1000:.1f} ms{found}")
-    for each in seen[:MAX_CANDIDATES]:
+def _print_stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
+    candidates = stage.candidates
+    number = f", {len(candidates)} candidates" if candidates else ""
+    echo(f"{stage.stage}: {stage.seconds * 1000:.1f} ms{number}")
+    for each in candidates[:MAX_CANDIDATES]:
         echo(f"  {each.score:8.4f}  {clean_one_line(titles.get(each.id, each.id))}")
-    if len(seen) > MAX_CANDIDATES:
-        echo(dim(f"  … and {len(seen) - MAX_CANDIDATES} more"))
+    if len(candidates) > MAX_CANDIDATES:
+        echo(dim(f"  … and {len(candidates) - MAX_CANDIDATES} more"))
 
 
 PACK_FORMATS = ("markdown", "xml", "json")
@@ -180,7 +174,7 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
     type=click.IntRange(min=0),
     default=4000,
     show_default=True,
-    help="Never more than so many.",
+    help="Maximum size in tokens.",
 )
 @click.option(
     "--format",
@@ -188,12 +182,12 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
     type=click.Choice(PACK_FORMATS),
     default="markdown",
     show_default=True,
-    help="How it is written.",
+    help="Format of the text.",
 )
 @click.option(
     "--intent",
     type=click.Choice(INTENT_NAMES),
-    help="What the question is after; else by its words.",
+    help="What to prefer; default: guessed from the query.",
 )
 @filters
 @agent_option
@@ -205,17 +199,16 @@ def context(
     agent: str | None,
     **said: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
 ) -> int:
-    """Pack what answers a question into a budget of tokens.
+    """Pack the facts that answer a question into a token budget.
 
-    The text is printed on stdout. What is in it and why, where it can be read, and what
-    had no room, is told on stderr.
+    The text goes to stdout. The reason and the citation of each item, and what was left
+    out, go to stderr.
     """
     from vaultsync.cli import vault as session
     from vaultsync.recall.request import ContextRequest
 
     with session.open_read_only(options, agent=agent) as memory:
-        made = memory.pack(ContextRequest(**said, format=form))
-        print_pack(options, made)
+        print_pack(options, memory.pack(ContextRequest(**said, format=form)))
     return EXIT_DONE
 
 
@@ -230,14 +223,14 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="At most so many.",
+    help="Maximum number of results.",
 )
 @click.option(
     "--mode",
     type=click.Choice(MODE_NAMES),
     default="auto",
     show_default=True,
-    help="By words, by meaning, by both, or as it needs.",
+    help="Keyword (index), semantic (vector) or hybrid (fused) search.",
 )
 @filters
 @click.option(
@@ -246,11 +239,11 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     type=click.IntRange(0, 4),
     default=2,
     show_default=True,
-    help="Down to this priority; 4 is all.",
+    help="Lowest priority to include; 4 includes all.",
 )
-@click.option("--since", metavar="DATE", help="Only those from this day on.")
-@click.option("--vault-only", is_flag=True, help="Read the files of .index/ alone: no store.")
-@click.option("--explain", is_flag=True, help="Tell what each stage found, and when.")
+@click.option("--since", metavar="DATE", help="Only facts created on or after this day.")
+@click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
+@click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
 @agent_option
 @common
 def recall(
@@ -264,8 +257,8 @@ def recall(
 ) -> int:
     """Find the facts that answer a question.
 
-    QUERY is plain words; "in quotes" is a phrase that must occur, and type:decision,
-    tag:ops, tier:critical, since:2026-03 and until:2026-05-01 filter.
+    A phrase "in quotes" must occur. These filter: type:decision, tag:ops, tier:critical,
+    since:2026-03 and until:2026-05-01.
     """
     from vaultsync.cli import vault as session
     from vaultsync.recall.request import RecallRequest
@@ -274,8 +267,8 @@ def recall(
         if explain or mode not in {"auto", "index"}:
             option = "--explain" if explain else f"--mode {mode}"
             raise UsageError(
-                f"{option} cannot be served with --vault-only, which finds by words alone",
-                hint=f"leave out {option}, or ask without --vault-only where the store is",
+                f"{option} does not work with --vault-only, which is a keyword search",
+                hint=f"leave out {option} or --vault-only",
             )
         asked = RecallRequest(**said, agent=agent)
         found = session.answer_from_files(options, asked)
@@ -283,7 +276,7 @@ def recall(
         return EXIT_DONE
     with session.open_read_only(options, agent=agent) as memory:
         found = memory.answer(RecallRequest(**said, mode=mode, explain=explain))
-        # Shown before it closes: what was recalled is written down after the answer.
+        # Printed before the memory closes, which saves the access counts.
         empty = not found.hits and memory.is_empty
         print_hits(options, found, empty=empty)
     return EXIT_DONE

@@ -1,27 +1,49 @@
-"""Commands about both sides as a whole.
-
-`maintain` and `migrate`: less of a memory, and the same memory elsewhere.
-"""
+"""Commands about both sides as a whole: `sync`, `status`, `conflicts`, `undo` and others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.options import Options, common, complete_type
 
+if TYPE_CHECKING:
+    from vaultsync.api.memory import Memory
+    from vaultsync.cli.output import DelayedBar
+    from vaultsync.sync.report import Report
+
 verbose_option = click.option(
     "-v", "--verbose", is_flag=True, help="List every action, not only the first 20."
 )
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+    "--dry-run", is_flag=True, help="Show what would be done, without doing it."
 )
 confirm_option = click.option(
-    "--confirm", metavar="RUN", help="Do what the guard stopped, by the run it named."
+    "--confirm", metavar="RUN", help="Carry out the run that the guard stopped."
 )
 sides = click.Choice(["store", "vault"])
+
+
+def _run_and_report(
+    options: Options,
+    run: Callable[[Memory, DelayedBar | None], Report],
+    *,
+    verbose: bool,
+    undone: bool = False,
+) -> int:
+    """Run something on both sides, print its report, and return the exit code."""
+    from vaultsync.cli import vault as session
+    from vaultsync.cli.format_reports import print_report
+    from vaultsync.cli.output import progress_bar
+
+    with session.open_memory(options) as memory:
+        with progress_bar(options) as bar:
+            report = run(memory, bar)
+        open_conflicts = memory.conflicts()
+    return print_report(options, report, open_conflicts, verbose=verbose, undone=undone)
 
 
 @click.command()
@@ -29,23 +51,23 @@ sides = click.Choice(["store", "vault"])
 @click.option(
     "--store",
     metavar="URL",
-    help="Where its facts lie: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
+    help="Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
 )
 @common
 def init(options: Options, *, path: str | None, store: str | None) -> int:
-    """Make a vault of a folder; harmless when it is one already.
+    """Turn a folder into a vault; safe to run again.
 
-    PATH may be left out when --vault names the folder.
+    PATH may be omitted when --vault names the folder.
     """
-    place = path or options.vault
-    if not place:
-        message = "missing argument 'PATH': the folder that becomes a vault"
+    folder = path or options.vault
+    if not folder:
+        message = "missing argument 'PATH': the folder to turn into a vault"
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    show.print_initialised(options, session.init_vault(place, store=store, options=options))
+    show.print_initialised(options, session.init_vault(folder, store=store, options=options))
     return EXIT_DONE
 
 
@@ -54,13 +76,13 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
 @click.option(
     "--allow-scope-moves",
     is_flag=True,
-    help="Notes that were moved to another scope's folder change who may see them.",
+    help="Change the scope of notes that were moved to another scope's folder.",
 )
 @click.option(
     "--max-delete",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Stop before a pass that deletes more than N.",
+    help="Stop, and change nothing, if more than N would be deleted.",
 )
 @confirm_option
 @verbose_option
@@ -74,28 +96,30 @@ def sync(
     confirm: str | None,
     verbose: bool,
 ) -> int:
-    """Make vault and store equal: one pass over both."""
-    from vaultsync.cli import format_reports as show_passes
-    from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory:
-        with progress_bar(options) as bar:
-            report = memory.sync(
-                dry_run=dry_run,
-                allow_scope_moves=allow_scope_moves,
-                max_delete=max_delete,
-                confirm=confirm,
-                progress=bar,
-            )
-        waits = memory.conflicts()
-    return show_passes.print_report(options, report, waits, verbose=verbose)
+    """Sync vault and store once, in both directions."""
+    return _run_and_report(
+        options,
+        lambda memory, bar: memory.sync(
+            dry_run=dry_run,
+            allow_scope_moves=allow_scope_moves,
+            max_delete=max_delete,
+            confirm=confirm,
+            progress=bar,
+        ),
+        verbose=verbose,
+    )
 
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--scope", metavar="S", help="Who may see them; else by their folder.")
-@click.option("--type", "fact_type", metavar="T", shell_complete=complete_type, help="Their type.")
+@click.option("--scope", metavar="S", help="Who may see the facts; default: by their folder.")
+@click.option(
+    "--type",
+    "fact_type",
+    metavar="T",
+    shell_complete=complete_type,
+    help="Type of the facts; default: by their folder.",
+)
 @dry_run_option
 @verbose_option
 @common
@@ -108,43 +132,42 @@ def adopt(
     dry_run: bool,
     verbose: bool,
 ) -> int:
-    """Make facts of notes that are there already.
+    """Turn existing notes into facts.
 
-    PATH is a note or a folder; without one, all are taken. An id is all that is added.
+    PATH is a note or a folder; default: the whole vault. Each note gets an id in its
+    frontmatter, and nothing else in it changes.
     """
-    from vaultsync.cli import format_reports as show_passes
-    from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory:
-        with progress_bar(options) as bar:
-            report = memory.adopt(paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar)
-        waits = memory.conflicts()
-    return show_passes.print_report(options, report, waits, verbose=verbose)
+    return _run_and_report(
+        options,
+        lambda memory, bar: memory.adopt(
+            paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar
+        ),
+        verbose=verbose,
+    )
 
 
 @click.command()
 @common
 def status(options: Options) -> int:
-    """Show what waits and what is wrong; changes nothing."""
-    from vaultsync.cli import format_reports as show_passes
+    """Show pending changes, conflicts and problems; changes nothing."""
     from vaultsync.cli import vault as session
+    from vaultsync.cli.format_reports import print_status
 
     with session.open_memory(options) as memory:
-        found = memory.status()
-    return show_passes.print_status(options, found)
+        status = memory.status()
+    return print_status(options, status)
 
 
 @click.command()
 @common
 def conflicts(options: Options) -> int:
-    """Show what both sides changed differently and nobody has settled."""
-    from vaultsync.cli import format_conflicts as show_conflicts
+    """List what both sides changed differently."""
     from vaultsync.cli import vault as session
+    from vaultsync.cli.format_conflicts import print_conflicts
 
     with session.open_memory(options) as memory:
         found = memory.conflicts()
-    return show_conflicts.print_conflicts(options, found)
+    return print_conflicts(options, found)
 
 
 @click.command()
@@ -153,32 +176,32 @@ def conflicts(options: Options) -> int:
     "--take",
     type=sides,
     required=True,
-    help="Whose values stand: the agent's (store) or the person's (vault).",
+    help="The side whose values to keep.",
 )
-@click.option("--field", metavar="F", help="Only this field; else all.")
+@click.option("--field", metavar="F", help="Only this field; default: all fields.")
 @common
 def resolve(options: Options, *, conflict_id: str, take: str, field: str | None) -> int:
-    """Settle a conflict."""
-    from vaultsync.cli import format_conflicts as show_conflicts
+    """Resolve a conflict."""
     from vaultsync.cli import vault as session
+    from vaultsync.cli.format_conflicts import print_resolved
 
     with session.open_memory(options) as memory:
-        settled = memory.resolve(conflict_id, take=take, field=field)
-        left = memory.conflicts()
-    return show_conflicts.print_resolved(options, settled, left)
+        resolved = memory.resolve(conflict_id, take=take, field=field)
+        still_open = memory.conflicts()
+    return print_resolved(options, resolved, still_open)
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @common
 def history(options: Options, *, fact_id: str) -> int:
-    """Show who changed which field of a fact when, from which side."""
-    from vaultsync.cli import format_conflicts as show_conflicts
+    """Show who changed what in a fact, when and from which side."""
     from vaultsync.cli import vault as session
+    from vaultsync.cli.format_conflicts import print_history
 
     with session.open_memory(options) as memory:
-        found = memory.history(fact_id)
-    show_conflicts.print_history(options, found)
+        entries = memory.history(fact_id)
+    print_history(options, entries)
     return EXIT_DONE
 
 
@@ -187,58 +210,49 @@ def history(options: Options, *, fact_id: str) -> int:
 @verbose_option
 @common
 def undo(options: Options, *, run: str, verbose: bool) -> int:
-    """Take a run back, on both sides; later changes stay."""
-    from vaultsync.cli import format_reports as show_passes
-    from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory:
-        with progress_bar(options) as bar:
-            report = memory.undo(run, progress=bar)
-        waits = memory.conflicts()
-    return show_passes.print_report(options, report, waits, verbose=verbose, undone=True)
+    """Undo a run on both sides; later changes are kept."""
+    return _run_and_report(
+        options,
+        lambda memory, bar: memory.undo(run, progress=bar),
+        verbose=verbose,
+        undone=True,
+    )
 
 
 @click.command()
 @common
 def verify(options: Options) -> int:
-    """Prove that vault, store and base are equal, field by field."""
-    from vaultsync.cli import format_reports as show_passes
+    """Compare vault, store and base, field by field."""
     from vaultsync.cli import vault as session
+    from vaultsync.cli.format_reports import print_verification
     from vaultsync.cli.output import progress_bar
 
     with session.open_memory(options) as memory, progress_bar(options) as bar:
-        found = memory.verify(progress=bar)
-    show_passes.print_verification(options, found)
-    return EXIT_DONE if found.equal else EXIT_FAILED
+        verification = memory.verify(progress=bar)
+    print_verification(options, verification)
+    return EXIT_DONE if verification.equal else EXIT_FAILED
 
 
 @click.command()
-@click.option("--from", "source", type=sides, required=True, help="The side that is right.")
+@click.option("--from", "source", type=sides, required=True, help="The side to rebuild from.")
 @verbose_option
 @common
 def rebuild(options: Options, *, source: str, verbose: bool) -> int:
-    """Rebuild the other side, and what both last agreed on."""
-    from vaultsync.cli import format_reports as show_passes
-    from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory:
-        with progress_bar(options) as bar:
-            report = memory.rebuild(source=source, progress=bar)
-        waits = memory.conflicts()
-    return show_passes.print_report(options, report, waits, verbose=verbose)
+    """Rebuild one side, and the base, from the other side."""
+    return _run_and_report(
+        options, lambda memory, bar: memory.rebuild(source=source, progress=bar), verbose=verbose
+    )
 
 
 @click.command()
 @common
 def doctor(options: Options) -> int:
-    """Check this machine and this vault."""
-    from vaultsync.cli import format_reports as show_passes
+    """Check this machine and this vault for problems."""
     from vaultsync.cli import vault as session
+    from vaultsync.cli.format_reports import print_checks
 
     checks = session.run_doctor(options)
-    show_passes.print_checks(options, checks)
+    print_checks(options, checks)
     return EXIT_DONE if all(each.ok for each in checks) else EXIT_FAILED
 
 
@@ -248,7 +262,7 @@ def doctor(options: Options) -> int:
     "--max-delete",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Stop before more than N facts would be deleted.",
+    help="Stop, and change nothing, if more than N facts would be deleted.",
 )
 @confirm_option
 @verbose_option
@@ -261,18 +275,14 @@ def maintain(
     confirm: str | None,
     verbose: bool,
 ) -> int:
-    """Delete what expired or faded, and collapse long chains."""
-    from vaultsync.cli import format_reports as show_passes
-    from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory:
-        with progress_bar(options) as bar:
-            report = memory.maintain(
-                dry_run=dry_run, max_delete=max_delete, confirm=confirm, progress=bar
-            )
-        waits = memory.conflicts()
-    return show_passes.print_report(options, report, waits, verbose=verbose)
+    """Delete expired and faded facts, and shorten version chains."""
+    return _run_and_report(
+        options,
+        lambda memory, bar: memory.maintain(
+            dry_run=dry_run, max_delete=max_delete, confirm=confirm, progress=bar
+        ),
+        verbose=verbose,
+    )
 
 
 @click.command()
@@ -284,10 +294,10 @@ def maintain(
 )
 @common
 def migrate(options: Options, *, to: str) -> int:
-    """Take all facts to another store, and go on with that one.
+    """Copy all facts to another store, and switch the vault to it.
 
-    It can be run again when it broke off. The vault goes over to the new store once all
-    facts are proved to be there; the old store stays as it is.
+    Safe to run again after an interruption. The vault switches once every fact is verified
+    in the new store; the old store is not changed.
     """
     from vaultsync.cli import vault as session
     from vaultsync.cli.format_facts import count_noun
@@ -300,8 +310,8 @@ def migrate(options: Options, *, to: str) -> int:
         return EXIT_DONE
     print_message(
         options,
-        f"{count_noun(done.facts, 'fact')} and {count_noun(done.tombstones, 'tombstone')} are in"
-        f" {clean(done.store)}: {done.copied:,} came over now, with the vectors of"
-        f" {done.vectors:,}; the vault goes on with it",
+        f"{clean(done.store)} has {count_noun(done.facts, 'fact')} and"
+        f" {count_noun(done.tombstones, 'tombstone')}: {done.copied:,} copied now, with the"
+        f" vectors of {count_noun(done.vectors, 'fact')}; the vault now uses this store",
     )
     return EXIT_DONE

@@ -1,3 +1,3 @@
-"""Question -> a pack that fits a token budget."""
+"""Context packs: what to read for a question, within a token budget."""
 
 from __future__ import annotations

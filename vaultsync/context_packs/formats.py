@@ -223,33 +223,32 @@ def _kind(fact: Fact) -> str:
     return single_line(str(kind)) if kind and fact.type == "entity" else fact.type
 
 
-# -------------------------------------------------------------------------------- XML
-
-_XML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"))
+# ------------------------------------------------------------------------ XML and JSON
 
 
-def _escaped(text: str) -> str:
-    for character, entity in _XML:
-        text = text.replace(character, entity)
-    return text
-
-
-def _xml_piece(piece: PackPiece) -> str:
-    values = {
+def _attributes(piece: PackPiece) -> dict[str, str]:
+    return {
         "id": piece.fact.id,
         "type": _kind(piece.fact),
         "title": single_line(piece.fact.title),
         "date": piece.fact.created_at[:10],
         "source": piece.citation,
         "reason": piece.reason,
-        "cut": "yes" if piece.cut else "",
     }
+
+
+_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_XML)
+
+
+def _xml_piece(piece: PackPiece) -> str:
+    values = _attributes(piece) | {"cut": "yes" if piece.cut else ""}
     attrs = "".join(f' {k}="{_escaped(v)}"' for k, v in values.items() if v)
     name = "entity" if piece.tier == "entities" else "fact"
     return f"<{name}{attrs}>\n{_escaped(piece.body)}\n</{name}>\n"
-
-
-# ------------------------------------------------------------------------------- JSON
 
 
 def _json(value: object) -> str:
@@ -257,15 +256,7 @@ def _json(value: object) -> str:
 
 
 def _json_piece(piece: PackPiece) -> str:
-    values: dict[str, object] = {
-        "id": piece.fact.id,
-        "type": _kind(piece.fact),
-        "title": single_line(piece.fact.title),
-        "date": piece.fact.created_at[:10],
-        "source": piece.citation,
-        "reason": piece.reason,
-        "text": piece.body,
-    }
+    values: dict[str, object] = {**_attributes(piece), "text": piece.body}
     return _json(values | {"cut": True} if piece.cut else values)
 
 

@@ -36,21 +36,23 @@ PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 def build_context(
     sources: RecallSources,
     tokens: TokenCounter,
-    asked: ContextRequest,
+    request: ContextRequest,
 ) -> ContextPack:
-    """Return what an agent should read for a question, in at most `asked.budget` tokens.
+    """Return what an agent should read for a question, in at most `request.budget` tokens.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument is invalid.
     """
-    if asked.budget < 0:
-        raise InvalidFieldError("budget", asked.budget, "a number of tokens, 0 or more")
-    if asked.format not in PACK_FORMS:
-        raise InvalidFieldError("format", asked.format, "one of " + ", ".join(PACK_FORMS))
-    if asked.intent is not None and asked.intent not in INTENTS:
-        raise InvalidFieldError("intent", asked.intent, "one of " + ", ".join(INTENTS))
+    if request.budget < 0:
+        raise InvalidFieldError("budget", request.budget, "a number of tokens, 0 or more")
+    if request.format not in PACK_FORMS:
+        raise InvalidFieldError("format", request.format, "one of " + ", ".join(PACK_FORMS))
+    if request.intent is not None and request.intent not in INTENTS:
+        raise InvalidFieldError("intent", request.intent, "one of " + ", ".join(INTENTS))
     shared = set(RecallRequest.__struct_fields__) & set(ContextRequest.__struct_fields__)
-    question = RecallRequest(limit=MAX_RECALLED, **{name: getattr(asked, name) for name in shared})
+    question = RecallRequest(
+        limit=MAX_RECALLED, **{name: getattr(request, name) for name in shared}
+    )
     found, facts = recall_with_facts(sources, question, min_similarity=MIN_RELATIVE_FIT)
     pack = pack_context(
         found.query,  # without its secrets
@@ -64,11 +66,11 @@ def build_context(
             )
             for hit, fact in zip(found, facts, strict=True)
         ],
-        budget=asked.budget,
+        budget=request.budget,
         count=tokens.count,
-        form=asked.format,
-        intent=asked.intent,
-        entities=_entities(sources, facts, asked.agent, asked.user),
+        form=request.format,
+        intent=request.intent,
+        entities=_entities(sources, facts, request.agent, request.user),
     )
     return replace(pack, counter=tokens.name, degraded=found.degraded)
 

@@ -66,10 +66,7 @@ _EntriesByPath = Mapping[VaultPath, tuple[IndexEntry, frozenset[str]]]
 
 
 def recall_vault_only(
-    clone: StorelessVault,
-    asked: RecallRequest,
-    *,
-    weights: RankingWeights | None = None,
+    clone: StorelessVault, request: RecallRequest, *, weights: RankingWeights | None = None
 ) -> RecallResult:
     """Answer a question from the index files, best hits first; writes nothing.
 
@@ -78,15 +75,15 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(asked, today=clone.clock.now().date())
+    query, filters = parse_request(request, today=clone.clock.now().date())
     entries = _read_entries(clone)
-    search = _IndexFileSearch(clone, query, filters, asked.agent, weights or RankingWeights())
+    search = _IndexFileSearch(clone, query, filters, request.agent, weights or RankingWeights())
     hits: tuple[Hit, ...] = ()
     if entries:
         _index_entries(clone, entries)
-        hits = search.hits(entries, asked.limit)
+        hits = search.hits(entries, request.limit)
     return RecallResult(
-        query=clone.view.redact_text(asked.query),
+        query=clone.view.redact_text(request.query),
         source=INDEX_FILES_SOURCE,
         confidence=search.confidence(hits),
         degraded=() if entries else (NO_TABLES_REASON,),

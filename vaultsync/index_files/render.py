@@ -85,16 +85,26 @@ def _master(listed: Sequence[_Listed]) -> list[TableLine]:
     recent = [each for each in listed if newest and each.entry.day >= since]
     recent.sort(key=lambda each: each.entry.day, reverse=True)
     heading = f"Recent ({RECENT_DAYS} days up to {newest})"
-    items = [TableLine(each.line, heading) for each in recent[:MAX_RECENT]]
-    if len(recent) > MAX_RECENT:
-        items.append(TableLine(f"- and {len(recent) - MAX_RECENT:,} more", heading))
+    items = _section(heading, recent, MAX_RECENT)
     for name, group in _by_type_name(listed).items():
         heading = f"{_plural(name)} ({len(group):,})"
-        items += [TableLine(each.line, heading) for each in group[:PER_TYPE]]
-        if len(group) > PER_TYPE:
-            more = f"- and {len(group) - PER_TYPE:,} more in by-type.md"
-            items.append(TableLine(more, heading))
+        items += _section(heading, group, PER_TYPE, more="more in by-type.md")
     return items
+
+
+def _section(
+    heading: str,
+    listed: Sequence[_Listed],
+    limit: int,
+    *,
+    more: str = "more",
+    keys: tuple[str, ...] = (),
+) -> list[TableLine]:
+    """The first entries under a heading, and a line that counts the others."""
+    lines = [each.line for each in listed[:limit]]
+    if len(listed) > limit:
+        lines.append(f"- and {len(listed) - limit:,} {more}")
+    return [TableLine(line, heading, keys) for line in lines]
 
 
 def _days_before(day: str, days: int) -> str:
@@ -105,9 +115,7 @@ def _days_before(day: str, days: int) -> str:
 def _by_type(listed: Sequence[_Listed]) -> list[TableLine]:
     return [
         TableLine(
-            each.line,
-            f"{_plural(name)} ({len(group):,})",
-            (name, each.entry.day[:7] or "undated"),
+            each.line, f"{_plural(name)} ({len(group):,})", (name, each.entry.day[:7] or "undated")
         )
         for name, group in _by_type_name(listed).items()
         for each in group
@@ -123,9 +131,7 @@ def _by_priority(listed: Sequence[_Listed]) -> list[TableLine]:
         group = by_priority[priority]
         tier = tier_of(priority).capitalize()
         heading = f"{tier} (Priority {priority}): {len(group):,}"
-        items += [TableLine(each.line, heading) for each in group[:PER_PRIORITY]]
-        if len(group) > PER_PRIORITY:
-            items.append(TableLine(f"- and {len(group) - PER_PRIORITY:,} more", heading))
+        items += _section(heading, group, PER_PRIORITY)
     return items
 
 
@@ -149,11 +155,7 @@ def _by_entity(listed: Sequence[_Listed]) -> list[TableLine]:
     groups = [(*_entity_heading(notes, name_counts[key]), mentions[key]) for key in mentions]
     for label, title, group in sorted(groups, key=lambda x: (-len(x[2]), _key(x[0]))):
         heading = f"{title} ({len(group):,} mention{'s' if len(group) > 1 else ''})"
-        letter = _letter(_key(label))
-        items += [TableLine(each.line, heading, (letter,)) for each in group[:PER_ENTITY]]
-        if len(group) > PER_ENTITY:
-            more = f"- and {len(group) - PER_ENTITY:,} more"
-            items.append(TableLine(more, heading, (letter,)))
+        items += _section(heading, group, PER_ENTITY, keys=(_letter(_key(label)),))
     return items
 
 

@@ -216,21 +216,19 @@ def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
     Raises:
         NoteError: it cannot be written.
     """
-    op = ctx.clock.new_id()
     try:
         found = ctx.vault.read(path)
     except NoteMissingError:
-        ctx.vault.stage(op, data)
-        try:
-            ctx.vault.create(op, path)
-        finally:
-            ctx.vault.discard(op)
-        return True
-    if found.data == data or not is_table(found.data):
+        found = None
+    if found is not None and (found.data == data or not is_table(found.data)):
         return False
+    op = ctx.clock.new_id()
     ctx.vault.stage(op, data)
     try:
-        ctx.vault.exchange(op, path, found.sha)
+        if found is None:
+            ctx.vault.create(op, path)
+        else:
+            ctx.vault.exchange(op, path, found.sha)
     finally:
         ctx.vault.discard(op)
     return True

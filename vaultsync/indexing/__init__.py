@@ -1,3 +1,3 @@
-"""What recall searches: words, chunks and vectors, kept up to date."""
+"""Indexing: keep what recall searches, words and vectors, up to date with the store."""
 
 from __future__ import annotations

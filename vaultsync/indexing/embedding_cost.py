@@ -26,11 +26,7 @@ class EmbeddingCost(Struct, frozen=True):
 
 
 def estimate_embedding_cost(
-    ctx: ReadContext,
-    vectors: VectorIndex,
-    embedder: Embedder,
-    *,
-    index: NoteIndex | None = None,
+    ctx: ReadContext, vectors: VectorIndex, embedder: Embedder, *, index: NoteIndex | None = None
 ) -> EmbeddingCost | None:
     """Estimate the cost of `embed_pending()` when it has to replace all vectors.
 

@@ -38,11 +38,7 @@ class IndexReport(NamedTuple):
 
 
 def catch_up_note_index(
-    ctx: ReadContext,
-    index: NoteIndex,
-    *,
-    rebuild: bool = False,
-    progress: Progress | None = None,
+    ctx: ReadContext, index: NoteIndex, *, rebuild: bool = False, progress: Progress | None = None
 ) -> IndexReport:
     """Bring the note index up to the store's feed; failures are in the report.
 

@@ -76,11 +76,7 @@ class VectorIndex(Protocol):
         ...
 
     def put(
-        self,
-        rows: Sequence[VectorRow],
-        *,
-        replace: Iterable[str] = (),
-        record: str | None = None,
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Add rows, or replace them, in one step.
 

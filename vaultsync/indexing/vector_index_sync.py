@@ -158,9 +158,10 @@ class _EmbeddingRun:
         if backlog.anew:
             self._record = _IndexRecord()
         changed = {row.fact_id for row in backlog.rows}
-        retried = sorted(self._record.waiting.keys() - changed)
+        retried = dict.fromkeys(sorted(self._record.waiting.keys() - changed), 0)
         rows = self._indexed_rows(backlog.rows)
-        is_complete = self._process_feed(rows) and self._process_facts(retried)
+        in_feed = {row.fact_id: row.seq for row in rows}
+        is_complete = self._process_facts(in_feed) and self._process_facts(retried)
         if is_complete and len(rows) == len(backlog.rows) and (changed or backlog.anew):
             self._compare()
             record = self._record._replace(version=self._version(backlog.seq))
@@ -198,31 +199,27 @@ class _EmbeddingRun:
             degraded=why,
         )
 
-    def _process_feed(self, rows: Sequence[FeedRow]) -> bool:
-        """Process rows of the feed; False when the budget is spent."""
-        for start in range(0, len(rows), FACTS_PER_PAGE):
-            page = rows[start : start + FACTS_PER_PAGE]
-            facts = self._store.find_many([row.fact_id for row in page if not row.deleted])
-            gone = [row.fact_id for row in page if row.fact_id not in facts]
-            neighbours = facts_losing_context(self._store, self._index, facts, gone)
-            # Neighbours without vectors are in the feed themselves.
-            outdated = self._store.find_many(self._vectors.chunks(neighbours))
-            chunks = embedding_chunks(self._store, self._index, facts | outdated)
-            items = [_FactChunks(key, fact, chunks[key]) for key, fact in outdated.items()]
-            for row in page:
-                key = row.fact_id
-                items.append(_FactChunks(key, facts.get(key), chunks.get(key, ()), row.seq))
-            if not self._process(items):
-                return False
-        return True
+    def _process_facts(self, seqs: Mapping[str, int]) -> bool:
+        """Process facts, each with its seq in the feed or 0; False when the budget is spent.
 
-    def _process_facts(self, fact_ids: Sequence[str]) -> bool:
-        """Process facts that the feed does not name; False when the budget is spent."""
+        Neighbours of facts in the feed are processed too, because their context changed.
+        """
+        fact_ids = list(seqs)
         for start in range(0, len(fact_ids), FACTS_PER_PAGE):
             page = fact_ids[start : start + FACTS_PER_PAGE]
             facts = self._store.find_many(page)
-            chunks = embedding_chunks(self._store, self._index, facts)
-            items = [_FactChunks(each, facts.get(each), chunks.get(each, ())) for each in page]
+            neighbours: Mapping[str, Fact] = {}
+            if seqs[page[0]]:
+                gone = [each for each in page if each not in facts]
+                losing = facts_losing_context(self._store, self._index, facts, gone)
+                # Those without vectors are in the feed themselves.
+                neighbours = self._store.find_many(self._vectors.chunks(losing))
+            chunks = embedding_chunks(self._store, self._index, {**facts, **neighbours})
+            items = [_FactChunks(key, fact, chunks[key]) for key, fact in neighbours.items()]
+            items += [
+                _FactChunks(each, facts.get(each), chunks.get(each, ()), seqs[each])
+                for each in page
+            ]
             if not self._process(items):
                 return False
         return True
@@ -234,7 +231,7 @@ class _EmbeddingRun:
             return
         alive = {row.fact_id for row in self._store.feed() if not row.deleted}
         indexed = self._vectors.chunks().keys()
-        self._process_facts(sorted((indexed ^ alive) - missing))
+        self._process_facts(dict.fromkeys(sorted((indexed ^ alive) - missing), 0))
 
     def _process(self, items: Sequence[_FactChunks]) -> bool:
         """Write the vectors of facts that changed; False when the budget is spent."""

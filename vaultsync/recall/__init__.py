@@ -1,3 +1,3 @@
-"""Question -> hits."""
+"""Recall: answer a question with the facts that fit it best."""
 
 from __future__ import annotations

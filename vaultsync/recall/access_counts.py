@@ -22,9 +22,9 @@ FLUSH_BYTES = 64 << 10
 class AccessCounter:
     """Counts recalls in `accessCount`, in batches.
 
-    Writing a hundred counts takes as long as two answers, so they are written when somebody
-    reads them, or when the log is full. Counts are best effort: one that conflicts with
-    another write of the same fact is dropped.
+    Writing a hundred counts takes as long as two answers, so they are written when they are
+    read, or when the log is full. Counts are best effort: one that conflicts with another
+    write of the same fact is dropped.
 
     Args:
         ctx: the store to write to.

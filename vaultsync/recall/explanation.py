@@ -118,7 +118,7 @@ def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> st
     It begins at a sentence or a word, and with the text where no term matches. An ellipsis
     on either side stands for text that was left out, beyond `length` characters.
     """
-    text = _LINK.sub(r"\1", text)
+    text = _LINK.sub(r"\1", text) if "[[" in text else text
     begin = _sentence_start(text, _densest_window(terms.positions(text), length), length)
     end = len(text)
     if end - begin > length:

@@ -64,7 +64,7 @@ class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
         FIELD_WEIGHTS
     )
     least: Weight = 0.0
-    """Minimum score of a hit. By default nothing is cut (decision 21)."""
+    """Minimum score of a hit. By default nothing is cut (docs/decisions/0021)."""
 
 
 class RankingSignals(NamedTuple):

@@ -22,7 +22,7 @@ from vaultsync.model.time_span import time_span
 from vaultsync.recall.query import ParsedQuery, parse_query
 
 DEFAULT_BUDGET = 4_000
-"""Tokens of a pack unless the request says how many."""
+"""Default budget of a pack in tokens."""
 
 QUERY_HELP = (
     'What you want to know, in plain words; a "quoted phrase" must occur, and type:decision,'
@@ -116,28 +116,28 @@ def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, 
     """Parse the question of a request and merge its filters with those of the request.
 
     Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
     if request.limit < 1:
         raise InvalidFieldError("limit", request.limit, "1 or more")
-    question = parse_query(request.query, today=today)
-    span = question.span.within(time_span(request.since, request.until))
-    return question, FactFilters(
+    query = parse_query(request.query, today=today)
+    span = query.span.within(time_span(request.since, request.until))
+    return query, FactFilters(
         scopes=frozenset(map(check_scope, request.scopes)) or None,
-        types=frozenset(map(check_type, request.types)) | question.types,
-        tags=frozenset(request.tags) | question.tags,
+        types=frozenset(map(check_type, request.types)) | query.types,
+        tags=frozenset(request.tags) | query.tags,
         status=request.status,
-        max_priority=_lowest(question, request.max_priority),
+        max_priority=_max_priority(query, request.max_priority),
         since=span.since,
         until=span.until,
         heads_only=request.heads_only,
-        tiers=question.tiers,
+        tiers=query.tiers,
         user=request.user,
     )
 
 
-def _lowest(question: ParsedQuery, max_priority: int) -> int:
-    """The lowest priority that may be found: a tier that the question names includes its own."""
-    if question.tiers:
-        return max(each for tier in question.tiers for each in TIERS[tier])
-    return max([max_priority, *(p for tier in question.hinted_tiers for p in TIERS[tier])])
+def _max_priority(query: ParsedQuery, requested: int) -> int:
+    """The lowest tier that is found: one given as a filter, or hinted at below the request."""
+    if query.tiers:
+        return max(each for tier in query.tiers for each in TIERS[tier])
+    return max([requested, *(each for tier in query.hinted_tiers for each in TIERS[tier])])

@@ -407,7 +407,7 @@ class RecallSearch:
             self.stages.append(RecallStage(name, self._clock.monotonic() - began, candidates))
 
 
-def recall(sources: RecallSources, asked: RecallRequest) -> RecallResult:
+def recall(sources: RecallSources, request: RecallRequest) -> RecallResult:
     """Return the facts that answer a question, best first. Writes nothing but the indexes.
 
     The question may contain filters: `type:…`, `tag:…`, `tier:…`, `since:…`, `until:…`;
@@ -416,11 +416,11 @@ def recall(sources: RecallSources, asked: RecallRequest) -> RecallResult:
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
-    return recall_with_facts(sources, asked)[0]
+    return recall_with_facts(sources, request)[0]
 
 
 def recall_with_facts(
-    sources: RecallSources, asked: RecallRequest, *, min_similarity: float = 0.0
+    sources: RecallSources, request: RecallRequest, *, min_similarity: float = 0.0
 ) -> tuple[RecallResult, Sequence[Fact]]:
     """Do the same, and return the facts of the hits too, each with the path of its note.
 
@@ -428,23 +428,23 @@ def recall_with_facts(
 
     Raises: as `recall()`.
     """
-    if asked.mode not in RECALL_MODES:
-        raise InvalidFieldError("mode", asked.mode, "one of " + ", ".join(RECALL_MODES))
+    if request.mode not in RECALL_MODES:
+        raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
     began = sources.ctx.clock.monotonic()
-    query, filters = parse_request(asked, today=sources.ctx.clock.now().date())
+    query, filters = parse_request(request, today=sources.ctx.clock.now().date())
     search = RecallSearch(
         sources,
         query,
         filters,
-        asked.agent,
-        limit=asked.limit,
+        request.agent,
+        limit=request.limit,
         min_similarity=min_similarity,
-        explain=asked.explain,
+        explain=request.explain,
     )
-    source = search.search(asked.mode)
+    source = search.search(request.mode)
     hits = search.hits()
     found = RecallResult(
-        query=sources.ctx.view.redact_text(asked.query),
+        query=sources.ctx.view.redact_text(request.query),
         source=source,
         confidence=round(search.confidence, 3),
         degraded=tuple(dict.fromkeys(search.degraded)),

@@ -1,3 +1,1 @@
 """Models that embed text."""
-
-from __future__ import annotations

@@ -13,6 +13,7 @@ from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder, read_export
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
+    CrossReranker,
     SentenceEmbedder,
     SentenceModel,
     model_in_folder,
@@ -71,8 +72,6 @@ def reranker_for(setting: str) -> Reranker | None:
     """
     if setting == "none":
         return None
-    from vaultsync.backends.embedders.cross_encoder import CrossReranker
-
     return CrossReranker(Path(setting).expanduser())
 
 

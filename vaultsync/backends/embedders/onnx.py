@@ -97,21 +97,21 @@ def read_export(folder: Path, model: str) -> Mapping[str, Any] | None:
     try:
         manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_bytes())
         whole = manifest["model"] == model and all(
-            _is_whole(folder / name, made) for name, made in manifest["files"].items()
+            _is_whole(folder / name, entry) for name, entry in manifest["files"].items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return manifest if whole else None
 
 
-def _is_whole(file: Path, made: Mapping[str, object]) -> bool:
+def _is_whole(file: Path, entry: Mapping[str, object]) -> bool:
     at = file.stat()
-    if at.st_size != made["size"]:
+    if at.st_size != entry["size"]:
         return False
-    if at.st_mtime_ns == made["mtime_ns"]:
+    if at.st_mtime_ns == entry["mtime_ns"]:
         return True
     with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest() == made["sha256"]
+        return file_digest(opened, "sha256").hexdigest() == entry["sha256"]
 
 
 class _Running:

@@ -124,10 +124,11 @@ def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing,
                 found = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            if why := irregularity(found):
-                irregular[name] = (why, stamp_from_stat(found))
+            stamp = FileStamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+            if found.st_nlink == 1 and stat.S_ISREG(found.st_mode):
+                notes[name] = stamp
             else:
-                notes[name] = stamp_from_stat(found)
+                irregular[name] = (irregularity(found), stamp)
     names = "/" + "/".join(chain(notes, irregular))
     for name in ignore.files(prefix, names):
         notes.pop(name, None)

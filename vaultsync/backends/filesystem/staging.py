@@ -59,7 +59,7 @@ class StagingFolder:
         try:
             with self._tree.place(STAGING) as place:
                 os.mkdir(place.name, 0o700, dir_fd=place.folder)
-                with contextlib.suppress(FileExistsError):
+                with contextlib.suppress(FileExistsError):  # the user may have one
                     syscalls.write_new(EntryAt(place.folder, ".gitignore"), b"staging/\n")
         except NoteMissingError as error:  # an empty folder must not become half a vault
             raise VaultMissingError(self._tree.where, "it has no .meta") from error

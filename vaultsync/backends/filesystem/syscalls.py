@@ -174,7 +174,7 @@ def swap_checked(
         except FileNotFoundError:
             if not met:
                 raise
-            with contextlib.suppress(FileExistsError):
+            with contextlib.suppress(FileExistsError):  # swap again
                 return (put if restore() else None), met
             continue
         found = look(under)

@@ -93,7 +93,7 @@ class FolderTree:
         """The last name of a path, and its folder, which is open inside the block.
 
         Raises:
-            NoteMissingError: a folder is missing, and shall not be made.
+            NoteMissingError: a folder is missing, and must not be made.
             UnsafePathError: a folder of the path is a link.
         """
         if self._root < 0:
@@ -145,7 +145,7 @@ class FolderTree:
         missing = self.missing(path)
         if not make:
             raise missing
-        with contextlib.suppress(FileExistsError):
+        with contextlib.suppress(FileExistsError):  # made meanwhile
             os.mkdir(folder.name, 0o755, dir_fd=folder.folder)
         return os.open(folder.name, _FOLDER, dir_fd=folder.folder)
 
@@ -310,7 +310,7 @@ def stamp_after(place: EntryAt, before: FileStamp) -> FileStamp:
 
     Only the ctime is looked up: a save since `before` must look like a change.
     """
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
         now = syscalls.stat_of(place)
         if now.st_ino == before.inode:
             return before._replace(ctime_ns=now.st_ctime_ns)

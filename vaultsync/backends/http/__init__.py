@@ -1,3 +1,1 @@
 """HTTP on loopback: the server, its guard, a client."""
-
-from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Questions to a bridge of this machine, by the standard library alone.
-
-A question loads little, and a bridge that does not answer is no trouble.
-"""
+"""Requests to a bridge of this machine, by the standard library, which loads fast."""
 
 from __future__ import annotations
 
@@ -21,9 +18,9 @@ def ask_bridge(
     body: Mapping[str, object] | None,
     patience: float = BRIDGE_TIMEOUT,
 ) -> dict[str, Any] | None:
-    """What a bridge at a port of 127.0.0.1 says, which may be why it has no answer.
+    """The JSON answer of a bridge at a port of 127.0.0.1, which may be an error.
 
-    Without a body it is only asked (GET). None when it says nothing.
+    Without a body the request is a GET. None when there is no answer.
     """
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     headers = {

@@ -1,10 +1,10 @@
-"""The guard of what listens on loopback: who may ask is decided before anything is routed.
+"""The guard of a loopback server: requests are authorised before they are routed.
 
-A page in a browser can reach 127.0.0.1, and a name of its own can be made to lead there
-(DNS rebinding): so the name that was asked for and the page that asks are looked at first,
-and a token alone is not enough (GHSA-w48q-cv73-mx4w and its like). The order is Host,
-Origin, token, then headers, then the body, which is read whole before anybody else sees
-the request. No answer ever allows another origin: preflights fail.
+A page in a browser can reach 127.0.0.1, also under a host name of its own (DNS rebinding).
+So the host and the origin of a request are checked first; a token alone is not enough
+(GHSA-w48q-cv73-mx4w and others). The order is Host, Origin, token, other headers, and the
+body, which is read whole before the application sees the request. No answer allows another
+origin, so preflights fail.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 Asgi: TypeAlias = Callable[[AsgiScope, Receive, Send], Awaitable[None]]
 
 MAX_BODY_BYTES = 1 << 20
-"""Bytes of a body; a note is no larger."""
+"""Bytes of a body, more than any note."""
 BODY_TIMEOUT = 10.0
 """Seconds in which a body must have arrived."""
 _SPARE = 4
-"""So many times the limit is read of what is too large, to be able to answer."""
+"""How many times the limit is read of a body that is too large, so that the answer arrives."""
 _DRAIN_SECONDS = 0.5
-"""Seconds that may take."""
+"""The time limit for that."""
 MAX_WRONG_TOKENS = 10
-"""So many wrong tokens in `WITHIN` seconds are answered one by one."""
+"""Wrong tokens within `WRONG_TOKEN_WINDOW` seconds, after which the answer is 429."""
 WRONG_TOKEN_WINDOW = 60.0
 ALLOWED_ORIGINS = ("app://obsidian.md",)
-"""Obsidian on a desktop, where it sends an origin at all."""
+"""Obsidian on a desktop, where it sends an origin."""
 REQUIRED_HEADER = "x-vaultsync"
-"""Sent with everything that may change something: a form of a browser cannot."""
+"""Required of requests that may change something: a form in a browser cannot send it."""
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -47,12 +47,12 @@ class LoopbackGuard:
 
     Args:
         app: what is guarded.
-        token: tells the token as it is now; it may be renewed at any time.
-        port: at which it listens; the only one that a Host may name.
-        limit: bytes of a body.
-        header: of every request that may change something, `1`; None asks for none.
-        origins: that may ask, beside no origin at all.
-        monotonic: seconds that never go back, to count failures by.
+        token: returns the current token, which may be rotated at any time.
+        port: the port it listens at, which a Host header must name.
+        limit: maximum number of bytes of a body.
+        header: must be `1` in requests that may change something; None requires none.
+        origins: the allowed origins; requests without one are allowed too.
+        monotonic: a clock in seconds, to count failures.
     """
 
     def __init__(
@@ -76,20 +76,20 @@ class LoopbackGuard:
         self._failed: deque[float] = deque(maxlen=MAX_WRONG_TOKENS)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Answer what may not pass; hand on all else."""
+        """Answer what is refused; pass on everything else."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        status = self._stranger(_headers(scope))
-        if scope["type"] != "http":  # a socket: nobody here speaks it
+        status = self._authorization_status(_headers(scope))
+        if scope["type"] != "http":  # web sockets are not supported
             await send({"type": "websocket.close", "code": 1008})
             return
         if status:
             await _answer(send, status)
             return
-        if trouble := self._unfit(scope, _headers(scope)):
+        if refusal := self._header_error(scope, _headers(scope)):
             await _drain(receive, self._limit)
-            await _refuse(send, *trouble)
+            await _refuse(send, *refusal)
             return
         try:
             async with asyncio.timeout(BODY_TIMEOUT):
@@ -98,22 +98,21 @@ class LoopbackGuard:
             await _answer(send, 408)
             return
         except ConnectionError:
-            return  # half of what was meant is not what was meant
+            return  # an incomplete request is not carried out
         if body is None:
             await _drain(receive, self._limit)
             await _refuse(send, *self._too_large())
             return
         await self._app(scope, _replayed(body, receive), send)
 
-    def _stranger(self, headers: Sequence[tuple[str, bytes]]) -> int:
-        """The status for somebody who may not ask; 0 for who may."""
+    def _authorization_status(self, headers: Sequence[tuple[str, bytes]]) -> int:
+        """The status of the refusal; 0 for an authorised request."""
         if _single_header(headers, "host").lower() not in self._hosts:
             return 403
         origins = [value for name, value in headers if name == "origin"]
         if origins and _single_header(headers, "origin") not in self._origins:
             return 403
-        said = _single_header(headers, "authorization")
-        kind, _, given = said.partition(" ")
+        kind, _, given = _single_header(headers, "authorization").partition(" ")
         if kind.lower() == "bearer" and hmac.compare_digest(
             given.strip().encode(), self._token().encode()
         ):
@@ -121,17 +120,17 @@ class LoopbackGuard:
         return self._failure()
 
     def _failure(self) -> int:
-        """401, or 429 for who keeps trying."""
+        """401, or 429 after many failures."""
         now = self._monotonic()
         many = len(self._failed) == MAX_WRONG_TOKENS and now - self._failed[0] < WRONG_TOKEN_WINDOW
         if not many:
             self._failed.append(now)
         return 429 if many else 401
 
-    def _unfit(
+    def _header_error(
         self, scope: AsgiScope, headers: Sequence[tuple[str, bytes]]
     ) -> tuple[int, str, str] | None:
-        """What is wrong with the headers of somebody who may ask."""
+        """Status, kind and message for wrong headers of an authorised request."""
         length = _single_header(headers, "content-length") or "0"
         if not (length.isascii() and length.isdecimal()) or len(length) > len("9" * 18):
             return 400, "UsageError", "Content-Length is no number"
@@ -173,13 +172,13 @@ def _headers(scope: AsgiScope) -> list[tuple[str, bytes]]:
 
 
 def _single_header(headers: Sequence[tuple[str, bytes]], name: str) -> str:
-    """The value of a header that is there once; "" for none, or several."""
+    """The value of a header that occurs once; "" for none, or several."""
     found = [value for key, value in headers if key == name]
     return found[0].decode("latin-1") if len(found) == 1 else ""
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body as one message; then whatever else the client says."""
+    """The body as one message, then the further messages of the client."""
     messages: deque[AsgiMessage] = deque(
         [{"type": "http.request", "body": body, "more_body": False}]
     )
@@ -191,7 +190,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 async def _drain(receive: Receive, limit: int) -> None:
-    """Read on for a little: who is cut off while it sends does not hear the answer."""
+    """Read on for a while: a client that is cut off while sending does not read the answer."""
     left = _SPARE * limit
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):

@@ -15,11 +15,11 @@ HOST = "127.0.0.1"
 _MAX_CONNECTIONS = 100
 """Requests and streams at a time."""
 _SHUTDOWN_SECONDS = 1
-"""Seconds that what is under way has when it stops."""
+"""Seconds that running requests have to finish when it stops."""
 
 
 class LoopbackServer:
-    """Listens from when it is made until it is stopped."""
+    """A server that listens until it is stopped."""
 
     def __init__(
         self,
@@ -29,16 +29,16 @@ class LoopbackServer:
         name: str,
         lifespan: Literal["on", "off"],
     ) -> None:
-        """Listen at the first of some ports that is free; 0 is any that is.
+        """Listen at the first free port.
 
         Args:
-            make: the application, told the port.
-            ports: to be tried in order.
+            make: makes the application, given the port.
+            ports: tried in order; 0 is any free port.
             name: of the thread.
-            lifespan: whether the application is told of start and end.
+            lifespan: whether the application gets events of start and end.
 
         Raises:
-            OSError: none of them can be had.
+            OSError: none of the ports is free.
         """
         self._socket = _bound_socket(ports)
         self.port: int = self._socket.getsockname()[1]
@@ -68,7 +68,7 @@ class LoopbackServer:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Let what is under way end soon, and end."""
+        """Let running requests finish soon, and stop."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
@@ -78,17 +78,17 @@ class LoopbackServer:
 
 
 def _bound_socket(ports: Sequence[int]) -> socket.socket:
-    """A socket at the first port that can be had."""
-    trouble = OSError("no port was named")
+    """A socket at the first free port."""
+    failure = OSError("no port was named")
     for port in ports:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((HOST, port))
+            found.bind((HOST, port))
         except OSError as error:
-            made.close()
-            trouble = error
+            found.close()
+            failure = error
         else:
-            made.listen(128)
-            return made
-    raise trouble
+            found.listen(128)
+            return found
+    raise failure

@@ -1,3 +1,1 @@
 """Backends that keep everything in memory."""
-
-from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A note index in plain memory: the reference for the others, in as few words as can be."""
+"""A note index in memory: the simple reference for the others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _K1, _B = 1.2, 0.75
 class _IndexedFact:
     fact: Fact
     turn: SessionTurn
-    """Where it stood when it was put: its neighbours may not know of a later text."""
+    """Its place in its session when it was put."""
     terms: tuple[str, ...]
     names: frozenset[tuple[str, ...]]
 
@@ -41,8 +41,8 @@ class MemoryIndex:
     """A `NoteIndex` that is gone with the process: BM25 over all text as one field.
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the
-    weights that Lucene takes. `language` is that of questions whose language cannot be
-    told: their stop words are left out.
+    parameters of Lucene. `language` is that of questions whose language is not recognised:
+    its stop words are left out.
     """
 
     def __init__(self, language: str = ENGLISH) -> None:
@@ -154,8 +154,7 @@ def _texts(entry: IndexDocument) -> Iterator[str]:
         *fact.entities,
         *note_headings(fact.content),
     )
-    for value in (*fact.own.values(), *fact.properties.values()):
-        yield from _strings(value)
+    yield from _strings([*fact.own.values(), *fact.properties.values()])
 
 
 def _strings(value: Value) -> Iterator[str]:

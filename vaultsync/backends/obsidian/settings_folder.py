@@ -111,8 +111,7 @@ class PluginFolder:
         home = self._root / _FOLDER
         if not home.is_dir():
             raise ConfigError(
-                f"{self._root} was never opened in Obsidian",
-                hint="open it there as a vault, once",
+                f"{self._root} was never opened in Obsidian", hint="open it there as a vault, once"
             )
         folder = self._root / self.path
         for each in (home, folder.parent, folder, *(folder / name for name in files)):

@@ -1,18 +1,18 @@
-"""Notes written through the app that a person has open, where there is one.
+"""Notes written through Obsidian while it is open.
 
-Only the app knows what stands unsaved in its editor, and only a rename by the app mends
-the links that lead to a note. So a note that is to get other bytes, or another path, or is
-to go, is offered to the app first, with what it must hold:
+Only the app knows the unsaved text in its editor, and only a rename by the app updates the
+links to a note. So each change, rename and removal of a note is offered to the app first,
+with the hash that the note must have:
 
-- It did it, and the file shows it: done. What the note held before is staged under the
-  op, as after an exchange. An app writes into the file itself, which a power cut may
-  tear: the archive has both texts then, and a note that looks half saved waits.
-- It holds something else, in the file or unsaved in its editor: the note changed. The
-  next pass merges what the person wrote when it is saved.
-- It cannot, or does not answer in time: the vault does it itself. An answer that comes
-  too late does no harm: the app compares as well, and finds other bytes than expected.
+- The app did it, and the file shows it: done. The previous bytes are staged under the op,
+  as after an exchange. The app writes into the file itself, which a power cut may tear:
+  the archive has both texts then, and a note that looks half saved waits.
+- The note differs, in the file or unsaved in the editor: it changed. The next run merges
+  what the user wrote, once it is saved.
+- The app cannot do it, or does not answer in time: the vault does it itself. A late answer
+  does no harm: the app compares too, and finds other bytes than expected.
 
-What an app says is never believed: after each answer, the file is looked at.
+The answer of the app is not relied on: the file is checked after each.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from vaultsync.storage.vault import FileStamp, Vault
 
 @dataclass(frozen=True, slots=True)
 class WriteOffer:
-    """One change of a note, as it is offered to the app."""
+    """A change of a note that is offered to the app."""
 
     action: str
     """`modify` or `rename`."""
     path: VaultPath
     to: VaultPath | None
     expect: str
-    """The sha of what the note holds now."""
+    """The sha that the note must have."""
     text: str | None
-    """What it shall hold; None for a rename."""
+    """The new text; None for a rename."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteReply:
-    """What the app says to an offer."""
+    """The answer of the app to an offer."""
 
     applied: bool
     found: str | None = None
-    """The sha of what the app has of the note, when that is why it did nothing."""
+    """The sha of the note in the app, if that is why it did nothing."""
     reason: str = ""
 
 
@@ -55,31 +55,31 @@ class ObsidianApp(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is worth while to ask it anything."""
+        """Whether it may answer."""
         ...
 
     def offer(self, offer: WriteOffer) -> WriteReply | None:
-        """Ask it to do something; None when it does not answer in time."""
+        """Ask it to make a change; None when it does not answer in time."""
         ...
 
 
 class SharedVault(Vault, Protocol):
-    """A vault in which somebody else writes on its behalf."""
+    """A vault in which another program writes on its behalf."""
 
     def check_new(self, path: VaultPath) -> None:
         """Refuse a path that no scan would find again.
 
         Raises:
-            UnsafePathError.
+            UnsafePathError: it is ignored, or no path of a vault.
         """
         ...
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
-        """Somebody wrote a note for us, or took it from `gone`; `sync` shall cover it."""
+        """Have `sync()` flush a note that the app wrote, and the places it was moved from."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all files."""
         ...
 
 
@@ -150,10 +150,10 @@ class VaultThroughApp:
         return self._vault.move(path, to)
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
-        """As the vault does, unless an editor of the app holds what is not saved yet.
+        """Refused while an editor of the app has unsaved text.
 
-        The app is asked to write the text that the note has, which changes nothing, and
-        says so when it holds another one.
+        The app is asked to write the text that the note has already, and answers when it has
+        another one.
         """
         if self._app.is_open:
             before = self._vault.read(path)
@@ -166,14 +166,14 @@ class VaultThroughApp:
 
 
 def _has_unsaved_text(answer: WriteReply, expect: str) -> bool:
-    """Whether the app did nothing because of a text that is not in the file yet."""
+    """Whether the app did nothing because of unsaved text."""
     return not answer.applied and answer.found not in (None, expect)
 
 
 def _text(before: bytes, after: bytes) -> str | None:
-    """What the note shall hold, if an app shows both texts to the byte; else None.
+    """The text of `after`, if an app keeps both texts byte for byte; else None.
 
-    Apps pass over a byte order mark, and may change the ends of lines.
+    Apps drop a byte order mark, and may change line endings.
     """
     if b"\r" in before + after or before.startswith(codecs.BOM_UTF8):
         return None

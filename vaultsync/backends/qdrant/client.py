@@ -24,10 +24,11 @@ from vaultsync.backends.qdrant.operations import (
     NumberRange,
     Payload,
     Point,
+    PointCollection,
     PointFilter,
     PointOperation,
     ScoredPoint,
-    ScrollReads,
+    ScrollPage,
     batches,
     named_vector,
     payloads_by_id,
@@ -137,7 +138,7 @@ _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
 
-class ClientPointCollection(ScrollReads):
+class ClientPointCollection(PointCollection):
     """A collection behind `qdrant_client`.
 
     The key of a server is read from the environment when it is opened, and is nowhere
@@ -324,25 +325,17 @@ class ClientPointCollection(ScrollReads):
             found |= payloads_by_id(records)
         return found
 
-    def _scroll(
-        self,
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int = POINTS_PER_REQUEST,
-        offset: object = None,
-        vector: str = "",
-    ) -> tuple[Iterable[Any], object]:
-        page: tuple[Iterable[Any], object] = self._ask(
+    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
+        found: tuple[Iterable[Any], object] = self._ask(
             "scroll",
-            scroll_filter=filter_of(where),
-            limit=limit,
-            offset=offset,
-            with_payload=list(fields),
-            with_vectors=[vector] if vector else False,
+            scroll_filter=filter_of(page.where),
+            limit=page.limit,
+            offset=page.offset,
+            with_payload=list(page.fields),
+            with_vectors=[page.vector] if page.vector else False,
             **self._reads,
         )
-        return page
+        return found
 
     def count(self, where: PointFilter) -> int:
         found = self._ask("count", count_filter=filter_of(where), exact=True)

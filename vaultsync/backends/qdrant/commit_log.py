@@ -97,32 +97,28 @@ class CommitRecord:
         self, writes: Sequence[StoreWrite], known: Mapping[str, StoredFact], *, mark: str, at: str
     ) -> CommitDecision:
         """Each write against what is known of its fact, those before it included."""
-        last = {key: row.feed_row for key, row in known.items()}
-        bodies = {key: row.fact_json for key, row in known.items()}
-        ops = {key: row.op for key, row in known.items()}
+        last = dict(known)
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
         written: dict[str, StoredFact] = {}
         refused = set()
         for write in writes:
             before = last.get(write.fact_id)
-            found = before.revision if before else None
+            found = before.feed_row.revision if before else None
             if found != write.expect or write.needs in refused:
                 refused.add(write.fact_id)
                 answers.append(RevisionMismatch(write.fact_id, found))
                 continue
             seq += 1
             gone = write.fact is None
-            facts += (before is None or before.deleted) - gone
-            now = FeedRow(
-                seq, write.fact_id, f"{seq}-{mark}", deleted=gone, actor=write.actor, at=at
-            )
-            last[write.fact_id] = now
-            if write.fact is not None:
-                bodies[write.fact_id] = wire.fact_to_json(write.fact)
-            op = ops[write.fact_id] = write.op or ops.get(write.fact_id, "")
-            written[write.fact_id] = StoredFact(now, bodies.get(write.fact_id), op)
-            answers.append(now.revision)
+            facts += (before is None or before.feed_row.deleted) - gone
+            revision = f"{seq}-{mark}"
+            row = FeedRow(seq, write.fact_id, revision, deleted=gone, actor=write.actor, at=at)
+            old = before or StoredFact(row, None)
+            body = old.fact_json if write.fact is None else wire.fact_to_json(write.fact)
+            now = StoredFact(row, body, write.op or old.op)
+            last[write.fact_id] = written[write.fact_id] = now
+            answers.append(revision)
         if not written:
             return CommitDecision(answers, None, [])
         rows = list(written.values())
@@ -170,7 +166,7 @@ class CommitRecord:
 
     @classmethod
     def parse(cls, payload: Mapping[str, Any]) -> CommitRecord:
-        """The head that a payload was made of."""
+        """The head in a payload."""
         return cls(
             store_id=payload["storeId"],
             revision=payload["revision"],

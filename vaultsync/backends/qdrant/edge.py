@@ -16,10 +16,11 @@ from vaultsync.backends.qdrant.operations import (
     IsEmpty,
     NumberRange,
     Payload,
+    PointCollection,
     PointFilter,
     PointOperation,
     ScoredPoint,
-    ScrollReads,
+    ScrollPage,
     UpsertPoints,
     named_vector,
     payloads_by_id,
@@ -41,12 +42,12 @@ asks this shard. Without those of status and priority a search takes nine times 
 EdgeValue: TypeAlias = Any
 """Of the engine. Its type would have the engine loaded."""
 _FLUSH_WRITES = 1_000
-"""Writes after which the log may begin anew."""
+"""Writes after which the shard is flushed, so that its log starts again."""
 _SHARD_FILE = "edge_config.json"
-"""A file that a shard has once it was made."""
+"""A file that every shard has."""
 
 
-class EdgePointCollection(ScrollReads):
+class EdgePointCollection(PointCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
@@ -156,24 +157,16 @@ class EdgePointCollection(ScrollReads):
         records = self._ask("retrieve", list(ids), with_payload=payload, with_vector=False)
         return payloads_by_id(records)
 
-    def _scroll(
-        self,
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int = POINTS_PER_REQUEST,
-        offset: object = None,
-        vector: str = "",
-    ) -> tuple[Iterable[Any], object]:
+    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
         request = _edge().ScrollRequest(
-            offset=offset,
-            limit=limit,
-            filter=_filter(where),
-            with_payload=list(fields),
-            with_vector=[vector] if vector else False,
+            offset=page.offset,
+            limit=page.limit,
+            filter=_filter(page.where),
+            with_payload=list(page.fields),
+            with_vector=[page.vector] if page.vector else False,
         )
-        page: tuple[Iterable[Any], object] = self._ask("scroll", request)
-        return page
+        found: tuple[Iterable[Any], object] = self._ask("scroll", request)
+        return found
 
     def count(self, where: PointFilter) -> int:
         request = _edge().CountRequest(exact=True, filter=_filter(where))

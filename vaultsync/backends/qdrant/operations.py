@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 Payload = Mapping[str, Any]
 POINTS_PER_REQUEST = 256
@@ -86,74 +86,6 @@ class ScoredPoint(NamedTuple):
     payload: Payload
 
 
-class PointCollection(Protocol):
-    """One collection. Any of these may raise `StoreUnavailableError`.
-
-    Reads see every step that `do` has returned from, on whatever machine.
-    """
-
-    def exists(self) -> bool:
-        """Whether the collection is there.
-
-        Raises:
-            StoreLayoutError: it exists, but not as this vault would make it.
-        """
-        ...
-
-    def make(self, dimension: int) -> None:
-        """Make the collection; harmless when another process was faster."""
-        ...
-
-    def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
-        """The payloads of those points that are there; all of their keys, or some."""
-        ...
-
-    def walk(
-        self,
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        after: str = "",
-        limit: int = POINTS_PER_REQUEST,
-    ) -> list[tuple[str, Payload]]:
-        """Points with an id greater than `after`, by id."""
-        ...
-
-    def count(self, where: PointFilter) -> int:
-        """How many points there are, exactly."""
-        ...
-
-    def do(self, steps: Sequence[PointOperation]) -> None:
-        """Do the steps in order. Each is safe to be done twice."""
-        ...
-
-    def dimensions(self) -> set[int]:
-        """The lengths of vectors that the collection can hold."""
-        ...
-
-    def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too.
-
-        Raises:
-            StoreLayoutError: this server cannot.
-        """
-        ...
-
-    def search(
-        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
-    ) -> list[ScoredPoint]:
-        """The nearest points, the nearest first."""
-        ...
-
-    def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
-        """The vectors of points, by the value of a key."""
-        ...
-
-    def close(self) -> None:
-        """Let go of it; harmless when repeated."""
-        ...
-
-
 def vector_name(dimension: int) -> str:
     """The name of the vectors of a length: another model may come, of another length."""
     return f"content{dimension}"
@@ -175,20 +107,74 @@ def scored_points(records: Iterable[Any]) -> list[ScoredPoint]:
     return [ScoredPoint(str(each.id), each.score, each.payload or {}) for each in records]
 
 
-class ScrollReads(ABC):
-    """The reads of a `PointCollection` that are scrolls."""
+class ScrollPage(NamedTuple):
+    """A request for records by id."""
+
+    where: PointFilter
+    fields: Sequence[str]
+    """The keys of the payload that are read."""
+    offset: object = None
+    """The id of the first record; None for the first of all."""
+    limit: int = POINTS_PER_REQUEST
+    vector: str = ""
+    """The name of the vector that is read; none if empty."""
+
+
+class PointCollection(ABC):
+    """One collection. Any of these may raise `StoreUnavailableError`.
+
+    Reads see every step that `do` has returned from, on whatever machine.
+    """
 
     @abstractmethod
-    def _scroll(
-        self,
-        where: PointFilter,
-        fields: Sequence[str],
-        *,
-        limit: int = POINTS_PER_REQUEST,
-        offset: object = None,
-        vector: str = "",
-    ) -> tuple[Iterable[Any], object]:
-        """Records with some keys and vectors, and where the next page begins, if any does."""
+    def exists(self) -> bool:
+        """Whether the collection is there.
+
+        Raises:
+            StoreLayoutError: it exists, but not as this vault would make it.
+        """
+
+    @abstractmethod
+    def make(self, dimension: int) -> None:
+        """Make the collection; harmless when another process was faster."""
+
+    @abstractmethod
+    def take(self, ids: Collection[str], fields: Sequence[str] | None = None) -> dict[str, Payload]:
+        """The payloads of those points that are there; all of their keys, or some."""
+
+    @abstractmethod
+    def count(self, where: PointFilter) -> int:
+        """How many points there are, exactly."""
+
+    @abstractmethod
+    def do(self, steps: Sequence[PointOperation]) -> None:
+        """Do the steps in order. Each is safe to be done twice."""
+
+    @abstractmethod
+    def dimensions(self) -> set[int]:
+        """The lengths of vectors that the collection can hold."""
+
+    @abstractmethod
+    def add_dimension(self, dimension: int) -> None:
+        """Let it hold vectors of another length, too.
+
+        Raises:
+            StoreLayoutError: this server cannot.
+        """
+
+    @abstractmethod
+    def search(
+        self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
+    ) -> list[ScoredPoint]:
+        """The nearest points, the nearest first."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it; harmless when repeated."""
+
+    @abstractmethod
+    def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:
+        """Records of a page, and where the next page begins, if there is one."""
 
     def walk(
         self,
@@ -198,16 +184,20 @@ class ScrollReads(ABC):
         after: str = "",
         limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
+        """Points with an id greater than `after`, by id."""
         # A scroll begins with the point that it is given.
-        records, _ = self._scroll(where, fields, limit=limit + bool(after), offset=after or None)
+        page = ScrollPage(where, fields, after or None, limit + bool(after))
+        records, _ = self._scroll(page)
         found = payloads_by_id(records)
         return [(key, payload) for key, payload in found.items() if key > after][:limit]
 
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
+        """The vectors of points, by the value of a key."""
         name, offset = vector_name(dimension), None
         found: dict[str, Sequence[float]] = {}
         while True:
-            records, offset = self._scroll(where, [field], offset=offset, vector=name)
+            page = ScrollPage(where, [field], offset, vector=name)
+            records, offset = self._scroll(page)
             for each in records:
                 vector = (each.vector or {}).get(name)
                 if vector is not None:

@@ -109,7 +109,7 @@ def milliseconds(time: str | None) -> int | None:
 
 
 def _values(payload: Mapping[str, Any]) -> dict[str, Value] | None:
-    """The values of the fact that a payload was made of; None when it has none."""
+    """The values of the fact in a payload; None when it has none."""
     if "rest" not in payload:
         return None
     values: dict[str, Value] = msgspec.json.decode(payload["rest"])
@@ -119,7 +119,7 @@ def _values(payload: Mapping[str, Any]) -> dict[str, Value] | None:
 
 
 def to_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact:
-    """The row that a payload was made of."""
+    """The row in a payload."""
     values = _values(payload)
     text = None if values is None else msgspec.json.encode(values, order="sorted").decode()
     return StoredFact(to_feed_row(fact_id, payload), text, payload.get("op", ""))

@@ -29,7 +29,9 @@ from vaultsync.backends.qdrant.operations import (
     batches,
 )
 from vaultsync.backends.vectors.columns import (
+    best_by_fact,
     check_dimension,
+    cosine_of,
     dimension_of,
     filterable_fields,
     index_missing_error,
@@ -168,20 +170,11 @@ class QdrantVectors:
         while True:
             with _as_index_errors():
                 found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
-            near = [
-                NearFact(
-                    each.payload["fact"],
-                    each.payload["chunk"],
-                    round(min(1.0, max(-1.0, each.score)), 6),
-                )
-                for each in found
-            ]
-            best: dict[str, NearFact] = {}
-            for each in sorted(near, key=lambda it: (-it.similarity, it.fact_id, it.chunk_id)):
-                best.setdefault(each.fact_id, each)
-            ranked = list(best.values())
+            ranked = best_by_fact(
+                (each.score, each.payload["fact"], each.payload["chunk"]) for each in found
+            )
             # Of equals at the edge the smaller id comes first: see all of them.
-            last = near[-1].similarity if near else -2.0
+            last = cosine_of(found[-1].score) if found else -2.0
             enough = len(ranked) >= limit and last < ranked[limit - 1].similarity
             if enough or len(found) < asked:
                 return ranked[:limit]
@@ -223,7 +216,7 @@ def _as_index_errors() -> Iterator[None]:
     except StoreUnavailableError as error:
         raise DerivedError(
             f"the vectors do not answer: {error.why}",
-            hint="what is missing now is taken up by the next pass",
+            hint="what is missing now is added by the next run",
         ) from error
 
 
@@ -253,7 +246,7 @@ def filter_conditions(filters: FactFilters) -> list[Condition]:
 
 
 def _fields_hash(fact: Fact) -> str:
-    """What tells whether a row was made of the same filterable fields."""
+    """A hash that is equal while the filterable fields are."""
     plain, tags = list(filterable_fields(fact)[:-1]), sorted(tag_keys_with_parents(fact.tags))
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]

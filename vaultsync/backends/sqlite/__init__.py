@@ -1,3 +1,1 @@
 """Store, archive and link index in SQLite."""
-
-from __future__ import annotations

@@ -145,7 +145,7 @@ def base_to_row(base: Base) -> SqlRow:
 
 
 def base_from_row(row: SqlRow) -> Base:
-    """The base that `base_to_row()` made a row of."""
+    """The reverse of `base_to_row()`."""
     from vaultsync.storage.archive import Base
     from vaultsync.storage.vault import FileStamp
 
@@ -204,7 +204,7 @@ def history_to_row(entry: HistoryEntry) -> SqlRow:
 
 
 def history_from_row(row: SqlRow) -> HistoryEntry:
-    """The entry that `history_to_row()` made a row of."""
+    """The reverse of `history_to_row()`."""
     from vaultsync.storage.archive import HistoryEntry
 
     run, at, fact_id, side, actor, field, before, after = row
@@ -256,13 +256,17 @@ class SqliteArchive:
             name = str(Path(path).absolute())
         with sqlite_file.translate_sqlite_errors(name):
             _make(name)
-            db = sqlite_file.connect(name, log_pages=_ARCHIVE_WAL_PAGES)
-            try:
-                _prepare(db, name)
-            except BaseException:
-                db.close()
-                raise
-        return cls(db, name)
+            db, schema = sqlite_file.open_migrated(
+                name, MIGRATIONS, create=True, log_pages=_ARCHIVE_WAL_PAGES
+            )
+        if schema == "ready":
+            return cls(db, name)
+        db.close()
+        if schema == "newer":
+            message, hint = "the archive of a newer vaultsync", "update vaultsync on this machine"
+        else:
+            message, hint = "no archive of vaultsync", sqlite_file.DAMAGE_HINT
+        raise ArchiveError(f"{name} is {message}", hint=hint)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -435,10 +439,7 @@ class SqliteArchive:
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         found: dict[str, HistoryEntry] = {}
         for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(
-                SELECT_NOTE_REMOVALS,
-                json.dumps(batch),
-            )
+            rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(batch))
             found |= {row[2]: history_from_row(row) for row in rows}
             if not rows and self._is_empty("history"):
                 break
@@ -541,13 +542,3 @@ def _place(path: str) -> sqlite_file.FileIdentity | None:
         return None if path == sqlite_file.IN_MEMORY else sqlite_file.file_identity(path)
     except OSError:
         return None
-
-
-def _prepare(db: sqlite3.Connection, path: str) -> None:
-    schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=True)
-    if schema == "newer":
-        message = f"{path} is the archive of a newer vaultsync"
-        raise ArchiveError(message, hint="update vaultsync on this machine")
-    if schema == "foreign":
-        message = f"{path} is no archive of vaultsync"
-        raise ArchiveError(message, hint=sqlite_file.DAMAGE_HINT)

@@ -35,7 +35,7 @@ Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 
 _BUSY_SECONDS = 5.0
 _PAGE = 16_384
-"""Bytes. A fact and its note fit without overflow; a first pass is an eighth faster."""
+"""Bytes. A fact and its note fit without overflow; a first run is an eighth faster."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",
     # On macOS fsync does not reach the platter; this asks for what does.
@@ -125,6 +125,18 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
     return db
 
 
+def open_migrated(
+    path: str | Path, migrations: Sequence[Migration], *, create: bool, log_pages: int
+) -> tuple[sqlite3.Connection, Literal["ready", "foreign", "newer"]]:
+    """`connect()` and `migrate_schema()`; what is not ready has to be closed."""
+    db = connect(path, log_pages=log_pages)
+    try:
+        return db, migrate_schema(db, migrations, create=create)
+    except BaseException:
+        db.close()
+        raise
+
+
 def migrate_schema(
     db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
 ) -> Literal["ready", "foreign", "newer"]:
@@ -197,7 +209,7 @@ def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
     return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
 
 
-DAMAGE_HINT = "move it away; the next pass rebuilds it from both sides, deleting nothing"
+DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 
 
 @contextmanager

@@ -157,19 +157,16 @@ class SqliteLinks:
         self.close()
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         sqlite_file.make_private(self._path)
-        db = sqlite_file.connect(self._path, log_pages=_LOG_PAGES)
-        try:
-            # What a power cut takes is made again: no commit has to wait for the disk.
-            db.execute("PRAGMA synchronous = NORMAL")
-            known = sqlite_file.migrate_schema(db, MIGRATIONS, create=True)
-        except BaseException:
-            db.close()
-            raise
-        self._db, self._file = db, _file(self._path)
-        if known != "ready":
+        self._db, schema = sqlite_file.open_migrated(
+            self._path, MIGRATIONS, create=True, log_pages=_LOG_PAGES
+        )
+        self._file = _file(self._path)
+        if schema != "ready":
             self._throw_away()
             return self._opened()
-        return db
+        # What a power cut takes is made again: no commit has to wait for the disk.
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        return self._db
 
     def _throw_away(self) -> None:
         self.close()

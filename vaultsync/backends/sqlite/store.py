@@ -26,6 +26,7 @@ _STORE_DAMAGE_HINT = (
 )
 
 
+_SELECT_FEED = "SELECT seq, id, revision, deleted, actor, at FROM facts "
 _WRITE = """
     INSERT INTO facts
         (id, seq, revision, deleted, actor, at, op, type, scope, status, body)
@@ -93,16 +94,11 @@ class SqliteStore:
         return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
-        rows = self._rows(
-            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE seq > ? ORDER BY seq",
-            since,
-        )
+        rows = self._rows(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", since)
         return [_feed_row(row) for row in rows]
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        rows = self._rows(
-            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?", fact_id
-        )
+        rows = self._rows(_SELECT_FEED + "WHERE id = ?", fact_id)
         return _feed_row(rows[0]) if rows else None
 
     def revision_at(self, seq: int) -> str | None:
@@ -205,16 +201,17 @@ class SqliteStore:
         return self._db
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite_file.connect(self._path, log_pages=_STORE_WAL_PAGES)
+        db, schema = sqlite_file.open_migrated(
+            self._path, MIGRATIONS, create=self._create, log_pages=_STORE_WAL_PAGES
+        )
         try:
-            self._recognise(db)
+            self._check(db, schema)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _recognise(self, db: sqlite3.Connection) -> None:
-        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=self._create)
+    def _check(self, db: sqlite3.Connection, schema: str) -> None:
         if schema == "newer":
             message = f"{self._path} is the store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")

@@ -1,3 +1,1 @@
 """Small files of the state directory."""
-
-from __future__ import annotations

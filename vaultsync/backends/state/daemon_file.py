@@ -39,10 +39,8 @@ class DaemonFile:
         try:
             values = json.loads(self._path.read_text(encoding="utf-8"))
             os.kill(int(values["pid"]), 0)
-        except PermissionError:
-            return None  # another user's process has the number now
         except (OSError, ValueError, KeyError, TypeError):
-            return None
+            return None  # also when another user's process has the number now
         return dict(values)
 
     def remove(self) -> None:

@@ -1,11 +1,10 @@
-"""The lock that keeps engines apart. Who only asks needs none."""
+"""The lock of the engine of a vault. Reading needs none."""
 
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-from types import TracebackType
 
 import filelock
 
@@ -15,7 +14,7 @@ from vaultsync.errors import EngineBusyError
 class EngineLock:
     """One engine per vault: a lock on a file of the state folder.
 
-    The lock is the operating system's and goes with its process; the file stays.
+    The operating system releases the lock when its process ends; the file stays.
     """
 
     def __init__(self, state_dir: Path, vault: str) -> None:
@@ -25,7 +24,7 @@ class EngineLock:
         self._lock = filelock.FileLock(self._path, mode=0o600)
 
     def try_lock(self) -> bool:
-        """Take the lock if it is free; to be let go once for each time it was taken."""
+        """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time."""
         try:
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
@@ -33,24 +32,24 @@ class EngineLock:
         return True
 
     def unlock(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         self._lock.release()
 
     def holder(self) -> str:
-        """Who has it: `idle` when nobody has."""
+        """Which process has the lock, in words; `idle` when none has."""
         if self._lock.is_locked:
             return "this process"
         if self.try_lock():
             self.unlock()
             return "idle"
         try:
-            said = json.loads(self._holder.read_text(encoding="utf-8"))
-            return f"process {int(said['pid'])}"
+            values = json.loads(self._holder.read_text(encoding="utf-8"))
+            return f"process {int(values['pid'])}"
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
 
     def __enter__(self) -> None:
-        """Take it.
+        """Acquire the lock.
 
         Raises:
             EngineBusyError: another engine has it.
@@ -59,11 +58,6 @@ class EngineLock:
             raise EngineBusyError(self._vault, self.holder())
         self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Let go of it."""
+    def __exit__(self, *_: object) -> None:
+        """Release the lock."""
         self.unlock()

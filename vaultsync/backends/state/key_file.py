@@ -1,4 +1,4 @@
-"""A key of this machine: random bytes in a file that its owner alone can read."""
+"""A key of this machine: random bytes in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ KEY_BYTES = 32
 
 
 def read_or_make_key(path: Path) -> bytes:
-    """The key of a file, which is made when there is none.
+    """The key in a file, which is made when there is none.
 
-    Two processes that make it at once agree: it is written whole, and linked to its name
-    by one of them.
+    Two processes that make it at once agree: the file is written whole, and only one of
+    them can link it to its name.
 
     Raises:
         ConfigError: it cannot be read or made, or others can read it and that cannot be
@@ -51,19 +51,19 @@ def _read(path: Path) -> bytes | None:
 
 
 def _make(path: Path) -> None:
-    made = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.write(handle, os.urandom(KEY_BYTES))
         os.fsync(handle)
     finally:
         os.close(handle)
     try:
-        os.link(made, path)
+        os.link(draft, path)
     except FileExistsError:
         pass  # another process was faster: its key is the key
     except OSError:  # a disk without links
         if not path.exists():
-            made.replace(path)
+            draft.replace(path)
     finally:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The token of a vault, in a file that its owner alone can read, outside of the vault.
+"""The token of a vault, in a file that only its owner can read, outside of the vault.
 
 A vault is synced and shared; its token never is.
 """

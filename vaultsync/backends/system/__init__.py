@@ -1,3 +1,1 @@
 """The clock and the machine."""
-
-from __future__ import annotations

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 _COUNTER_BITS = 12
 _START_BITS = 11
-"""A millisecond's first id leaves half of the counter free (RFC 9562 §6.2)."""
+"""The first id of a millisecond leaves half of the counter free (RFC 9562 §6.2)."""
 _RANDOM_BITS = 62
 _VERSION = 7 << 76
 _VARIANT = 0b10 << 62
@@ -19,9 +19,9 @@ _VARIANT = 0b10 << 62
 class IdSource:
     """Makes UUIDv7s, each greater than the one before, whatever its clock does.
 
-    The milliseconds stand first; then a counter, for ids of the same millisecond; then
-    random bits (RFC 9562 §5.7, §6.2 method 1). When the clock goes back the source
-    stays where it was; when the counter is full it runs one millisecond ahead.
+    An id has the milliseconds, then a counter for ids of the same millisecond, then random
+    bits (RFC 9562 §5.7, §6.2 method 1). When the clock goes back, the last time is used
+    again; when the counter is full, a time one millisecond ahead.
     """
 
     def __init__(self, millis: Callable[[], int], random_bits: Callable[[int], int]) -> None:
@@ -48,7 +48,7 @@ class IdSource:
 
 
 def _random_bits(count: int) -> int:
-    """As `secrets.randbits()`, whose module is dear to load."""
+    """As `secrets.randbits()`, whose module is slow to load."""
     return int.from_bytes(os.urandom(8)) >> (64 - count)
 
 

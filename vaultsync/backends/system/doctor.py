@@ -19,7 +19,7 @@ _LOW = 100 << 20
 
 
 class HostCheck(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -63,37 +63,26 @@ def _exchange(root: Path) -> HostCheck:
         "exchange",
         ok=True,
         message="this file system cannot swap files; links stand in for it",
-        hint="a save in the very microseconds of a write may go unseen here",
+        hint="a save in the microseconds of a write may be lost here",
     )
 
 
 def _rights(state_dir: Path) -> HostCheck:
     mode = state_dir.stat().st_mode & 0o777
-    return HostCheck(
-        "state folder",
-        ok=not mode & 0o077,
-        message=f"{state_dir} has the rights {mode:o}",
-        hint="" if not mode & 0o077 else f"chmod 700 {state_dir}",
-    )
+    ok = not mode & 0o077
+    message = f"{state_dir} has the permissions {mode:o}"
+    return HostCheck("state folder", ok, message, "" if ok else f"chmod 700 {state_dir}")
 
 
 def _space(root: Path) -> HostCheck:
     free = shutil.disk_usage(root).free
-    return HostCheck(
-        "space",
-        ok=free > _LOW,
-        message=f"{free >> 20} MiB are free",
-        hint="" if free > _LOW else "make room; nothing is written to a full disk",
-    )
+    hint = "make room; nothing is written to a full disk"
+    return HostCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint * (free <= _LOW))
 
 
 def _cloud(state_dir: Path) -> HostCheck:
-    """The archive and the lock break when something copies them behind our back."""
-    synced = [name for name in _CLOUDS if name in str(state_dir).casefold()]
-    return HostCheck(
-        "state place",
-        ok=not synced,
-        message="the state folder is "
-        + ("in a synced folder" if synced else "on this machine alone"),
-        hint="move it with --state-dir" if synced else "",
-    )
+    """The archive and the lock break when another program copies them."""
+    if any(name in str(state_dir).casefold() for name in _CLOUDS):
+        message = "the state folder is in a synced folder"
+        return HostCheck("state place", ok=False, message=message, hint="move it with --state-dir")
+    return HostCheck("state place", ok=True, message="the state folder is on this machine alone")

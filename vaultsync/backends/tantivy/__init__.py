@@ -1,3 +1,1 @@
 """The note index in tantivy."""
-
-from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text -> terms, by the language it is in. No adapter of a port."""
+"""Text -> terms, by its language."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, STEMMER_LANGUAG
 from vaultsync.indexing.text_normalization import phrase_words, query_words
 
 _LONGEST = 100
-"""Bytes of a word; what is longer is no word, and nobody asks for it."""
+"""Bytes of a word; longer ones are not indexed."""
 MAX_QUERY_TERMS = 100
-"""Terms of a question; a pasted document asks no better by its thousandth word."""
+"""Terms of a question: the thousandth word of a pasted document adds nothing."""
 
 
 class Analyzers:
     """The analyzers of an index: each language has its own stems and stop words.
 
-    All words of a text are indexed, so that a phrase is found as it stands; the stop
-    words are left out of questions.
+    All words of a text are indexed, so that phrases are found literally; stop words are
+    left out of questions.
     """
 
     def __init__(self, language: str = ENGLISH) -> None:
@@ -31,13 +31,13 @@ class Analyzers:
                 hint="use one of " + ", ".join(sorted(STEMMER_LANGUAGES)),
             )
         self.default = language
-        """Of texts whose language cannot be told."""
+        """The language of texts whose language is not recognised."""
         self._plain = _analyzer()
         self._stemming: dict[str, tantivy.TextAnalyzer] = {}
         self._stopping: dict[str, tantivy.TextAnalyzer] = {}
 
     def analyzer(self, language: str) -> tantivy.TextAnalyzer:
-        """What stems the words of a language."""
+        """The stemming analyzer of a language."""
         if language not in self._stemming:
             self._stemming[language] = _analyzer(
                 tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
@@ -49,32 +49,28 @@ class Analyzers:
         language = language_of(text) or self.default
         return self._kept(text, language, language)
 
-    def of_name(self, text: str, language: str) -> str:
-        """A whole name that is written in a language, as one term."""
-        return self._named(text, language, language)
-
     def of_names(self, text: str, languages: Iterable[str]) -> list[str]:
-        """What a question asks for, as one term: a name as it is in each language."""
+        """A question as a whole name: one term, stemmed in each of some languages."""
         asked = language_of(text, least=1) or self.default
-        found = (self._named(text, asked, each) for each in sorted(languages))
+        found = (self.of_name(text, asked, stemmed=each) for each in sorted(languages))
         return list(dict.fromkeys(filter(None, found)))
 
     def of_question(self, text: str, languages: Iterable[str]) -> list[str]:
-        """The terms of a question in some languages, each once, as they come.
+        """The terms of a question in some languages, each once, in their order.
 
         A question of stop words alone keeps them.
         """
         words = query_words(text)
         plain = self._plain.analyze(words)
         language = language_of(text, least=1) or self.default
-        kept = self._told(plain, language) or set(plain)
+        kept = self._content_words(plain, language) or set(plain)
         stems = [self.analyzer(each).analyze(words) for each in sorted(languages)]
         rows = zip(plain, *stems, strict=True)
         found = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
         return list(found)[:MAX_QUERY_TERMS]
 
     def of_phrase(self, text: str, languages: Iterable[str]) -> list[list[tuple[int, str]]]:
-        """A phrase in each way it may be stemmed: its terms with their distances."""
+        """A phrase, stemmed in each of some languages: terms with their positions."""
         words = phrase_words(text)
         found: dict[tuple[tuple[int, str], ...], None] = {}
         for each in sorted(languages):
@@ -83,23 +79,24 @@ class Analyzers:
             found[tuple((one.position - first, one.text) for one in tokens)] = None
         return [list(terms) for terms in found if terms]
 
-    def _named(self, text: str, language: str, written: str) -> str:
-        stems = self._kept(text, language, written)
-        return " ".join(stems or self.analyzer(written).analyze(phrase_words(text)))
+    def of_name(self, text: str, language: str, *, stemmed: str) -> str:
+        """A whole name as one term: without the stop words of one language, stemmed in another."""
+        stems = self._kept(text, language, stemmed)
+        return " ".join(stems or self.analyzer(stemmed).analyze(phrase_words(text)))
 
-    def _kept(self, text: str, language: str, written: str) -> list[str]:
-        """The terms of a text in one language, stemmed as in the one of a note."""
+    def _kept(self, text: str, language: str, stemmed: str) -> list[str]:
+        """The terms of a text without the stop words of one language, stemmed in another."""
         words = phrase_words(text)
         plain = self._plain.analyze(words)
-        kept = self._told(plain, language)
-        stems = self.analyzer(written).analyze(words)
+        kept = self._content_words(plain, language)
+        stems = self.analyzer(stemmed).analyze(words)
         return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
 
-    def _told(self, plain: Iterable[str], language: str) -> set[str]:
-        """The words that say what a text is about."""
+    def _content_words(self, plain: Iterable[str], language: str) -> set[str]:
+        """The words without stop words."""
         if language not in self._stopping:
             self._stopping[language] = self._plain
-            with suppress(ValueError):  # it knows none of this language
+            with suppress(ValueError):  # tantivy has no list for this language
                 stop = tantivy.Filter.stopword(language)
                 self._stopping[language] = _analyzer(stop)
         words = " ".join(set(plain) - FUNCTION_WORDS.get(language, frozenset()))

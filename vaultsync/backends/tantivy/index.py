@@ -1,7 +1,4 @@
-"""The note index in a folder of files, by tantivy.
-
-Facts into the files of the note index. No adapter of a port.
-"""
+"""The note index in a folder of files, by tantivy."""
 
 from __future__ import annotations
 
@@ -48,10 +45,10 @@ from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 
 class IndexUpdate:
-    """What one `update()` writes.
+    """The documents that one `update()` writes.
 
-    `languages` are those held, None in a new index; `told` gives
-    what tantivy says the class it has.
+    `languages` are those of the held texts, None in a new index; `translate` turns an error
+    of tantivy into one of the port.
     """
 
     def __init__(
@@ -60,23 +57,23 @@ class IndexUpdate:
         terms: Analyzers,
         writer: tantivy.IndexWriter,
         *,
-        told: Callable[[ValueError], Exception],
+        translate: Callable[[ValueError], Exception],
         languages: Iterable[str] | None,
     ) -> None:
         self._schema = schema
         self._terms = terms
         self._writer = writer
-        self._told = told
+        self._translate = translate
         self._fresh = languages is None
         self._done: set[str] = set()
         self._languages = {terms.default, *(languages or ())}
 
     def drop(self, fact_id: str) -> None:
-        """Remove what is held of a fact."""
+        """Remove the document of a fact."""
         self._writer.delete_documents_by_term("id", fact_id)
 
     def put(self, entry: IndexDocument) -> None:
-        """Hold a fact in the place of what was held of it."""
+        """Replace the document of a fact."""
         fact = entry.fact
         if not self._fresh or fact.id in self._done:
             self.drop(fact.id)
@@ -97,15 +94,16 @@ class IndexUpdate:
         self._write(document)
 
     def _names(self, fact: Fact, language: str) -> list[str]:
-        """What the fact is called, each whole name a term with its field before it."""
-        told = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
-        return [f"{field} {self._terms.of_name(text, language)}" for field, text in told]
+        """The names of a fact, each one term with its field before it."""
+        names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
+        terms = self._terms
+        return [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names]
 
-    def tell(self, made: str, version: str) -> None:
-        """Say how far the index goes, with the same commit."""
+    def put_version(self, format_: str, version: str) -> None:
+        """Write the version of the index, with the same commit."""
         self.drop(VERSION_DOC_ID)
-        said = f"{made}\n{' '.join(sorted(self._languages))}\n{version}"
-        self._add({"id": VERSION_DOC_ID, "meta": said})
+        text = f"{format_}\n{' '.join(sorted(self._languages))}\n{version}"
+        self._add({"id": VERSION_DOC_ID, "meta": text})
 
     def _add(self, values: dict[str, Any]) -> None:
         self._write(tantivy.Document.from_dict(values, self._schema))
@@ -114,24 +112,24 @@ class IndexUpdate:
         try:
             self._writer.add_document(document)
         except ValueError as error:
-            raise self._told(error) from error
+            raise self._translate(error) from error
 
 
 _FORMAT = f"4 {tantivy_version}"
-"""Changes with all that changes what is in the files."""
+"""Changes with everything that changes the content of the files."""
 _HEAP = 50_000_000
-"""Bytes per thread of a writer; what does not fit makes another segment."""
+"""Bytes per thread of a writer; more makes another segment."""
 _TWO_THREADS_FROM = 2_000
-"""From so many entries on, two threads write."""
+"""The number of entries from which on two threads write."""
 _PAUSES = (0.01, 0.1, 0.5)
-"""Seconds between tries to remove the folder: a moment after a commit tantivy still
-tidies up there, and writes a list of its files while they are removed."""
+"""Seconds between tries to remove the folder: for a moment after a commit tantivy still
+writes a list of its files there."""
 _VERSION_FILE = "version"
-"""The file that tells of a later version, to which nothing else had to be changed."""
+"""The file with a later version that needed no change of the index."""
 
 
 class _CommitReader(NamedTuple):
-    """A commit, as it can be read."""
+    """A commit that is open for reading."""
 
     opened: tantivy.Index
     searcher: tantivy.Searcher
@@ -144,9 +142,9 @@ class _CommitReader(NamedTuple):
 class TantivyIndex:
     """A `NoteIndex` in one folder, which may be deleted at any time.
 
-    Whatever cannot be read there is nothing, and is built anew by the next `update()`.
-    `language` is that of texts whose language cannot be told; `weights` replace some of
-    `FIELDS`.
+    An index that cannot be read counts as missing; the next `update()` builds it again.
+    `language` is that of texts whose language is not recognised; `weights` replace some of
+    `FIELD_WEIGHTS`.
     """
 
     def __init__(
@@ -165,7 +163,7 @@ class TantivyIndex:
         self._looking = threading.Lock()
         self._view: _CommitReader | None = None
         self._seen: tuple[int, ...] = ()
-        """The stamps of the files when they were looked at last."""
+        """The stamps of the files that were read last."""
 
     # ---------------------------------------------------------------------- reading
 
@@ -230,7 +228,7 @@ class TantivyIndex:
         }
 
     def _look(self) -> _CommitReader | None:
-        """The last commit, of whichever process; None when there is none to read."""
+        """The last commit of any process; None when there is none to read."""
         seen = self._stamps()
         if seen != self._seen:
             with self._looking:
@@ -247,9 +245,9 @@ class TantivyIndex:
         self._view, self._seen = view, seen
 
     def _stamps(self) -> tuple[int, ...]:
-        """What changes with every commit and version; empty when there is no index."""
+        """Stamps that change with every commit and version; empty when there is no index."""
         found: tuple[int, ...] = ()
-        with suppress(OSError):
+        with suppress(OSError):  # it may have no later version
             for name in ("meta.json", _VERSION_FILE):
                 stat = os.stat(self._folder / name)  # noqa: PTH116 - for each search
                 found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)
@@ -267,12 +265,12 @@ class TantivyIndex:
         hits = searcher.search(Query.term_query(self._schema, "id", VERSION_DOC_ID), 1).hits
         if not hits:
             return None
-        said = str(searcher.doc(hits[0][1])["meta"][0])
-        made, languages, committed = said.split("\n", 2)
-        if made != self._format:
+        text = str(searcher.doc(hits[0][1])["meta"][0])
+        format_, languages, committed = text.split("\n", 2)
+        if format_ != self._format:
             return None
         version = committed
-        with suppress(OSError, UnicodeDecodeError):
+        with suppress(OSError, UnicodeDecodeError):  # the commit has its own version
             ahead = (self._folder / _VERSION_FILE).read_text(encoding="utf-8")
             if ahead.startswith(f"{committed}\n"):
                 version = ahead[len(committed) + 1 :]
@@ -280,7 +278,7 @@ class TantivyIndex:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Take damage for nothing that is there."""
+        """Treat a damaged index as a missing one."""
         try:
             yield
         except BaseException as error:
@@ -305,7 +303,7 @@ class TantivyIndex:
                     work.drop(each)
                 for entry in chain(first, entries):
                     work.put(entry)
-                work.tell(self._format, version)
+                work.put_version(self._format, version)
 
     def clear(self) -> None:
         with self._locked():
@@ -315,14 +313,14 @@ class TantivyIndex:
         self._view, self._seen = None, ()
 
     def _say_ahead(self, view: _CommitReader, version: str) -> None:
-        """Needs no lock: it is about one commit, and nobody reads it with another."""
+        """Needs no lock: the file names its commit, and is ignored with any other."""
         if version != view.version:
             text = f"{view.committed}\n{version}"
             replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        import filelock  # dear to load, and a question writes nothing
+        import filelock  # slow to load, and a question writes nothing
 
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
@@ -348,18 +346,17 @@ class TantivyIndex:
                 self._schema,
                 self._terms,
                 writer,
-                told=self._told,
+                translate=self._translate,
                 languages=view.languages if view else None,
             )
             with self._on_disk():
                 writer.commit()
         except BaseException:
-            with suppress(ValueError):
+            with suppress(ValueError):  # the first error is raised
                 writer.rollback()
             raise
         finally:
-            # What was committed stays so when segments cannot be merged.
-            with suppress(ValueError):
+            with suppress(ValueError):  # a commit stands when its segments cannot be merged
                 writer.wait_merging_threads()
 
     @contextmanager
@@ -369,10 +366,10 @@ class TantivyIndex:
         except BaseException as error:
             if not _is_damage(error) or isinstance(error, OSError):
                 raise
-            raise self._told(error) from error
+            raise self._translate(error) from error
 
-    def _told(self, error: BaseException) -> IndexBusyError | OSError:
-        """What tantivy says in words, by the class of the error."""
+    def _translate(self, error: BaseException) -> IndexBusyError | OSError:
+        """The error of the port for one that tantivy describes only in its message."""
         if "LockBusy" in str(error):
             return _busy()
         return _disk_error(str(error), self._folder)
@@ -385,7 +382,7 @@ class TantivyIndex:
             self._folder.unlink(missing_ok=True)
             return
         for pause in _PAUSES:
-            with suppress(OSError):
+            with suppress(OSError):  # tried again
                 shutil.rmtree(self._folder)
                 return
             time.sleep(pause)
@@ -400,18 +397,18 @@ def _busy() -> IndexBusyError:
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Whether tantivy met files that are not what it wrote.
+    """Whether tantivy read files that are not as it wrote them.
 
-    Where it trusts what it reads it panics, which is no `Exception`.
+    Where it does not expect that it panics, which raises no `Exception`.
     """
     return isinstance(error, (OSError, ValueError)) or (type(error).__name__ == "PanicException")
 
 
-def _disk_error(said: str, folder: Path) -> OSError:
-    """The error of the system that tantivy tells of in words, or keeps to itself."""
+def _disk_error(message: str, folder: Path) -> OSError:
+    """The error of the system in a message of tantivy, which may not name it."""
     import shutil
 
-    number = re.search(r"os error (\d+)", said)
+    number = re.search(r"os error (\d+)", message)
     code = int(number[1]) if number else errno.EIO
     if not number and shutil.disk_usage(folder).free < 2 * _HEAP:
         code = errno.ENOSPC

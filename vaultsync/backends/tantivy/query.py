@@ -1,7 +1,4 @@
-"""A question in words -> a query of the note index. No adapter of a port.
-
-The hits of a query: the best that pass, and what is kept of them. No adapter of a port.
-"""
+"""Queries of the note index, and the best of their hits that pass the filters."""
 
 from __future__ import annotations
 
@@ -21,14 +18,14 @@ from vaultsync.model.schema import LOWEST_PRIORITY
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
 NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
-"""Where a fact says what it is called, whatever the weights of questions are."""
+"""The fields with names of a fact, and their weights where only names are searched."""
 
 
 class ColumnRange(NamedTuple):
-    """Which numbers of a column pass."""
+    """The numbers of a column that pass a filter."""
 
     codes: frozenset[int] | None = None
-    """One of these; None: the range decides."""
+    """The numbers; None: the range decides."""
     low: int = NEVER
     high: int = FOREVER
 
@@ -40,7 +37,7 @@ class ColumnRange(NamedTuple):
 
 
 def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
-    """Column -> what passes; columns where everything does are left out."""
+    """The ranges of the columns that the filters restrict."""
     found = {}
     if filters.types:
         found["type"] = ColumnRange(frozenset(map(name_code, filters.types)))
@@ -59,7 +56,7 @@ def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
 
 
 class QueryBuilder:
-    """Makes queries for one schema. Nothing in a question is syntax."""
+    """Makes queries for one schema. A question has no syntax."""
 
     def __init__(
         self, schema: tantivy.Schema, terms: Analyzers, weights: Mapping[str, float]
@@ -71,7 +68,7 @@ class QueryBuilder:
     def asked(
         self, words: str, phrases: Sequence[str], languages: Sequence[str]
     ) -> list[tuple[Occur, Query]]:
-        """All phrases and some of the words; beside phrases, words only rank."""
+        """All phrases and some of the words; with phrases, words only rank."""
         wanted = [self._phrase(each, languages) for each in phrases]
         asked = [(Occur.Must, each) for each in wanted if each is not None]
         terms = self._terms.of_question(words, languages)
@@ -82,7 +79,7 @@ class QueryBuilder:
         return asked
 
     def _phrase(self, text: str, languages: Sequence[str]) -> Query | None:
-        """All words in this order, in one field; None when there is no word."""
+        """All words in this order, in one field; None when there are none."""
         ways = self._terms.of_phrase(text, languages)
         if not ways:
             return None
@@ -103,7 +100,7 @@ class QueryBuilder:
         return {name: self._term(name, term) for name in self._weights}
 
     def _called(self, words: str, languages: Sequence[str]) -> list[Query]:
-        """What is called what is asked, by its whole title or an alias."""
+        """The facts whose whole title or alias is the question."""
         return [
             Query.boost_query(
                 self._term("name", f"{field} {name}"), NAME_MATCH_WEIGHT * len(name.split())
@@ -114,9 +111,9 @@ class QueryBuilder:
         ]
 
     def _in_any(self, some: Sequence[Mapping[str, Query]], more: Sequence[Query] = ()) -> Query:
-        """Any of some queries by field, each with the weight of its field, and of more.
+        """Any of some queries by field, with the weights of the fields, and of more queries.
 
-        One flat list, without which tantivy would not skip what cannot be among the best.
+        It is one flat list: tantivy then skips documents that cannot be among the best.
         """
         return Query.boolean_query(
             [
@@ -128,26 +125,25 @@ class QueryBuilder:
         )
 
     def tags(self, filters: FactFilters) -> list[tuple[Occur, Query]]:
-        """All tags that a fact must have; they count nothing."""
+        """All tags that a fact must have, without a score."""
         return [_must(self._term("tag", each)) for each in sorted(filters.plain_tags)]
 
     def filters(self, filters: FactFilters) -> list[tuple[Occur, Query]]:
-        """What else a fact must be, the same as `gates()`; it counts nothing."""
-        some: list[Query] = []
-        for name, gate in column_ranges(filters).items():
-            if gate.codes is not None:
-                found = Query.term_set_query(self._schema, name, sorted(gate.codes))
-            else:
-                found = self._range(name, gate.low, gate.high)
-            some.append(found)
-        return [_must(each) for each in some]
+        """The same as `column_ranges()` in a query, without a score."""
+        return [_must(self._range(*each)) for each in column_ranges(filters).items()]
 
     def _term(self, name: str, value: str | int) -> Query:
         return Query.term_query(self._schema, name, value)
 
-    def _range(self, name: str, low: int, high: int) -> Query:
+    def _range(self, name: str, span: ColumnRange) -> Query:
+        if span.codes is not None:
+            return Query.term_set_query(self._schema, name, sorted(span.codes))
         return Query.range_query(
-            self._schema, name, tantivy.FieldType.Integer, lower_bound=low, upper_bound=high
+            self._schema,
+            name,
+            tantivy.FieldType.Integer,
+            lower_bound=span.low,
+            upper_bound=span.high,
         )
 
 
@@ -156,31 +152,31 @@ def _must(query: Query) -> tuple[Occur, Query]:
 
 
 _SPARE = 100
-"""Hits that are looked at beyond twice the limit, and four times as many when those are
-not enough: so many of one score are put in order by id; of more, any may come first."""
+"""Hits that are read beyond twice the limit, and four times as many when those are not
+enough. Up to this number, hits of one score are ordered by id."""
 
 _FEW = 0.1
-"""Of the facts pass where filters are cheap."""
+"""The share of facts that pass, below which filters are part of the query."""
 
 ScoredDoc: TypeAlias = tuple[float, DocAddress]
-"""As tantivy gives it: the score, and where it lies."""
+"""A hit of tantivy: its score and its address."""
 
 
 def best_hits(
     searcher: tantivy.Searcher,
     asked: list[tuple[tantivy.Occur, Query]],
-    gates: Mapping[str, ColumnRange],
+    ranges: Mapping[str, ColumnRange],
     limit: int,
 ) -> list[ScoredDoc] | None:
-    """The best hits that pass, with those that equal the last of them.
+    """The best hits that pass, and those that equal the last of them.
 
-    None when so few pass that the filters had better be part of the query. As long as
-    many do, it is faster to look at a few more hits: tantivy skips what cannot be among
-    the best, but only where nothing is asked but words. At 100,000 facts, of which
-    60 % pass, that takes 1.5 times as long as words alone; filters in the query, 3 times.
-    Where 10 % pass, filters take no longer than words alone, and where fewer do, less.
+    None when so few pass that the filters should be part of the query. As long as many
+    pass, reading a few more hits is faster: tantivy skips documents that cannot be among
+    the best, but only in queries of words alone. With 100,000 facts of which 60 % pass,
+    that takes 1.5 times as long as words alone, and filters in the query 3 times. Where
+    10 % or fewer pass, filters in the query take no longer than words alone.
     """
-    share = _selectivity(searcher, gates)
+    share = _selectivity(searcher, ranges)
     if not share:
         return []
     if share < _FEW:
@@ -189,7 +185,7 @@ def best_hits(
     passed: list[ScoredDoc] = []
     for wanted in (2 * limit + _SPARE, 4 * (2 * limit + _SPARE)):
         hits = searcher.search(query, wanted, count=False).hits
-        passed = _passing(searcher, hits, gates)
+        passed = _passing(searcher, hits, ranges)
         enough = len(passed) >= limit
         if len(hits) < wanted or (enough and passed[limit - 1][0] != hits[-1][0]):
             return passed
@@ -211,29 +207,29 @@ def sort_matches(searcher: tantivy.Searcher, hits: list[ScoredDoc], limit: int) 
     return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
 
 
-def _selectivity(searcher: tantivy.Searcher, gates: Mapping[str, ColumnRange]) -> float:
-    """Which part of the facts passes, as if no filter had to do with another."""
+def _selectivity(searcher: tantivy.Searcher, ranges: Mapping[str, ColumnRange]) -> float:
+    """The share of facts that pass, if the filters were independent."""
     share = 1.0
-    for name, gate in gates.items():
-        if gate.codes is not None:
-            held = sum(searcher.doc_freq(name, each) for each in gate.codes)
+    for name, span in ranges.items():
+        if span.codes is not None:
+            held = sum(searcher.doc_freq(name, each) for each in span.codes)
             share *= held / searcher.num_docs
     return share
 
 
 def _passing(
-    searcher: tantivy.Searcher, hits: list[ScoredDoc], gates: Mapping[str, ColumnRange]
+    searcher: tantivy.Searcher, hits: list[ScoredDoc], ranges: Mapping[str, ColumnRange]
 ) -> list[ScoredDoc]:
-    for name, gate in gates.items():
+    for name, span in ranges.items():
         values = searcher.fast_field_values(name, [where for _, where in hits])
-        hits = list(compress(hits, map(gate.passes, values)))
+        hits = list(compress(hits, map(span.passes, values)))
     return hits
 
 
 def read_columns(
     searcher: tantivy.Searcher, hits: Sequence[ScoredDoc], *names: str
 ) -> list[tuple[Any, ...]]:
-    """The numbers that are kept of some hits, by column."""
+    """The numbers of some hits, by column."""
     where = [address for _, address in hits]
     columns = [searcher.fast_field_values(name, where) for name in names]
     return list(zip(*columns, strict=True))

@@ -1,4 +1,4 @@
-"""What the note index holds of a fact, and in which form. No adapter of a port."""
+"""The fields of the note index, and a fact as its document."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 _OWN = 500
-"""Characters of a fact that stand together with its neighbours'; with all of a long note
-no more was found."""
+"""Characters of a fact that are indexed with its neighbours; with all of a long note no
+more was found."""
 ANALYZER_NAME = "terms"
 """The name of the analyzer of all text fields."""
 PHRASE_FIELDS = frozenset(FIELD_WEIGHTS) - {"around"}
-"""The fields in which a phrase is looked for: what the fact says itself."""
+"""The fields in which a phrase is searched: those of the fact itself."""
 VERSION_DOC_ID = "meta"
-"""The id of the entry that tells how far the index goes; ids of facts are UUIDs."""
+"""The id of the document with the version of the index; ids of facts are UUIDs."""
 
 
 def make_schema() -> tantivy.Schema:
-    """The fields: texts to be searched, and numbers to be filtered and read by column."""
+    """Texts that are searched, and numbers by which is filtered and sorted."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("meta", stored=True, tokenizer_name="raw")
@@ -51,7 +51,7 @@ def make_schema() -> tantivy.Schema:
 
 
 def texts_of(entry: IndexDocument) -> dict[str, str]:
-    """What is searched of a fact, by field; empty ones are left out."""
+    """The texts of a fact by field; empty ones are left out."""
     fact = entry.fact
     day = day_words(fact.created_at)
     texts = {
@@ -70,7 +70,7 @@ def texts_of(entry: IndexDocument) -> dict[str, str]:
 
 
 def columns_of(entry: IndexDocument) -> dict[str, Any]:
-    """What is kept of a fact to be filtered by and read, by field."""
+    """The columns of a fact, by field."""
     fact = entry.fact
     turn = entry.turn or turn_of(fact)
     high, low = id_to_columns(fact.id)
@@ -91,26 +91,21 @@ def columns_of(entry: IndexDocument) -> dict[str, Any]:
 
 
 def _own_text(fact: Fact) -> list[str]:
-    return [
-        text
-        for values in (fact.own, fact.properties)
-        for value in values.values()
-        for text in _texts(value)
-    ]
+    return _texts([*fact.own.values(), *fact.properties.values()])
 
 
 def _texts(value: Value) -> list[str]:
     if isinstance(value, str):
         return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
     if isinstance(value, (list, tuple)):
         return [text for each in value for text in _texts(each)]
-    if isinstance(value, Mapping):
-        return [text for each in value.values() for text in _texts(each)]
     return []
 
 
 name_code = lru_cache(maxsize=4096)(hash63)
-"""The number that stands for the name of a type, a scope or a status."""
+"""The number of a type, a scope or a status."""
 
 
 def id_to_columns(fact_id: str) -> tuple[int, int]:

@@ -1,3 +1,1 @@
 """Counters of tokens."""
-
-from __future__ import annotations

@@ -43,7 +43,7 @@ _RUNS = {"A-Z": 0.119, "0-9": 1.535, _SIGNS: 0.821}
 _DOUBLE_BLANK, _UNJOINED = 0.157, 1.505
 _UNJOINED_LETTER = re.compile(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
 """Of Lao and Ethiopic, of which nearly every byte is a token."""
-_WORD, _LONG_WORD, _STRANGE_LETTER = 0.507, 0.172, 0.051
+_WORD, _LONG_WORD, _FOREIGN_LETTER = 0.507, 0.172, 0.051
 _LONG = 7
 """Letters of a word that is one token still, as a rule."""
 _USUAL = 0.25
@@ -88,12 +88,12 @@ class EstimatingCounter:
         kinds = data.translate(_KINDS)
         words = data.translate(_WORDS).split()
         common = len([word for word in words if word in _COMMON])
-        strange = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
+        foreign = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
         unjoined = () if data.isascii() else _UNJOINED_LETTER.findall(data)
         tokens = (
             _WORD * len(words)
             + _LONG_WORD * len([word for word in words if len(word) > _LONG])
-            + _STRANGE_LETTER * strange * kinds.count(1)
+            + _FOREIGN_LETTER * foreign * kinds.count(1)
             + _DOUBLE_BLANK * data.count(b"  ")
             + _UNJOINED * len(unjoined)
             + sum(cost * kinds.count(kind) for kind, cost in _EACH)

@@ -76,7 +76,7 @@ class TiktokenCounter:
 
 
 def _folder() -> Path | None:
-    """Where tiktoken keeps tables; None when it was told to keep none."""
+    """Where tiktoken keeps tables; None when it is configured to keep none."""
     for variable in _FOLDERS:
         folder = os.environ.get(variable)
         if folder is not None:

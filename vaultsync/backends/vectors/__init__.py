@@ -1,3 +1,1 @@
 """Vectors in a memory-mapped matrix, and in LanceDB."""
-
-from __future__ import annotations

@@ -23,7 +23,7 @@ class ChecksummedJson:
     def read(self) -> dict[str, Any] | None:
         """What was written last; None when there is nothing, or it is damaged.
 
-        While nobody writes it is the same object each time, and costs one `stat`.
+        Until it is written it is the same object each time, at the cost of one `stat`.
         """
         try:
             found = os.stat(self._path)  # noqa: PTH116 - before every search, 5 × faster

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
-from vaultsync.indexing.ports import VectorRow
+from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.canonical import (
     FOREVER,
     NEVER,
@@ -64,21 +64,35 @@ def check_dimension(vector: Sequence[float], known: int) -> None:
 def not_finite_error() -> EmbedderError:
     """A vector holds NaN or infinity, which would hide all others."""
     return EmbedderError(
-        "the model made a vector that holds what is not a number",
+        "the model made a vector with a value that is not a number",
         hint="use another model, or make its export again",
     )
 
 
+def best_by_fact(found: Iterable[tuple[float, str, str]]) -> list[NearFact]:
+    """Each fact by its nearest chunk, the nearest first, of cosines, facts and chunks."""
+    best: dict[str, NearFact] = {}
+    ranked = sorted((-cosine_of(score), fact, chunk) for score, fact, chunk in found)
+    for negative, fact, chunk in ranked:
+        best.setdefault(fact, NearFact(fact, chunk, -negative))
+    return list(best.values())
+
+
+def cosine_of(score: float) -> float:
+    """A cosine within its range, with the decimals that do not depend on the place of a row."""
+    return round(min(1.0, max(-1.0, score)), 6)
+
+
 def index_missing_error() -> DerivedError:
     """The index has to be built."""
-    return DerivedError("the vectors are gone or damaged", hint="the next pass makes them again")
+    return DerivedError("the vectors are gone or damaged", hint="the next run makes them again")
 
 
 def index_busy_error() -> IndexBusyError:
     """Another process is writing."""
     return IndexBusyError(
         "another process is writing the vectors",
-        hint="what is missing now is taken up by the next pass",
+        hint="what is missing now is added by the next run",
     )
 
 

@@ -60,8 +60,8 @@ class MatrixFiles:
         """The header as it is now; the same object until it is written."""
         held = self._file.read()
         if held is not self._read:
-            made = held and MatrixHeader(**(held | {"copied": tuple(held["copied"])}))
-            self._read, self._header = held, made or None
+            header = held and MatrixHeader(**(held | {"copied": tuple(held["copied"])}))
+            self._read, self._header = held, header or None
         return self._header
 
     def forget(self) -> None:

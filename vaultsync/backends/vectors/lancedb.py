@@ -21,6 +21,7 @@ import filelock
 
 from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 from vaultsync.backends.vectors.columns import (
+    best_by_fact,
     check_dimension,
     dimension_of,
     filterable_fields,
@@ -140,7 +141,6 @@ _OLD = timedelta(minutes=10)
 """The age of versions that are removed: readers may still use younger ones."""
 _PAGE_ROWS = 10_000
 _WAIT = 2.0
-_DIGITS = 6
 # The library raises these for every kind of failure.
 _LANCE_ERRORS = (OSError, RuntimeError, ValueError)
 
@@ -223,7 +223,7 @@ class LanceVectors:
         wanted = 2 * limit + 8
         while True:
             rows = self._read(self._nearest, vector, where, wanted)
-            found = _once(rows)
+            found = best_by_fact((1 - row["_distance"], row["fact"], row["chunk"]) for row in rows)
             if len(found) >= limit or len(rows) < wanted:
                 return found[:limit]
             wanted *= 4
@@ -405,14 +405,3 @@ class LanceVectors:
 def _dicts(asked: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a query of the library
     found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
     return found
-
-
-def _once(rows: Iterable[Mapping[str, Any]]) -> list[NearFact]:
-    """Each fact by its nearest chunk, the nearest first."""
-    found: dict[str, NearFact] = {}
-    for distance, fact, chunk in sorted(
-        (round(row["_distance"], _DIGITS), row["fact"], row["chunk"]) for row in rows
-    ):
-        near = NearFact(fact, chunk, round(min(1.0, max(-1.0, 1 - distance)), _DIGITS))
-        found.setdefault(fact, near)
-    return list(found.values())

@@ -22,6 +22,7 @@ from vaultsync.backends.vectors.columns import (
     TAG_DTYPE,
     FilterColumns,
     RowKeys,
+    best_by_fact,
     check_dimension,
     dimension_of,
     encode_rows,
@@ -42,8 +43,6 @@ _BLOCK = 128
 """Rows of a block: the best of each block bounds the best ones of all from below."""
 _SLACK = 1e-5
 """More than one vector's cosine differs between two positions of a matrix."""
-_DIGITS = 6
-"""Decimals of a cosine."""
 _FEW = 8
 """Where a filter leaves less than one row in eight, only these are multiplied."""
 
@@ -150,7 +149,12 @@ def nearest_facts(
     while True:
         top = _top(scores, wanted)
         chosen = top if rows is None else rows[top]
-        found = _once(held, chosen, scores[top])
+        rows_found = held.rows[chosen]
+        facts, chunks = rows_found["fact"].tolist(), rows_found["chunk"].tolist()
+        found = best_by_fact(
+            (score, fact.decode(), chunk.decode())
+            for score, fact, chunk in zip(scores[top].tolist(), facts, chunks, strict=True)
+        )
         if len(found) >= limit or len(top) >= count:
             return found[:limit]
         wanted *= 4
@@ -174,24 +178,6 @@ def _floor(scores: VectorArray, wanted: int) -> float:
     """A little less than the last of the best scores, and more than that of a filtered row."""
     place = len(scores) - wanted
     return max(-2.0, float(np.partition(scores, place)[place]) - _SLACK)
-
-
-def _once(held: MatrixSnapshot, rows: npt.NDArray[np.intp], scores: VectorArray) -> list[NearFact]:
-    """Each fact by its nearest chunk, the nearest first."""
-    entries = held.rows[rows]
-    found: dict[str, NearFact] = {}
-    for cosine, fact, chunk in sorted(
-        zip(
-            (-scores.clip(-1, 1).astype(np.float64).round(_DIGITS)).tolist(),
-            entries["fact"].tolist(),
-            entries["chunk"].tolist(),
-            strict=True,
-        )
-    ):
-        name = fact.decode()
-        if name not in found:
-            found[name] = NearFact(name, chunk.decode(), -cosine)
-    return list(found.values())
 
 
 _MIN_DEAD = (512, 0.25)
@@ -341,7 +327,7 @@ class MatrixVectors:
         return len(seen.rows) - len(seen.dead) if seen else 0
 
     def uncopied(self) -> int:
-        """How many rows came or went since the copy was made."""
+        """How many rows were added or removed since the last copy."""
         seen = self._now()
         if seen is None:
             return 0

@@ -1,3 +1,1 @@
 """Events of the filesystem."""
-
-from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choosing a watcher: by the setting, by what is installed, by where the vault lies."""
+"""The watcher of a vault, by its settings, the installed packages and its mount."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vaultsync.errors import ConfigError
 from vaultsync.settings import Settings
 
 _NATIVE = ("watchfiles", "watchdog")
-"""In bursts watchfiles loses nothing; see the watcher rows of `make bench`."""
+"""In this order: watchfiles loses nothing in bursts (the watcher rows of `make bench`)."""
 
 
 def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
-    """What makes the watcher of a vault; given true, one that polls.
+    """A function that makes the watcher of a vault; given true, one that polls.
 
     Raises:
-        ConfigError: nothing is installed that can watch.
+        ConfigError: no package that can watch is installed.
     """
     from vaultsync.backends.watchers.doctor import mount_without_events
 
@@ -25,7 +25,7 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
     silent = wanted == "auto" and bool(mount_without_events(settings.root))
     always = wanted == "polling" or silent
 
-    def make(polls: bool) -> Watcher:  # noqa: FBT001 - the engine's word
+    def make(polls: bool) -> Watcher:  # noqa: FBT001 - the parameter of the port
         if polls or always:
             return _poller(settings, wake)
         return native(settings.root, settings.state_dir, wake=wake)
@@ -60,6 +60,6 @@ def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
         else:
             return WatchdogWatcher
     raise ConfigError(
-        f"{' and '.join(names)} cannot be loaded: nothing tells what changes",
+        f"{' and '.join(names)} cannot be loaded, so changes cannot be watched",
         hint="pip install 'vaultsync[live]'",
     )

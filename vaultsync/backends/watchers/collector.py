@@ -1,4 +1,4 @@
-"""What a watcher heard, gathered from its threads until somebody asks. No adapter of a port."""
+"""The paths that a watcher hears of, collected from its threads until they are drained."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vaultsync.daemon.ports import WatchEvents
 from vaultsync.model.paths import VaultPath
 
 MAX_PATHS = 50_000
-"""Paths; beyond that a look at everything is cheaper than telling them one by one."""
+"""Paths that are kept; with more of them a full scan is cheaper."""
 PROBE_FILE = "probe"
-"""The file in the state folder that is touched to see whether the watcher hears it."""
+"""The file in the state folder that is touched to test whether the watcher hears it."""
 
 
 class EventCollector:
-    """Paths that were heard, until they are asked for. Any thread may use it."""
+    """Collects paths until they are drained. Any thread may use it."""
 
     def __init__(self, root: Path, state_dir: Path, wake: Callable[[], None]) -> None:
         self.root = str(root)
@@ -27,16 +27,15 @@ class EventCollector:
         self._probe = str(self.canary / PROBE_FILE)
         self._wake = wake
         self._lock = threading.Lock()
-        self._heard = WatchEvents()
         self._notes: set[VaultPath] = set()
         self._others: set[VaultPath] = set()
         self._lost = ""
         self._probes = 0
-        self._trouble = ""
+        self._failure = ""
         self._identity: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Remember which folder the root is now, and have a place for probes.
+        """Remember the identity of the root, and make the folder of probes.
 
         Raises:
             OSError: the root is not there.
@@ -46,7 +45,7 @@ class EventCollector:
         self._identity = (found.st_dev, found.st_ino)
 
     def add(self, paths: Iterable[str]) -> None:
-        """Some paths as the system has them."""
+        """Add paths as the system reports them."""
         notes, others, probes = [], [], 0
         for path in paths:
             if path == self._probe:
@@ -74,7 +73,7 @@ class EventCollector:
         self._wake()
 
     def lose(self, why: str) -> None:
-        """Events were lost."""
+        """Note that events were lost."""
         with self._lock:
             self._forget(why)
         self._wake()
@@ -85,27 +84,25 @@ class EventCollector:
         self._lost = why
 
     def fail(self, why: str) -> None:
-        """The watcher is of no use any more."""
-        self._trouble = self._trouble or why
+        """Note that the watcher does not work any more."""
+        self._failure = self._failure or why
         self._wake()
 
     def drain(self) -> WatchEvents:
-        """All of it, once."""
         with self._lock:
             if not (self._notes or self._others or self._lost or self._probes):
-                return self._heard
-            heard = WatchEvents(
+                return WatchEvents()
+            events = WatchEvents(
                 frozenset(self._notes), frozenset(self._others), self._lost, self._probes
             )
             self._notes.clear()
             self._others.clear()
             self._lost, self._probes = "", 0
-        return heard
+        return events
 
     def trouble(self) -> str:
-        """What was failed for, or what became of the root."""
-        if self._trouble:
-            return self._trouble
+        if self._failure:
+            return self._failure
         try:
             found = os.stat(self.root)  # noqa: PTH116 - each second, and faster
         except OSError as error:
@@ -115,16 +112,15 @@ class EventCollector:
         return ""
 
     def probe(self) -> None:
-        """Touch the canary."""
         path = self.canary / PROBE_FILE
         path.write_bytes(b"")
         path.unlink(missing_ok=True)
 
 
 def _may_be_folder(path: str) -> bool:
-    """Whether something that ends otherwise than a note is a folder, or was one."""
+    """Whether a path that is no note is a folder, or may have been one."""
     try:
-        # Asked for each event of a burst, so without making a `Path`.
+        # Called for each event of a burst: making a `Path` takes too long.
         return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112
     except (OSError, ValueError):
         return True

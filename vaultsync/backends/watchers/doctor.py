@@ -1,7 +1,4 @@
-"""Whether this machine can watch a vault: the checks of `doctor` that are about watching.
-
-Whether a folder lies where the system tells nobody of changes: on a network, or shared.
-"""
+"""Whether this machine can watch a vault: its mount, and the limit of the system."""
 
 from __future__ import annotations
 
@@ -19,18 +16,18 @@ _MOUNTS_WITHOUT_EVENTS = re.compile(
     r"|fuseblk\.network|glusterfs|lustre|ncpfs|nfs|prl_fs|smb|vboxsf|virtiofs|vmhgfs"
     r"|webdav"
 )
-"""Kinds of mounts on which others write, of which the system does not hear."""
+"""Mounts on which other machines write without an event here."""
 _MOUNTINFO = Path("/proc/self/mountinfo")
 
 
 def mount_without_events(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
-    """The kind of the mount on which changes by others are not told; empty when they are."""
+    """The kind of the mount, if it reports no changes of others; else empty."""
     kind = mount_kind(root, mountinfo=mountinfo)
     return kind if _MOUNTS_WITHOUT_EVENTS.match(kind) else ""
 
 
 def mount_kind(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
-    """The kind of file system a folder is on; empty when that cannot be told."""
+    """The kind of the file system of a folder; empty when it is unknown."""
     try:
         if sys.platform == "darwin":
             listed = _of_mount()
@@ -56,7 +53,7 @@ def _of_mountinfo(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _unescaped(path: str) -> str:
-    """Blanks and tabs are octal numbers in there."""
+    """Blanks and tabs are written as octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
 
 
@@ -70,11 +67,11 @@ def _of_mount() -> Iterable[tuple[str, str]]:  # pragma: no cover - macOS has no
 
 _LIMITS = Path("/proc/sys/fs/inotify")
 _AMPLE = 524_288
-"""What many editors ask for too."""
+"""The limit that many editors ask for."""
 
 
 def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
-    """Look at the mount, and at how many folders the system watches for one user."""
+    """Check the mount, and how many folders the system watches for one user."""
     yield _mount(root)
     limit = _number(limits / "max_user_watches")
     if limit is not None:
@@ -84,18 +81,18 @@ def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
 def _mount(root: Path) -> HostCheck:
     kind = mount_without_events(root)
     if not kind:
-        return HostCheck("mount", ok=True, message="the system tells what changes here")
+        return HostCheck("mount", ok=True, message="the system reports what changes here")
     return HostCheck(
         "mount",
         ok=True,
-        message=f"the vault is on {kind}, where the system does not tell what changes",
-        hint="`vaultsync watch` looks by itself every `poll_seconds`",
+        message=f"the vault is on {kind}, where the system does not report what changes",
+        hint="`vaultsync watch` polls every `poll_seconds`",
     )
 
 
 def _watches(root: Path, limit: int) -> HostCheck:
     folders = sum(1 for _ in os.walk(root))
-    # Half of them, for editors and cloud clients of the same user watch folders too.
+    # Half of the limit: editors and cloud clients of the user watch folders too.
     enough = folders * 2 <= limit
     hint = f"sudo sysctl fs.inotify.max_user_watches={max(_AMPLE, folders * 4)}"
     return HostCheck(

@@ -1,7 +1,7 @@
-"""A watcher by watchdog, which also polls: the events are read in Python.
+"""A watcher by watchdog, which also polls: events are read in Python.
 
-It reports a change within a millisecond, and loses events when more come than Python can
-read meanwhile. It only logs that: its log is listened to.
+It reports a change within a millisecond, and loses events when they come faster than Python
+reads them. watchdog only logs that, so a handler listens to its log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from watchdog.observers.polling import PollingObserver
 
 from vaultsync.backends.watchers.collector import EventCollector
 
-_LOGGER = logging.getLogger("watchdog.observers")
+_WATCHDOG_LOG = logging.getLogger("watchdog.observers")
 _JOIN = 5.0
 _WANTED: list[type[events.FileSystemEvent]] = [
     events.DirCreatedEvent,
@@ -29,7 +29,7 @@ _WANTED: list[type[events.FileSystemEvent]] = [
     events.FileModifiedEvent,
     events.FileMovedEvent,
 ]
-"""All but those of programs that only read: they would drown the others."""
+"""All but events of programs that only read, which would drown the others."""
 
 
 class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
@@ -57,11 +57,11 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
         observer.schedule(self, self.root, recursive=True, event_filter=_WANTED)
         if not self.polls:
             observer.schedule(self, str(self.canary), event_filter=_WANTED)
-        _LOGGER.addHandler(self._log)
+        _WATCHDOG_LOG.addHandler(self._log)
         try:
             observer.start()
         except BaseException:
-            _LOGGER.removeHandler(self._log)
+            _WATCHDOG_LOG.removeHandler(self._log)
             raise
         self._runs = True
 
@@ -74,26 +74,26 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
     def stop(self) -> None:
         if self._runs:
             self._runs = False
-            _LOGGER.removeHandler(self._log)
+            _WATCHDOG_LOG.removeHandler(self._log)
             self._observer.stop()
             self._observer.join(_JOIN)
 
     def dispatch(self, event: events.FileSystemEvent) -> None:
-        """Run in a thread of watchdog's: what is raised here would end it."""
+        """Called in a thread of watchdog, which an exception would end."""
         try:
             paths = [event.src_path, event.dest_path]
             self.add([str(path) for path in paths if path])
-        except Exception as error:  # noqa: BLE001 - the thread lives on, and it is told
+        except Exception as error:  # noqa: BLE001 - it is reported, and the thread goes on
             self.fail(f"{type(error).__name__}: {error}")
 
 
 class _Listener(logging.Handler):
-    """Finds in watchdog's log that the queue of the system was full."""
+    """Finds in watchdog's log that the system's queue was full."""
 
-    def __init__(self, gathered: EventCollector) -> None:
+    def __init__(self, collector: EventCollector) -> None:
         super().__init__(logging.WARNING)
-        self._gathered = gathered
+        self._collector = collector
 
     def emit(self, record: logging.LogRecord) -> None:
-        """A warning or worse: whatever it is about, something may have been missed."""
-        self._gathered.lose(record.getMessage())
+        """After any warning an event may have been missed."""
+        self._collector.lose(record.getMessage())

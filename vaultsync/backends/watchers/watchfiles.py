@@ -1,8 +1,8 @@
-"""A watcher by watchfiles: the events are read in Rust, without waiting for Python.
+"""A watcher by watchfiles: events are read in Rust, without waiting for Python.
 
-Of a burst of 60,000 files it loses none. It does not report that the system's queue was
-full, as after the process was stopped for a while: as many changes without a pause as only
-a full queue makes count as loss.
+It loses none of a burst of 60,000 files, but does not report that the system's queue was
+full, as after the process was suspended. So a long burst without a pause, as a full queue
+makes it, counts as a loss.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from vaultsync.backends.watchers.collector import EventCollector
 
 _TOGETHER_MS = 50
 _STEP_MS = 25
-"""Changes within a step come together, but after `_TOGETHER_MS` at the latest."""
+"""Changes within a step come together, after `_TOGETHER_MS` at the latest."""
 _TIMEOUT_MS = 100
 _PAUSE = 10
 """Timeouts in a row that end a burst."""
 _QUEUE = 16_384
-"""What the queue of inotify holds unless the machine is configured otherwise."""
+"""The default length of the queue of inotify."""
 _JOIN = 5.0
 
 
 class WatchfilesWatcher(EventCollector):
     """A `Watcher` that gets the events of the system.
 
-    It does not poll: the poller of watchfiles takes files for the same whose times differ
-    by less than a second.
+    It does not poll: the poller of watchfiles does not see changes of the time of a file by
+    less than a second.
     """
 
     name = "watchfiles"
@@ -78,7 +78,7 @@ class WatchfilesWatcher(EventCollector):
             self._thread.join(_JOIN)
 
     def _listen(self, changes: Iterable[set[tuple[Change, str]]]) -> None:
-        """Run in the thread: an error ends it, and is reported by `trouble()`."""
+        """Runs in the thread: an error ends it, and `trouble()` reports it."""
         burst = pause = 0
         try:
             for some in changes:
@@ -88,7 +88,7 @@ class WatchfilesWatcher(EventCollector):
                 if burst >= self._full:
                     self.lose(f"{burst:,} changes at once fill the queue")
                     burst = 0
-        except Exception as error:  # noqa: BLE001 - it ends the thread, so it is told
+        except Exception as error:  # noqa: BLE001 - it ends the thread, and is reported
             self.fail(f"{type(error).__name__}: {error}")
 
 
