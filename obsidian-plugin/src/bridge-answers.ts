@@ -108,7 +108,7 @@ export interface FreshId {
 	id: string;
 }
 
-/** Obsidian's settings of its graph view, with a colour for each type. */
+/** The settings of Obsidian's graph view, with a colour for each type. */
 export interface GraphColours {
 	path: string;
 	changed: boolean;
@@ -293,13 +293,6 @@ export interface RecallResult {
 	seconds: number;
 	hits: Array<Hit>;
 	stages?: Array<RecallStage>;
-}
-
-/** What one stage did. */
-export interface RecallStage {
-	stage: string;
-	seconds: number;
-	candidates: Array<StageCandidate>;
 }
 
 /** What one stage did. */

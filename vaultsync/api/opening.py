@@ -51,7 +51,7 @@ def init(path: str, *, store: str | None = None, state_dir: str | None = None) -
             `qdrant+local:PATH` or `qdrant+edge:PATH`. The default is `sqlite`, a file in
             the state folder.
         state_dir: the folder for what this machine keeps about its vaults; the default is
-            `$VAULTSYNC_STATE_DIR`, else the usual place of the system.
+            `$VAULTSYNC_STATE_DIR`, else the default of the system.
 
     Raises:
         ConfigError: the folder cannot be used, or mirrors another store already.
