@@ -21,8 +21,8 @@ from vaultsync.operations.verify import verify_all
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.context import SyncContext, SyncPolicy
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 SCOPE = "team-core"

@@ -271,7 +271,7 @@ def test_loose_values_are_hidden_by_their_names_and_by_what_the_fact_hides() -> 
     assert LENS.escape(("<% x",)) == ("<\\% x",)
 
 
-@pytest.mark.parametrize("lens", [IDENTITY_VIEW, OPEN])
+@pytest.mark.parametrize("view", [IDENTITY_VIEW, OPEN])
 def test_what_is_off_shows_everything(view: NoteView) -> None:
     fact = _fact(f"<% x %> {TOKEN}", context=TOKEN)
     assert view.to_note(fact).content == fact.content

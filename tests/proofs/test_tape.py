@@ -26,7 +26,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (

@@ -8,7 +8,7 @@ import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
 from vaultsync.facts import service as fact_work
-from vaultsync.sync.item import FEW_DISPLACED
+from vaultsync.sync.recovery import FEW_DISPLACED
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 PATH = "team-core/notes/mine.md"

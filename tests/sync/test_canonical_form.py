@@ -15,7 +15,7 @@ from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.parse import Note
 from vaultsync.sync import snapshot
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 
 def _no_reading(data: bytes, path: VaultPath) -> Note:
@@ -111,7 +111,7 @@ def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
         world.archive.set_folders({folder: None})
         for key, value in before.items():
             world.archive.set_setting(key, value)
-    report = world.sync(SyncRequest(named=(fact.id,)))
+    report = world.sync(SyncRequest(fact_ids=(fact.id,)))
     assert taken(report, fact.id) == ["record_base"]
     assert world.notes() == notes
     world.assert_at_rest()

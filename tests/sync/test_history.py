@@ -10,8 +10,8 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry, Notice
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, report_from_json
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

@@ -17,7 +17,7 @@ from tests.world import (
     taken,
 )
 from vaultsync.model.schema import Value
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 

@@ -22,8 +22,7 @@ from vaultsync.operations.verify import verify_all
 from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.storage.redacted_store import RedactedStore
-from vaultsync.sync.conflict_notes import redact_conflict
-from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.write_through import NoteWriter
 
 DICE = random.Random("vaultsync passes")

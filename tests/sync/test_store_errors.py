@@ -17,7 +17,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.operations.verify import verify_all
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
@@ -520,7 +520,7 @@ def test_no_guard_is_needed_to_refuse_what_a_store_lost() -> None:
         del world.store._rows[fact.id]
     ids = tuple(base.fact.id for base in world.archive.iter_bases())
     with pytest.raises(GuardError):
-        world.sync(SyncRequest(named=ids))
+        world.sync(SyncRequest(fact_ids=ids))
     assert _files(world) == before
 
 

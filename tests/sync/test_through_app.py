@@ -15,7 +15,7 @@ from vaultsync.backends.obsidian.vault_through_app import (
     WriteReply,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")

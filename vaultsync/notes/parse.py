@@ -13,7 +13,7 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of
+from vaultsync.model.paths import PathInfo, VaultPath, folder_for, path_info, stem_of
 from vaultsync.model.schema import (
     FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
@@ -191,3 +191,8 @@ def type_of_folder(where: PathInfo) -> str | None:
 def tier_folder(fact: Fact) -> str | None:
     """The tier folder that a fact's note belongs to; None for other types."""
     return tier_of(fact.priority) if fact.type == "observation" else None
+
+
+def home_folder(fact: Fact) -> VaultPath:
+    """The folder in which the note of a fact belongs."""
+    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))

@@ -22,8 +22,8 @@ from vaultsync.operations.retention import (
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import record_run, sync_once
 
 
@@ -100,7 +100,7 @@ def run_maintenance(
     if dry_run or not duties:
         return told
     named = tuple(duty.fact.id for duty in duties)
-    after = replace(request, named=named, exempt_from_guard=frozenset(named), confirm=None)
+    after = replace(request, fact_ids=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(ctx, after, progress=progress)
     whole = replace(
         followed,

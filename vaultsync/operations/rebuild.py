@@ -11,9 +11,9 @@ from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.planning import PlanRules, overlay_note, values_shown
 from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import TablePlanner, sync_with
 from vaultsync.sync.snapshot import path_in
 
@@ -58,7 +58,7 @@ def rebuild(
     request = SyncRequest(
         kind=f"rebuild-from-{source}",
         reread=everything,
-        named=tuple(base.fact.id for base in ctx.archive.iter_bases()),
+        fact_ids=tuple(base.fact.id for base in ctx.archive.iter_bases()),
         actor=actor,
         trust_store=True,
         drain_outbox_first=source != "vault",

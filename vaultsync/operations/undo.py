@@ -19,8 +19,8 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import record_run, sync_once
 
 MAX_UNDO_TRIES = 20
@@ -60,7 +60,7 @@ def undo_run(
         by_fact.setdefault(entry.fact_id, []).append(entry)
     request = SyncRequest(
         kind=f"undo {run}",
-        named=tuple(by_fact),
+        fact_ids=tuple(by_fact),
         actor=actor,
         run=ctx.clock.new_id(),
         exempt_from_guard=frozenset(by_fact),

@@ -25,6 +25,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from vaultsync.errors import (
     NoteChangedError,
@@ -35,7 +36,7 @@ from vaultsync.errors import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.notes.parse import read_note
+from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
 from vaultsync.storage.archive import (
     Base,
@@ -46,26 +47,27 @@ from vaultsync.storage.archive import (
 )
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.sync.conflict_notes import conflict_of_action, write_conflict_note
+from vaultsync.storage.vault import FileStamp
+from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.fast_path import record_unchanged
-from vaultsync.sync.history import error_notice, history_entries, restore_note
-from vaultsync.sync.identity import absent_bases, is_note_back
-from vaultsync.sync.item import (
+from vaultsync.sync.decision_table import (
     CREATES_NOTE,
-    DISPLACED_WAIT_SETTING,
     DROPS_BASE,
     EXCHANGES,
-    FEW_DISPLACED,
-    ApplyOutcome,
-    PendingAction,
-    original_bytes,
+    WRITES_STORE,
+    ActionKind,
+    PlannedAction,
 )
+from vaultsync.sync.history import error_notice, history_entries, restore_note
+from vaultsync.sync.identity import absent_bases, is_note_back
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
 
+BASES_PER_TRANSACTION = 10_000
+"""So many bases go into one transaction: each page of the archive is written but once."""
 THREAD_FROM = 100
 """From so many actions on, a wait is long enough for a thread."""
 
@@ -112,6 +114,65 @@ def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
             if clock.monotonic() >= until:
                 break
     clock.sleep(until - clock.monotonic())
+
+
+@dataclass(slots=True)
+class PendingAction:
+    """One action being carried out."""
+
+    action: PlannedAction
+    op: str
+    fact: Fact
+    """What both sides shall say."""
+    data: bytes | None = None
+    """The bytes the note shall have; None when it is to go, or is not written."""
+    sha: str = ""
+    conflict: Conflict | None = None
+    history_written: bool = False
+    """Its history is written already."""
+    failed: bool = False
+    store_written: bool = False
+    stamp: FileStamp | None = None
+
+    @property
+    def new_bytes(self) -> bool:
+        """Whether the note gets other bytes."""
+        return self.data is not None and self.sha != self.action.sha
+
+    @property
+    def writes_store(self) -> bool:
+        """Whether the fact is written, or taken away."""
+        return self.action.do in WRITES_STORE
+
+    @property
+    def writes_vault(self) -> bool:
+        """Whether the note is written, moved or taken away."""
+        moved = self.action.to is not None
+        return self.new_bytes or moved or self.action.do is ActionKind.DELETE_NOTE
+
+
+@dataclass(slots=True)
+class ApplyOutcome:
+    """What came of a plan."""
+
+    done: list[PlannedAction] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    """Facts for the next pass: something changed while they were worked on."""
+    notices: list[Notice] = field(default_factory=list)
+    touched: set[VaultPath] = field(default_factory=set)
+    """Folders in which something was written."""
+    conflicts: list[Conflict] = field(default_factory=list)
+    stamps: dict[VaultPath, FileStamp | None] = field(default_factory=dict)
+    """The stamps under which the notes are known now; None: not for sure."""
+    revisions: set[str] = field(default_factory=set)
+    """What the store made of our own writes."""
+    removed: set[VaultPath] = field(default_factory=set)
+    """Where notes were that this pass moved or took away."""
+
+
+def original_bytes(note: Note) -> bytes:
+    """The bytes of a note as it was read."""
+    return note.parts.text.encode()
 
 
 class NoteComposer:
@@ -179,22 +240,18 @@ class ApplyBatch:
 
     def __init__(
         self,
-        ctx: SyncContext,
+        work: SyncRun,
         actions: Sequence[PlannedAction],
         outcome: ApplyOutcome,
-        *,
-        run: str,
-        seen: Mapping[VaultPath, ScannedFile],
         links: LinkTexts,
-        actor: str,
     ) -> None:
-        self.ctx = ctx
+        self.ctx = ctx = work.ctx
         self.actions = actions
         self.outcome = outcome
-        self.run = run
-        self.seen = seen
+        self.run = work.run
+        self.actor = work.request.actor
+        self.seen = work.snapshot.seen
         self.notes = NoteComposer(ctx, links)
-        self.actor = actor
         self.at = ctx.now()
         self.today = ctx.today()
         self.began_ns = int(ctx.clock.now().timestamp() * 1e9)
@@ -516,39 +573,57 @@ def _intent(item: PendingAction) -> WriteIntent:
     return WriteIntent(item.op, fact.id, path, before, after, fact)
 
 
+def _record_unchanged(
+    ctx: SyncContext, agreed: Sequence[ScannedFile]
+) -> dict[VaultPath, FileStamp | None]:
+    """Keep a base of each fact, and the bytes of its note; the stamps of the notes."""
+    began_ns = int(ctx.clock.now().timestamp() * 1e9)
+    stamps: dict[VaultPath, FileStamp | None] = {}
+    for start in range(0, len(agreed), BASES_PER_TRANSACTION):
+        bases: list[Base] = []
+        blobs: dict[str, bytes] = {}
+        some = agreed[start : start + BASES_PER_TRANSACTION]
+        for seen in some:
+            file, fact = seen.file, seen.canonical_of
+            assert fact is not None  # noqa: S101 - they all have one
+            stamp = stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
+            bases.append(Base(fact, file.sha, stamp))
+            blobs[file.sha] = file.data
+        newest = newest_row_mark(ctx)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs(blobs)
+            ctx.archive.put_bases(bases)
+            ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
+            # What was known of these folders is no more, should the pass end here.
+            places = {parent_folder(seen.path) for seen in some}
+            ctx.archive.set_folders(dict.fromkeys(places, b""))
+    return stamps
+
+
 _IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
 
 
-def apply_plan(
-    ctx: SyncContext,
-    actions: Sequence[PlannedAction],
-    *,
-    run: str,
-    seen: Mapping[VaultPath, ScannedFile],
-    agreed: Sequence[ScannedFile] = (),
-    progress: Progress | None = None,
-    actor: str = "person",
-) -> ApplyOutcome:
-    """Record what is `agreed`, and carry out the actions.
+def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:
+    """Record the bases of new notes that agree with their facts, and carry out the plan.
 
-    What cannot be done now is named in the outcome.
+    The outcome names what could not be done now.
 
     Raises:
-        OSError: the disk is full or broken; what was begun is repaired by the next pass.
-        StoreUnavailableError: the same, of the store.
+        OSError: the disk is full or broken; the next run repairs what was begun.
+        StoreUnavailableError: the same for the store.
     """
-    outcome = ApplyOutcome(stamps=record_unchanged(ctx, agreed))
-    todo = [action for action in actions if action.do not in _IDLE]
+    ctx = work.ctx
+    outcome = ApplyOutcome(stamps=_record_unchanged(ctx, work.unchanged))
+    todo = [action for action in work.plan.actions if action.do not in _IDLE]
     size = ctx.policy.batch
-    # Notes that have no base yet can be linked to by others of this pass.
+    # Notes of this run can link to each other before they have bases.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
     links = LinkTexts(ctx, planned)
     starts = range(0, len(todo), size)
 
     def batch(start: int) -> ApplyBatch:
-        some = todo[start : start + size]
-        return ApplyBatch(ctx, some, outcome, run=run, seen=seen, links=links, actor=actor)
+        return ApplyBatch(work, todo[start : start + size], outcome, links)
 
     current = batch(0)
     for start in starts:

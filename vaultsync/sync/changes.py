@@ -6,7 +6,8 @@ when they differ but mean the same. `updatedAt` is never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from vaultsync.notes.body import BLOCK_END
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note
 from vaultsync.notes.render import stale_keys
+from vaultsync.storage.store import FeedRow
 
 _BLOCK_END = BLOCK_END.encode()
 
@@ -55,6 +57,19 @@ class StoreChange(Enum):
     DELETED = "deleted"
     MISSING = "missing"
     AWAY = "store away"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFeed:
+    """What the store wrote since the last run, as far as this run looks at it."""
+
+    rows: Sequence[FeedRow] = ()
+    since: int = 0
+    """The row up to which the last run had read the feed."""
+    is_whole: bool = False
+    """It was read from its first row, so it names each fact the store ever knew."""
+    is_available: bool = True
+    """False while the store does not answer."""
 
 
 class VaultSide(NamedTuple):

@@ -41,6 +41,21 @@ class ActionKind(Enum):
     NEEDS_REVIEW = "ask a person"
 
 
+WRITES_STORE = frozenset(
+    {
+        ActionKind.UPDATE_STORE,
+        ActionKind.MERGE,
+        ActionKind.CREATE_FACT,
+        ActionKind.DELETE_FACT,
+        ActionKind.REVIVE_FACT,
+        ActionKind.RESTORE_FACT,
+    }
+)
+CREATES_NOTE = frozenset({ActionKind.CREATE_NOTE, ActionKind.RECREATE_NOTE})
+EXCHANGES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
+DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKind.DROP_BASE})
+
+
 class Decision(NamedTuple):
     """What to do, and why, in words for a report."""
 

@@ -24,6 +24,7 @@ from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
 from vaultsync.sync.changes import (
     StoreChange,
+    StoreFeed,
     StoreSide,
     VaultChange,
     VaultSide,
@@ -116,6 +117,8 @@ def resolve_identities(ctx: SyncContext, found: VaultSnapshot) -> NoteIdentities
     A file that owns nothing is a copy.
     """
     who = NoteIdentities(absent=dict(found.absent))
+    if not (found.seen or found.absent):
+        return who
     claims, bases = _claims_by_id(ctx, found, who)
     for fact_id, files in claims.items():
         base = bases.get(fact_id)
@@ -270,33 +273,33 @@ def make_cases(
     found: VaultSnapshot,
     who: NoteIdentities,
     rows: Mapping[str, FeedRow],
+    feed: StoreFeed,
     *,
-    away: bool,
-    named: Iterable[str] = (),
-    whole_feed: bool = False,
+    recheck: Iterable[str] = (),
 ) -> list[Case]:
-    """The cases of a pass, but for notes that have no id yet.
+    """The cases of a run, without those of notes that have no id yet.
 
     Args:
-        ctx: the sides.
+        ctx: the two sides and the archive.
         found: the scan.
-        who: whose note each file is.
-        rows: what the store wrote since the last pass, by fact.
-        away: whether the store is.
-        named: further facts to look at.
-        whole_feed: whether that began with the first fact the store ever knew.
+        who: which file is whose note.
+        rows: the last writes of the store since the last run, by fact.
+        feed: how much of the feed they are.
+        recheck: further facts to look at.
     """
-    ids = dict.fromkeys([*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *named])
-    if whole_feed:
-        # A store that was put back before a pass came to its end never heard of them.
+    ids = dict.fromkeys([*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *recheck])
+    if feed.is_whole:
+        # A store that was restored before a run was complete may never have known them.
         known = ctx.archive.paths().values()
         ids |= dict.fromkeys(each for each in known if each not in rows)
+    if not (ids or rows):
+        return []
     bases = ctx.archive.find_bases([*ids, *rows])
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(ctx, ids, bases, rows, away=away, whole=whole_feed)
+    sides = _store_sides(ctx, ids, bases, rows, feed)
     adopted = adopted_folders(ctx)
     buried = ctx.archive.note_tombstones(sides.keys() - bases.keys())
     cases = []
@@ -325,18 +328,16 @@ def _store_sides(
     ids: Collection[str],
     bases: dict[str, Base],
     rows: Mapping[str, FeedRow],
-    *,
-    away: bool,
-    whole: bool,
+    feed: StoreFeed,
 ) -> dict[str, StoreSide]:
-    if away:
+    if not feed.is_available:
         return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
     facts = ctx.store.find_many(ids)
     sides = {}
     for fact_id in ids:
         current = facts.get(fact_id)
         row = rows.get(fact_id)
-        if row is None and not whole:
+        if row is None and not feed.is_whole:
             row = ctx.store.last_write(fact_id)
         base = bases.get(fact_id)
         change = store_change(
@@ -485,3 +486,27 @@ def _is_taken(seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[
         return False
     is_copy = note.id is not None
     return is_copy or seen.path in wanted or is_managed_path(seen, adopted)
+
+
+def take_unchanged(
+    who: NoteIdentities, rows: Sequence[FeedRow], *, recheck: Collection[str]
+) -> tuple[list[ScannedFile], dict[str, FeedRow]]:
+    """Split off the new notes that agree with their facts: only their bases are missing.
+
+    They are canonical, and the store still holds the revision they were compared with.
+    All others, and those of the facts in `recheck`, are cases like any note.
+
+    Returns:
+        These notes, and the rows of all other facts.
+    """
+    unchanged: list[ScannedFile] = []
+    rows_left = {row.fact_id: row for row in rows}
+    for fact_id, seen in who.unchanged.items():
+        row = rows_left.get(fact_id)
+        assert seen.canonical_of is not None  # noqa: S101 - they all have one
+        if row and row.revision == seen.canonical_of.revision and fact_id not in recheck:
+            del rows_left[fact_id]
+            unchanged.append(seen)
+        else:
+            who.of_fact[fact_id] = seen
+    return unchanged, rows_left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from vaultsync.errors import NoteError
+from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
@@ -16,27 +16,51 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.history import error_notice
-from vaultsync.sync.identity import Case, NoteIdentities, adopted_folders
-from vaultsync.sync.item import EXCHANGES
+from vaultsync.sync.identity import Case, adopted_folders
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.snapshot import (
     ScannedFile,
-    VaultSnapshot,
     invalid_field_notice,
     is_managed_path,
 )
 
+
+def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
+    """Notices without secrets: they quote notes, and they are stored and shown to all."""
+    redact = ctx.view.redact_text
+    return [n._replace(message=redact(n.message), hint=redact(n.hint)) for n in notices]
+
+
+def store_unavailable_notice(ctx: SyncContext) -> Notice:
+    """The notice of a run without the store."""
+    hint = "the next pass after it is back brings everything over"
+    otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
+    hints = [hint, f"{otherwise} the notes"]
+    try:
+        ctx.store.state()
+        why = "it came back during this pass"
+    except StoreUnavailableError as error:
+        why = error.why
+        hints = [error.helps, hint] if error.helps else hints
+    return Notice(
+        "store_away",
+        VaultPath(""),
+        f"the store does not answer: {why}; what must reach it waits",
+        "; ".join(hints),
+        seen=ctx.now(),
+    )
+
+
 NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 
 
-def scan_notices(
-    ctx: SyncContext,
-    found: VaultSnapshot,
-    who: NoteIdentities,
-    wanted: AbstractSet[VaultPath] = frozenset(),
-) -> list[Notice]:
-    """Files and folders that cannot be read, and ids that are none."""
+def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
+    """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
+    ctx, found, who = work.ctx, work.snapshot, work.identities
+    if not (found.seen or found.scan.unreadable or found.non_regular):
+        return []
     at, adopted = ctx.now(), adopted_folders(ctx)
     listed = [
         Notice(
@@ -52,19 +76,7 @@ def scan_notices(
         text = f"{path}: is {what}, not a note"
         listed.append(Notice("odd", path, text, NON_REGULAR_HINT, seen=at))
     for seen in found.seen.values():
-        problems = seen.read.problems if seen.read is not None else ()
-        if seen.read_error is None and not problems:
-            continue
-        ours = seen.base is not None or is_managed_path(seen, adopted)
-        ours = ours or seen.path in wanted
-        if seen.read_error is not None and (ours or _is_copy(ctx, seen)):
-            listed.append(seen.read_error)
-        for problem in problems:
-            if problem.key == "id":
-                if ours and seen.base is None:
-                    listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
-            elif ours:
-                listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
+        listed += _file_notices(ctx, seen, adopted, wanted)
     for fact_id, files in who.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
@@ -76,6 +88,28 @@ def scan_notices(
                 seen=at,
             )
         )
+    return listed
+
+
+def _file_notices(
+    ctx: SyncContext,
+    seen: ScannedFile,
+    adopted: Sequence[str],
+    wanted: AbstractSet[VaultPath],
+) -> list[Notice]:
+    """What is wrong with one file, if it is (or should be) a note of the vault."""
+    problems = seen.read.problems if seen.read is not None else ()
+    if seen.read_error is None and not problems:
+        return []
+    managed = seen.base is not None or is_managed_path(seen, adopted) or seen.path in wanted
+    listed = []
+    if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
+        listed.append(seen.read_error)
+    for problem in problems if managed else ():
+        if problem.key != "id":
+            listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
+        elif seen.base is None:
+            listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
     return listed
 
 
@@ -153,8 +187,10 @@ def plan_notices(
     allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
 ) -> list[Notice]:
     """Moves into other scopes, edits of what is not a person's or that have no place."""
-    at = ctx.now()
     listed: list[Notice] = []
+    if not cases:
+        return listed
+    at = ctx.now()
     for case, action in zip(cases, actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope

@@ -9,7 +9,7 @@ from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.sync.conflict_notes import write_conflict_note
+from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note

@@ -12,7 +12,6 @@ from vaultsync.model.paths import (
     VaultPath,
     file_name,
     file_name_of,
-    folder_for,
     free_path,
     parent_folder,
     path_info,
@@ -33,14 +32,17 @@ from vaultsync.notes.conflict_note import (
     NOTE_FIELD,
     FieldConflict,
 )
-from vaultsync.notes.parse import TYPE_FOLDERS, Note, tier_folder, type_of_folder
+from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.archive import Notice
-from vaultsync.sync.changes import VaultChange, moved_scope
+from vaultsync.sync.changes import StoreFeed, VaultChange, moved_scope
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.identity import Case
+from vaultsync.sync.identity import Case, NoteIdentities
 from vaultsync.sync.merge import merge
+from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 
 
 @dataclass(slots=True)
@@ -50,6 +52,22 @@ class SyncPlan:
     actions: list[PlannedAction] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     unchanged: int = 0
+
+
+@dataclass(slots=True)
+class SyncRun:
+    """A run in progress: what it found, and its plan."""
+
+    ctx: SyncContext
+    request: SyncRequest
+    run: str
+    snapshot: VaultSnapshot
+    identities: NoteIdentities
+    cases: list[Case]
+    unchanged: Sequence[ScannedFile]
+    """New notes that agree with their facts: only their bases are missing."""
+    feed: StoreFeed
+    plan: SyncPlan = field(default_factory=SyncPlan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +285,6 @@ def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> Vau
     if old == new or parent_folder(note.path) != old:
         return None
     return _free(new, file_name_of(note.path), fact.id, taken)
-
-
-def home_folder(fact: Fact) -> VaultPath:
-    """The folder in which the note of a fact belongs."""
-    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))
 
 
 def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> VaultPath:

@@ -16,7 +16,7 @@ from vaultsync.errors import (
 )
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
 """The setting: number and revision."""
@@ -97,8 +97,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState 
         return state
     if not is_confirmed(ctx, request):
         if not request.dry_run:
-            with ctx.archive.transaction():
-                ctx.archive.set_setting("stopped_run", run)
+            record_stopped_run(ctx, run)
         raise StoreRewoundError(why, run)
     if not request.dry_run:
         with ctx.archive.transaction():
@@ -155,6 +154,12 @@ def _has_other_history(ctx: SyncContext, cursor: int) -> bool:
     """Whether the last write seen is not the one that has its number now."""
     seen = ctx.archive.setting("cursor_row")
     return seen is not None and ctx.store.revision_at(cursor) != seen
+
+
+def record_stopped_run(ctx: SyncContext, run: str) -> None:
+    """Remember that a run was stopped, so that the user can confirm it."""
+    with ctx.archive.transaction():
+        ctx.archive.set_setting("stopped_run", run)
 
 
 def is_confirmed(ctx: SyncContext, request: SyncRequest) -> bool:

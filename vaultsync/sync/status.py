@@ -10,8 +10,8 @@ from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_index_page
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Status
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import preview_run
 
 _NO_CHANGE = frozenset(

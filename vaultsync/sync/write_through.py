@@ -20,11 +20,11 @@ from vaultsync.errors import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
-from vaultsync.notes.parse import read_note
+from vaultsync.notes.parse import home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.planning import ReservedPaths, home_folder, path_for_new_note
+from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.snapshot import trusted_stamp
 
