@@ -161,20 +161,20 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
         row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
         if key in held or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue
-        shown = note.id if key == "id" else _shown_value(note, key, vault)
-        hidden = key not in note.values and key not in note.properties
-        if key != "id" and hidden and _is_unset(row, merged.value(key)):
-            continue  # what it does not show, it need not take back
-        if not _same(row, shown, merged.value(key)):
+        value = merged.value(key)
+        if key == "id":
+            shown: Value = note.id
+        elif key in note.values:
+            shown = note.values[key]
+        elif key in note.properties:
+            shown = note.properties[key]
+        elif _is_unset(row, value):
+            continue  # the note does not show it, so it need not take it back
+        else:
+            shown = vault.value(key)
+        if not _same(row, shown, value):
             found.append(key)
     return tuple(found)
-
-
-def _shown_value(note: Note, key: str, vault: Fact) -> Value:
-    for shown in (note.values, note.properties):
-        if key in shown:
-            return shown[key]
-    return vault.value(key)
 
 
 def _same(row: Field | None, one: Value, other: Value) -> bool:

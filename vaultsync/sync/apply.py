@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from vaultsync.errors import (
@@ -49,7 +48,7 @@ from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
-from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.context import Background, LinkTexts, SyncContext
 from vaultsync.sync.decision_table import (
     CREATES_NOTE,
     DROPS_BASE,
@@ -68,43 +67,41 @@ from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
 
 BASES_PER_TRANSACTION = 10_000
 """So many bases go into one transaction: each page of the archive is written but once."""
-THREAD_FROM = 100
-"""From so many actions on, a wait is long enough for a thread."""
+MIN_BACKGROUND_ACTIONS = 100
+"""The size of a batch from which on its wait for the disk is worth a thread."""
 
 
-def sync_while(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> None:
-    """Wait for the disk, and get on with some work until it answers.
-
-    Where there is little to wait for, the work is done first, all of it: no thread, and
-    always the same order of events.
+def sync_while(
+    sync: Callable[[], None], work: Iterator[object], background: Background | None
+) -> None:
+    """Wait for the disk, and meanwhile get on with the next batch.
 
     Args:
         sync: returns when everything is on the disk.
-        work: steps that write nothing; what is left of them can be done later.
-        many: whether there is much to wait for.
+        work: steps that write nothing; those that remain can be done later.
+        background: runs `sync` beside the work; without it, all work is done first, so
+            that events always have the same order.
 
-    Raises: what either does; the wait is over then, too.
+    Raises: what either raises, once `sync` is over.
     """
-    if not many:
+    if background is None:
         for _ in work:
             pass
         sync()
         return
-    with ThreadPoolExecutor(1, "vaultsync-sync") as thread:
-        synced = thread.submit(sync)
+    with background(sync) as is_done:
         for _ in work:
-            if synced.done():
+            if is_done():
                 break
-        synced.result()
 
 
 def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
-    """Get on with some work for so long, and sleep for what is left of the time.
+    """Get on with the next batch for some time, and sleep for what is left of it.
 
     Args:
-        clock: which tells the time.
-        seconds: how long to wait; not at all when they are none or fewer.
-        work: as of `wait()`.
+        clock: the time.
+        seconds: how long to wait; at 0 or below, no work is begun.
+        work: as for `sync_while()`.
 
     Raises: what the work does.
     """
@@ -284,7 +281,8 @@ class ApplyBatch:
         self._record(items)
 
     def _wait(self, ahead: Iterator[None]) -> None:
-        sync_while(self.ctx.vault.sync, ahead, many=len(self.actions) >= THREAD_FROM)
+        is_long = len(self.actions) >= MIN_BACKGROUND_ACTIONS
+        sync_while(self.ctx.vault.sync, ahead, self.ctx.background if is_long else None)
 
     # 0 ------------------------------------------------------------------ decide bytes
 

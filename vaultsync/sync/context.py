@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
@@ -16,11 +16,18 @@ from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.redacted_store import FactCache, RedactedStore
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
+    from contextlib import AbstractContextManager
+
     from vaultsync.links.wikilinks import LinkResolver
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
+
+
+Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]"
+"""Runs a function beside the caller: inside of `with`, the value says whether it is done;
+the end of `with` waits for it and raises what it raised."""
 
 
 class SyncPolicy(NamedTuple):
@@ -59,6 +66,8 @@ class SyncContext:
     """Of all entities, to be found in what agents write."""
     view: NoteView = IDENTITY_VIEW
     """What of facts notes and answers may show."""
+    background: Background | None = field(default=None, compare=False)
+    """How to wait for the disk and plan at once; without it, one comes after the other."""
     read: FactCache | None = field(default=None, compare=False)
     """What was read of `shown` already, by whom reads the same facts several times."""
 

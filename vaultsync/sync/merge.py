@@ -23,6 +23,7 @@ from vaultsync.model.compare import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
     FIELDS,
+    FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
     Field,
     FieldOwner,
@@ -116,6 +117,8 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
     for key, row in _rows(vault, store, agreed):
+        if row and _is_same(row, vault, agreed) and _is_same(row, vault, store):
+            continue
         values = value_at(agreed, key), value_at(vault, key), value_at(store, key)
         rule = row.rule if row else MergeRule.MAP
         if peers and row and row.owner is FieldOwner.MACHINE:
@@ -154,9 +157,16 @@ def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
     return tuple(
         row.key
         for row in _MACHINE
-        if not agree(row, value_at(vault, row.key), value_at(base, row.key))
+        if not _is_same(row, vault, base)
+        and not _is_same(row, vault, store)
+        and not agree(row, value_at(vault, row.key), value_at(base, row.key))
         and not agree(row, value_at(vault, row.key), value_at(store, row.key))
     )
+
+
+def _is_same(row: Field, one: Fact, other: Fact) -> bool:
+    """Whether two facts hold the same value of a field that every type has."""
+    return row.key in FIELDS_BY_KEY and getattr(one, row.attr) == getattr(other, row.attr)
 
 
 def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
