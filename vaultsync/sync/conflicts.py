@@ -55,16 +55,16 @@ class ConflictResolution:
 
 
 def find_resolutions(
-    ctx: SyncContext, found: VaultSnapshot, *, dry_run: bool = False
+    ctx: SyncContext, snapshot: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
     """What was said about the open conflicts since the last pass."""
     said = []
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
-        if path is not None and (found.is_unreadable(path) or _folder_is_clean(found, path)):
+        if path is not None and (snapshot.is_unreadable(path) or _folder_is_clean(snapshot, path)):
             continue
-        if path not in found.conflict_notes:
-            moved = _moved(ctx, found, conflict)
+        if path not in snapshot.conflict_notes:
+            moved = _moved(ctx, snapshot, conflict)
             if moved is None:
                 # Without a path, a crashed pass had not come to write it.
                 if path is not None:
@@ -83,13 +83,13 @@ def find_resolutions(
     return said
 
 
-def _folder_is_clean(found: VaultSnapshot, path: VaultPath) -> bool:
+def _folder_is_clean(snapshot: VaultSnapshot, path: VaultPath) -> bool:
     folder = VaultPath(path.rpartition("/")[0])
-    return folder in found.scan.folders and folder not in found.scanned_folders
+    return folder in snapshot.scan.folders and folder not in snapshot.scanned_folders
 
 
-def _moved(ctx: SyncContext, found: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
-    for path in sorted(found.conflict_notes):
+def _moved(ctx: SyncContext, snapshot: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
+    for path in sorted(snapshot.conflict_notes):
         if is_note_of(ctx, path, conflict.id):
             return path
     return None
@@ -133,10 +133,10 @@ def resolve_conflict(
     return settled
 
 
-def preview_resolutions(ctx: SyncContext, found: VaultSnapshot) -> dict[str, StoreSide]:
+def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, StoreSide]:
     """What the store would hold of facts after `settle()`, for those that look ahead."""
     sides = {}
-    for resolution in find_resolutions(ctx, found, dry_run=True):
+    for resolution in find_resolutions(ctx, snapshot, dry_run=True):
         conflict = resolution.conflict
         chosen = [each for each in conflict.fields if each.field in resolution.fields]
         wish = _store_changes(chosen, resolution.take)

@@ -58,8 +58,8 @@ NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or 
 
 def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
     """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
-    ctx, found, who = work.ctx, work.snapshot, work.identities
-    if not (found.seen or found.scan.unreadable or found.non_regular):
+    ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
+    if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
         return []
     at, adopted = ctx.now(), adopted_folders(ctx)
     listed = [
@@ -70,14 +70,14 @@ def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
             "give yourself the right to read it; the next pass takes it up",
             seen=at,
         )
-        for folder, why in found.scan.unreadable.items()
+        for folder, why in snapshot.scan.unreadable.items()
     ]
-    for path, what in found.non_regular.items():
+    for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
         listed.append(Notice("odd", path, text, NON_REGULAR_HINT, seen=at))
-    for seen in found.seen.values():
+    for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, wanted)
-    for fact_id, files in who.duplicate_ids.items():
+    for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
             Notice(
