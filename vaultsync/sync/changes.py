@@ -1,7 +1,7 @@
 """What happened to one fact on each side since the base: a change per side.
 
 Bytes decide, never times: a note is unchanged when its bytes are the base's, reformatted
-when they differ but mean the same. `updatedAt` is never looked at.
+when they differ but mean the same. `updatedAt` is ignored.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class VaultSide(NamedTuple):
     sha: str | None = None
     note: Note | None = None
     fact: Fact | None = None
-    """What the note is taken to mean."""
+    """The note as a fact."""
     scope: str | None = None
-    """The scope of the folder it lies in, when that is not the fact's."""
+    """The scope of its folder, when that is not the scope of the fact."""
 
 
 class StoreSide(NamedTuple):
@@ -91,7 +91,7 @@ class StoreSide(NamedTuple):
     change: StoreChange
     revision: str | None = None
     fact: Fact | None = None
-    """What it says; for a tombstone, what it last said."""
+    """The fact; for a tombstone, its last version."""
     actor: str = ""
 
 
@@ -127,8 +127,8 @@ def store_change(
 ) -> StoreChange:
     """How a fact in the store differs from its base.
 
-    `known` says whether the store has ever heard of the id, `deleted` whether what it
-    has is a tombstone.
+    `known` says whether the store ever held the id, `deleted` whether it now holds a
+    tombstone.
     """
     if base is None:
         if not known:
@@ -148,8 +148,8 @@ def store_change(
 def is_half_saved(before: bytes, now: bytes) -> bool:
     """Whether a file looks as if its editor were still writing it.
 
-    It is empty, was cut in the middle of a line or of the managed block of what it was,
-    ends inside the frontmatter it had, or ends inside a character.
+    It is empty, or the old text cut in the middle of a line, of the managed block or of
+    the frontmatter, or it ends inside a character.
     """
     if not now.strip():
         return bool(before.strip())

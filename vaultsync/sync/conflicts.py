@@ -1,4 +1,7 @@
-"""Conflicts: found again, and settled by a tick, a deletion or a command."""
+"""Conflicts: how the user resolves them, and their notes in the vault.
+
+A conflict is resolved by ticking boxes in its note, by deleting the note, or by a command.
+"""
 
 from __future__ import annotations
 
@@ -43,22 +46,22 @@ from vaultsync.sync.snapshot import VaultSnapshot
 
 @dataclass(frozen=True, slots=True)
 class ConflictResolution:
-    """What a person said about a conflict by what they did to its note."""
+    """The user's decision about a conflict."""
 
     conflict: Conflict
     take: str
-    """`store` for what was ticked, `keep` when the conflict note was deleted; `vault` is
-    only ever said by a command."""
+    """`store` for ticked fields, `keep` for a deleted conflict note; `vault` comes from a
+    command only."""
     fields: tuple[str, ...]
     text: str | None = None
-    """What a person made of both versions of one field; goes before `take`."""
+    """What the user made of both versions of a field; overrides `take`."""
 
 
 def find_resolutions(
     ctx: SyncContext, snapshot: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
-    """What was said about the open conflicts since the last pass."""
-    said = []
+    """The resolutions of open conflicts that the scan shows: ticked boxes, deleted notes."""
+    resolutions = []
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
         if path is not None and (snapshot.is_unreadable(path) or _folder_is_clean(snapshot, path)):
@@ -66,10 +69,10 @@ def find_resolutions(
         if path not in snapshot.conflict_notes:
             moved = _moved(ctx, snapshot, conflict)
             if moved is None:
-                # Without a path, a crashed pass had not come to write it.
+                # Without a path, a crashed run had not written it yet.
                 if path is not None:
                     everything = tuple(each.field for each in conflict.fields)
-                    said.append(ConflictResolution(conflict, "keep", everything))
+                    resolutions.append(ConflictResolution(conflict, "keep", everything))
                 continue
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved
@@ -79,8 +82,8 @@ def find_resolutions(
         boxes = _ticked_boxes(ctx, path)
         fields = tuple(x.field for x in conflict.fields if x.field in boxes)
         if fields:
-            said.append(ConflictResolution(conflict, "store", fields))
-    return said
+            resolutions.append(ConflictResolution(conflict, "store", fields))
+    return resolutions
 
 
 def _folder_is_clean(snapshot: VaultSnapshot, path: VaultPath) -> bool:
@@ -106,47 +109,47 @@ def _ticked_boxes(ctx: SyncContext, path: VaultPath) -> frozenset[str]:
 def resolve_conflict(
     ctx: SyncContext, resolution: ConflictResolution, *, actor: str = "person"
 ) -> Conflict:
-    """Do what a person said about a conflict, and close what it settles.
+    """Apply the user's decision about a conflict, and close the conflict when it is complete.
 
-    Taking the store's version writes it to the store as an edit by that person: the pass
-    that follows brings it into the note through the same merge as any other edit.
+    Taking the store's version writes it to the store as an edit by the user; the next run
+    merges it into the note like any other edit.
 
     Raises:
         StoreUnavailableError: the store is away; the conflict stays open.
     """
     conflict = resolution.conflict
     chosen = [each for each in conflict.fields if each.field in resolution.fields]
-    wish = _store_changes(chosen, resolution.take)
+    changes = _store_changes(chosen, resolution.take)
     if resolution.text is not None:
-        wish = _edited_fields(ctx, conflict, chosen, resolution.text)
-    if wish is not None:
-        _write_store_changes(ctx, conflict, wish, actor)
+        changes = _edited_fields(ctx, conflict, chosen, resolution.text)
+    if changes is not None:
+        _write_store_changes(ctx, conflict, changes, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
     taken = "mixed" if resolution.text is not None else resolution.take
     outcome = "" if left else taken.replace("keep", "vault")
-    settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
+    resolved = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
         remove_conflict_note(ctx, conflict)
-        settled = replace(settled, conflict_path=None)
+        resolved = replace(resolved, conflict_path=None)
     with ctx.archive.transaction():
-        ctx.archive.put_conflict(settled)
-    return settled
+        ctx.archive.put_conflict(resolved)
+    return resolved
 
 
 def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, StoreSide]:
-    """What the store would hold of facts after `settle()`, for those that look ahead."""
+    """What the store would hold of facts after `resolve_conflict()`, for a dry run."""
     sides = {}
     for resolution in find_resolutions(ctx, snapshot, dry_run=True):
         conflict = resolution.conflict
         chosen = [each for each in conflict.fields if each.field in resolution.fields]
-        wish = _store_changes(chosen, resolution.take)
+        changes = _store_changes(chosen, resolution.take)
         current = ctx.store.find_many([conflict.fact_id]).get(conflict.fact_id)
-        if wish is None or current is None:
+        if changes is None or current is None:
             continue
         fact: Fact | None = current
         change = StoreChange.DELETED
-        if not _is_deletion(wish):
-            change, fact = StoreChange.MODIFIED, _merged(current, wish).fact
+        if not _is_deletion(changes):
+            change, fact = StoreChange.MODIFIED, _merged(current, changes).fact
         elif _written_since(ctx, current):
             continue
         sides[conflict.fact_id] = StoreSide(change, current.revision, fact, "person")
@@ -156,10 +159,10 @@ def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, 
 def _edited_fields(
     ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
-    """The fields with what a person typed, who was shown placeholders for secrets.
+    """The fields with what the user typed, with secrets in place of placeholders.
 
     Raises:
-        UnknownPlaceholderError: one stands for nothing.
+        UnknownPlaceholderError: a placeholder stands for nothing.
     """
     agreed, *current = fact_versions(ctx, conflict)
     agreed = agreed or Fact(conflict.fact_id)
@@ -168,25 +171,25 @@ def _edited_fields(
         for each in conflict.fields
         for value in (each.vault, each.store)
     ]
-    made = []
+    edited = []
     for each in chosen:
-        said = {each.field: _typed(each, text)}
-        meant, unknown = ctx.view.restore_values(said, agreed, *current, *sides)
+        typed = {each.field: _typed_value(each, text)}
+        restored, unknown = ctx.view.restore_values(typed, agreed, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
-        made.append(replace(each, store=meant[each.field]))
-    return made
+        edited.append(replace(each, store=restored[each.field]))
+    return edited
 
 
-def _typed(field: FieldConflict, text: str) -> Value:
-    """What a person typed as a value of the field: a list has an item in each line."""
+def _typed_value(field: FieldConflict, text: str) -> Value:
+    """What the user typed, as a value of the field: a list has one item per line."""
     if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
         return [line.strip() for line in text.splitlines() if line.strip()]
     return text
 
 
 def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
-    """The fields that the store has to be given other values for; None when none."""
+    """The fields in which the store gets other values; None when there are none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:
         wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
@@ -205,7 +208,7 @@ def _write_store_changes(
         if not _is_deletion(chosen):
             fact = _with_store_version(ctx, conflict, current, chosen)
         elif _written_since(ctx, current):
-            return  # unseen by whoever took the deletion: it stays
+            return  # the user did not see this edit when choosing the deletion: it stays
         write = StoreWrite(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return
@@ -223,9 +226,9 @@ def _written_since(ctx: SyncContext, current: Fact) -> bool:
 
 def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
     """The store's version of some fields, merged with what was written since."""
-    stood = current.replace({each.field: each.vault for each in chosen})
-    wish = stood.replace({each.field: each.store for each in chosen})
-    return merge(stood, wish, current, peers=True)
+    before = current.replace({each.field: each.vault for each in chosen})
+    wanted = before.replace({each.field: each.store for each in chosen})
+    return merge(before, wanted, current, peers=True)
 
 
 def _with_store_version(
@@ -234,10 +237,10 @@ def _with_store_version(
     current: Fact,
     chosen: Sequence[FieldConflict],
 ) -> Fact:
-    """The fact with the store's version of some fields, as the conflict knows it.
+    """The fact with the store's version of some fields, as the conflict recorded it.
 
-    What was written since is merged with it. Where that cannot be, the person's word
-    stands, and what it runs over gets a conflict note of its own first.
+    What was written since is merged with it. Where that is impossible, the user's choice
+    stands, and what it overwrites gets a conflict note of its own first.
     """
     merged = _merged(current, chosen)
     if merged.conflicts:
@@ -272,16 +275,17 @@ def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> 
 
 
 def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
-    """Put the conflict note beside the note; the same conflict again changes nothing.
+    """Write the conflict note beside the note; the same conflict again changes nothing.
 
-    Returns the conflict with the path and the sha of its note.
+    Returns:
+        The conflict with the path and the sha of its note.
     """
     shown = _redacted_conflict(ctx, conflict)
     data = render_conflict(shown).encode()
     sha = hashlib.sha256(data).hexdigest()
     op = f"conflict-{conflict.id}"
     ctx.vault.stage(op, data)
-    ctx.vault.sync()  # whoever sees the conflict note sees all of it
+    ctx.vault.sync()  # the conflict note must never be seen half written
     taken: frozenset[str] = frozenset()
     path = conflict_path(conflict.path)
     while True:
@@ -301,7 +305,7 @@ def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
 
 
 def _record_conflict(ctx: SyncContext, conflict: Conflict, shown: Conflict) -> None:
-    """Note a conflict in the archive, and as the vault may show it in the vault."""
+    """Record a conflict in the archive and, redacted, in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
     ctx.vault.write_meta(_meta(conflict), _record(at))
     with ctx.archive.transaction():
@@ -313,10 +317,10 @@ def rewrite_conflict_note_links(
     moved: Mapping[VaultPath, VaultPath],
     retarget: Callable[[VaultPath], RetargetLink],
 ) -> None:
-    """The links of conflict notes follow the notes that moved.
+    """Update the links of conflict notes to notes that moved.
 
-    What a person did to a conflict note stays; one that somebody saves just now, or that
-    cannot be read, keeps its links.
+    The user's changes in a conflict note stay. One that is being saved or that cannot be
+    read keeps its links.
     """
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
@@ -347,7 +351,7 @@ def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) 
 
 
 def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
-    """A conflict as a file of the vault may show it: no secrets, nothing that runs."""
+    """A conflict as a file in the vault may show it: without secrets and active content."""
     hidden, view = redact_conflict(ctx, conflict), ctx.view
     fields = tuple(
         FieldConflict(
@@ -362,7 +366,7 @@ def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
 
 
 def redact_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
-    """A conflict as answers show it, without the secrets of its fact."""
+    """A conflict as answers show it: without the secrets of its fact."""
     view = ctx.view
     if view.redactor is None:
         return conflict
@@ -372,16 +376,16 @@ def redact_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
         for side in (each.base, each.vault, each.store)
     ]
     many = [("title", conflict.title), *sides]
-    title, *told = view.redact_values(many, *fact_versions(ctx, conflict))
+    title, *values = view.redact_values(many, *fact_versions(ctx, conflict))
     fields = tuple(
-        FieldConflict(each.field, *told[at : at + 3])
-        for at, each in zip(range(0, len(told), 3), conflict.fields, strict=True)
+        FieldConflict(each.field, *values[at : at + 3])
+        for at, each in zip(range(0, len(values), 3), conflict.fields, strict=True)
     )
     return replace(conflict, fields=fields, title=str(title))
 
 
 def fact_versions(ctx: SyncContext, conflict: Conflict) -> list[Fact | None]:
-    """The fact of a conflict, of the base and of the store, as far as they are there."""
+    """The fact of a conflict as the base and the store have it, where they do."""
     base = ctx.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
     with suppress(StoreUnavailableError):
@@ -403,12 +407,12 @@ def _meta(conflict: Conflict) -> VaultPath:
 
 
 def _record(conflict: Conflict) -> bytes:
-    said = {**conflict_json(conflict), "actor": conflict.actor, "at": conflict.at}
-    return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
+    record = {**conflict_json(conflict), "actor": conflict.actor, "at": conflict.at}
+    return (json.dumps(record, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
-    """The conflict note goes; its bytes stay in the archive."""
+    """Remove the conflict note; the archive keeps its bytes."""
     path = conflict.conflict_path
     ctx.vault.drop_meta(_meta(conflict))
     if path is None:
@@ -421,11 +425,11 @@ def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
         ctx.vault.stage_removal(op, path, file.sha)
         ctx.vault.discard(op)
     except NoteError:
-        return  # it is gone already, or somebody is writing in it: it may stay
+        return  # it is gone already, or an editor is writing to it: it stays
 
 
 def _author_of_store_version(action: PlannedAction) -> str:
-    """Whose values the store's are; the mirror itself is nobody."""
+    """The agent whose values the store holds; empty when that is unknown."""
     if action.actor != "vault":
         return action.actor
     return (action.store.agent_id if action.store else None) or ""

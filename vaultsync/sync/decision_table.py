@@ -1,8 +1,6 @@
-"""THE TABLE: what happened in the vault and in the store -> what is to be done.
+"""THE TABLE: what happened in the vault and in the store -> what to do.
 
-The decision is pure and total: each pair of changes has a row, and the table in the docs
-is generated from it. The numbers in the comments are those of the research notes this
-project started from.
+It is total: each pair of changes has a row. The table in the docs is generated from it.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKi
 
 
 class Decision(NamedTuple):
-    """What to do, and why, in words for a report."""
+    """What to do, and the reason that reports show."""
 
     do: ActionKind
     reason: str
@@ -213,26 +211,26 @@ class PlannedAction:
     """The store's version this was decided on; None when it knows nothing."""
     note: Note | None = None
     vault: Fact | None = None
-    """What the note is taken to mean."""
+    """The note as a fact."""
     store: Fact | None = None
     merged: Fact | None = None
-    """What both sides shall say."""
+    """What both sides will hold."""
     base: Fact | None = None
     fields: tuple[str, ...] = ()
     conflicts: tuple[FieldConflict, ...] = ()
     reverted: tuple[str, ...] = ()
-    """Fields a person changed that are not theirs."""
+    """Fields that the user changed in the note but may not change."""
     discarded_fields: tuple[str, ...] = ()
-    """Fields of which the note said what nobody else did, and which it is not to say."""
+    """Fields whose values only the note had and loses."""
     replaces: bool = False
-    """The store is not to say what it says, though nobody else says it: a rebuild."""
+    """A rebuild replaces values that only the store has."""
     actor: str = ""
     """The agent that wrote the store's version."""
     moved: bool = False
     new_id: bool = False
-    """The note has to be given the id."""
+    """The note gets this id."""
     text: bytes | None = None
-    """What the note shall be byte by byte, when that was decided with the plan."""
+    """The exact bytes of the note, when the plan decides them."""
     shown: Fact | None = None
     """What a new note shows of the fact."""
 
@@ -258,16 +256,15 @@ def guard(
 ) -> str | None:
     """Why a plan is not plausible; None when it is.
 
-    Count and share: more than 10 and more than 10 % of the facts deleted (or more than
-    `max_delete`), or more than 100 and more than 25 % of the notes rewritten, in one
-    plan. A share alone let
-    59 % of somebody's notes be deleted (Joplin #16165), a count alone stops nobody's
-    small vault from being emptied.
+    A plan may not delete more than 10 facts and more than 10 % of them (or more than
+    `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
+    alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
+    alone would let a small vault be emptied.
     """
     deletes = sum(action.do in _DELETES for action in actions)
     allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
     if facts <= MAX_DELETES:
-        # A vault so small is never emptied without a question.
+        # A small vault is never emptied without a question.
         allowed = max(facts - 1, 1)
     if max_delete is not None:
         allowed = max_delete

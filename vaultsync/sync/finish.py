@@ -164,7 +164,7 @@ def _all_known(
     recorded: Mapping[VaultPath, FileStamp | None],
     removed: AbstractSet[VaultPath],
 ) -> bool:
-    """Whether a folder holds what was seen in it, but for what this pass did there."""
+    """Whether a folder holds what the scan saw, apart from what this run did there."""
     before = work.snapshot.scan.folders.get(folder.path)
     for name in before.files if before and before is not folder else ():
         if name not in folder.files and path_in(folder.path, name) not in removed:
@@ -181,7 +181,7 @@ def _all_known(
             and path not in work.snapshot.known
             and trusted_stamp(stamp, work.snapshot.scan.at_ns) is None
         ):
-            # Seen, but perhaps in the same tick of the clock in which it changes again.
+            # It was read, but may change again in the same tick of the clock.
             return False
     return True
 
@@ -226,7 +226,7 @@ def changed_notices(
 
 
 def _notice_at(notice: Notice, to: VaultPath) -> Notice:
-    """A notice of a note that lies somewhere else now."""
+    """The notice of a note that was moved."""
     return notice._replace(path=to, message=notice.message.replace(notice.path, to, 1))
 
 
@@ -235,7 +235,7 @@ def _was_examined(work: SyncRun, path: VaultPath) -> bool:
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
-    """Whether nothing lies any more where something was warned about."""
+    """Whether the file of a notice is gone."""
     folder = work.snapshot.scan.folders.get(parent_folder(path))
     if folder is None:
         return not work.snapshot.is_unreadable(path)
@@ -253,9 +253,9 @@ LASTING_NOTICES = frozenset(
         "odd",
     }
 )
-"""What stays true until somebody does something about it."""
+"""Kinds that stay true until the user does something about them."""
 RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins"})
-"""What is not true of a note that says what both sides agreed on."""
+"""Kinds that cannot be true of a note that says what both sides agreed on."""
 
 
 def _notice_keys(notices: Sequence[Notice]) -> list[tuple[str, str, int | None]]:
@@ -313,7 +313,7 @@ def make_report(
 
 
 def join_reports(first: Report | None, second: Report) -> Report:
-    """The report of two passes that were one run."""
+    """One report of two runs that belong together."""
     if first is None:
         return second
     counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
@@ -347,7 +347,7 @@ _COUNTED: dict[ActionKind, tuple[str, ...]] = {
 
 
 _NO_CHANGE = (ActionKind.RECORD, ActionKind.DROP_BASE)
-"""What touches neither side."""
+"""Kinds of actions that change neither side."""
 
 
 def _counted(action: PlannedAction) -> Iterator[str]:

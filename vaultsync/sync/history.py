@@ -1,4 +1,4 @@
-"""What a pass leaves in the archive: history entries, notices, the graves of notes."""
+"""The history of a run: one entry per changed field, and tombstones of notes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 VAULT_SIDE, STORE_SIDE = "vault", "store"
 
 
-def error_notice(kind: str, trouble: NoteError, at: str) -> Notice:
-    """An error about one note, as something that waits for a person."""
+def error_notice(kind: str, error: NoteError, at: str) -> Notice:
+    """The notice of an error about one note."""
     return Notice(
         kind,
-        VaultPath(trouble.path),
-        trouble.message,
-        trouble.hint,
-        trouble.line,
+        VaultPath(error.path),
+        error.message,
+        error.hint,
+        error.line,
         "",
         at,
     )
@@ -55,10 +55,10 @@ def history_entries(
         case ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
             yield entry(VAULT_SIDE, "fact", fact.id, path)
         case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
-            said = action.vault or action.base
-            assert said is not None  # noqa: S101 - there was a note
+            last = action.vault or action.base
+            assert last is not None  # noqa: S101 - there was a note
             side = STORE_SIDE if action.do is ActionKind.DELETE_NOTE else VAULT_SIDE
-            yield entry(side, "note", make_note_tombstone(said, action), None)
+            yield entry(side, "note", make_note_tombstone(last, action), None)
             yield from _overruled(action, fact, entry)
             return
         case _:
@@ -90,7 +90,7 @@ EntryFactory: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 def _meanwhile(
     action: PlannedAction, fact: Fact, side: str, entry: EntryFactory
 ) -> Iterable[HistoryEntry]:
-    """What was changed on the side that the other gets it back from."""
+    """What changed on the side from which the other side is restored."""
     before = action.base
     if before is None:
         return
@@ -153,7 +153,7 @@ def _field_entries(
 def _written_over(
     entry: EntryFactory, key: str, base: Value, store: Value, vault: Value
 ) -> Iterable[HistoryEntry]:
-    """What an agent wrote, which is in no base, and the person's words that stand over it."""
+    """What an agent wrote, which is in no base, and the user's value that replaced it."""
     yield entry(STORE_SIDE, key, base, store)
     yield entry(VAULT_SIDE, key, store, vault)
 
@@ -170,30 +170,30 @@ def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
 def unrecorded_entries(
     archive: Archive, action: PlannedAction | None, run: str, at: str
 ) -> list[HistoryEntry]:
-    """The history of what a crashed pass did, but for what it told before it did it."""
+    """The history of what a crashed run did, without the entries it had written."""
     if action is None:
         return []
     known = archive.history(fact_id=action.fact_id)
-    said = {each.field: (each.before, each.after) for each in known}
+    written = {each.field: (each.before, each.after) for each in known}
     fact = action.merged or action.base
     assert fact is not None  # noqa: S101 - what was done was about a fact
     return [
         each
         for each in history_entries(action, fact, run, at, "person")
-        if said.get(each.field) != (each.before, each.after)
+        if written.get(each.field) != (each.before, each.after)
     ]
 
 
 def readable_history(
     found: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
-    """The history of a fact as it is shown: a note that went by where it was, no secrets."""
+    """The history of a fact as answers show it: tombstones as paths, without secrets."""
     many: list[tuple[str, Value]] = []
     for each in found:
         before = tombstone_path(each) if each.field == "note" else None
         many += (each.field, before or each.before), (each.field, each.after)
-    told = view.redact_values(many, fact)
-    for entry, old, new in zip(found, told[::2], told[1::2], strict=True):
+    values = view.redact_values(many, fact)
+    for entry, old, new in zip(found, values[::2], values[1::2], strict=True):
         yield entry._replace(before=old, after=new)
 
 
@@ -206,20 +206,20 @@ class NoteTombstone:
 
 
 def make_note_tombstone(base: Fact, action: PlannedAction) -> Value:
-    """What has to be known to bring a note back: its bytes by sha, and what it said."""
+    """What is needed to restore a note: the sha of its bytes, its path and its fact."""
     path = action.path or base.path
     return {"sha": action.sha or "", "path": path, "fact": fact_to_json(base)}
 
 
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
-    """Where the note lay that an entry of the history buried."""
+    """Where the note was whose removal an entry records."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     return VaultPath(str(entry.before["path"]))
 
 
 def restore_note(archive: Archive, entry: HistoryEntry | None) -> NoteTombstone | None:
-    """The note that an entry of the history buried, if its bytes are still kept."""
+    """The note whose removal an entry records, if its bytes are still kept."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     data = archive.blob(str(entry.before.get("sha")))

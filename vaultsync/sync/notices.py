@@ -1,4 +1,4 @@
-"""What a person has to know or do, out of a scan and a plan."""
+"""The notices of a run: what the user has to know or do."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _file_notices(
 
 
 def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
-    """Whether a file that cannot be read carries the id of a note that lies elsewhere."""
+    """Whether an unreadable file has the id of a note that is elsewhere."""
     fact_id = id_in(seen.file.data)
     return fact_id is not None and ctx.archive.find_base(fact_id) is not None
 
@@ -125,7 +125,7 @@ def _foreign_id(ctx: SyncContext, path: VaultPath, line: int, hint: str) -> Noti
 
 
 def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
-    """A person changed what is not theirs: said once, field by field."""
+    """The user changed fields that only the store may change: one notice per field."""
     listed = []
     for key in action.reverted:
         fixed = key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY
@@ -141,13 +141,13 @@ def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[N
 
 
 MAX_VALUE_CHARS = 60
-"""Characters of a value that a hint repeats."""
+"""Maximum length of a value that a hint repeats, in characters."""
 
 
 def _unheld_value_notices(
     action: PlannedAction, path: VaultPath, at: str, view: NoteView
 ) -> list[Notice]:
-    """An agent changed a field whose place in the note holds what the field cannot."""
+    """An agent changed a field that has an invalid value in the note, which stays."""
     note, vault, merged = action.note, action.vault, action.merged
     if note is None or vault is None or merged is None:
         return []
@@ -172,7 +172,7 @@ def _unheld_value_notices(
 
 
 def _placeholder_notices(ctx: SyncContext, action: PlannedAction, path: VaultPath) -> list[Notice]:
-    """Placeholders that a person wrote and that stand for nothing."""
+    """Placeholders in the note that stand for no secret."""
     return [
         invalid_field_notice(ctx, path, action.sha or "", problem)
         for problem in (action.note.problems if action.note else ())
@@ -186,7 +186,7 @@ def plan_notices(
     actions: Sequence[PlannedAction],
     allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
 ) -> list[Notice]:
-    """Moves into other scopes, edits of what is not a person's or that have no place."""
+    """Moves into other scopes, edits of protected fields, invalid values, unknown ids."""
     listed: list[Notice] = []
     if not cases:
         return listed
@@ -221,7 +221,7 @@ def plan_notices(
 
 
 def refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
-    """What a pass would not write, since it could not prove that nothing else changes."""
+    """What a run would not write, because it could not prove that nothing else changes."""
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
     listed = []

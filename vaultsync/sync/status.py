@@ -1,4 +1,4 @@
-"""What waits and what is wrong, without changing anything."""
+"""The status of the vault: what waits and what is wrong. Changes nothing."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _NO_CHANGE = frozenset(
         ActionKind.DROP_BASE,
     }
 )
-"""What changes neither side: each recall counts in the store, and nobody waits for it."""
+"""Kinds of actions that are not reported as pending: they change neither side."""
 
 
 def daemon_status(ctx: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
-    """What the daemon that has the vault knows without looking: it looked before.
+    """The status that the daemon knows without a scan, from its last run.
 
     Raises:
         StoreUnavailableError.
@@ -60,7 +60,7 @@ def read_status(
     engine: str = "idle",
     daemon: Mapping[str, Value] | None = None,
 ) -> Status:
-    """Look at both sides as a pass would, and say what it would find.
+    """Scan both sides as a run would, and report what it would find.
 
     Raises:
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
@@ -68,7 +68,7 @@ def read_status(
     work, report = preview_run(ctx, SyncRequest(dry_run=True))
     pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
     notes = ctx.archive.count_bases()
-    files = sum(  # an empty one is none to take
+    files = sum(  # empty files are not counted
         not is_conflict_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
