@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.notes.test_view import LENS, OPEN, planted
+from tests.notes.test_view import OPEN, VIEW, planted
 from tests.strategies import edits, facts
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
@@ -54,7 +54,7 @@ def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> 
             assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
 
 
-@given(planted(), st.sampled_from([LENS, OPEN]))
+@given(planted(), st.sampled_from([VIEW, OPEN]))
 def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, view: NoteView) -> None:
     data = render_note(view.to_note(fact), links=_links(fact))
     assert is_canonical(data, _at(fact), fact, view)
@@ -63,9 +63,9 @@ def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, view
 @given(planted(), st.data())
 def test_a_note_that_says_something_else_is_not(fact: Fact, data: st.DataObject) -> None:
     other = data.draw(edits(fact))
-    note = render_note(LENS.to_note(other), links=_links(other))
+    note = render_note(VIEW.to_note(other), links=_links(other))
     if differing_keys(fact, other):
-        assert not is_canonical(note, _at(fact), fact, LENS)
+        assert not is_canonical(note, _at(fact), fact, VIEW)
 
 
 @given(facts(), st.data())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sync.test_redaction import LENS
+from tests.sync.test_redaction import VIEW
 from tests.world import AGENTS, LINES, PERSONS, World, taken
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
@@ -186,7 +186,7 @@ ACTS: list[Callable[[World, str], None]] = [
 
 def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> object:
     """All that can be seen after a loss of the archive and some acts before it."""
-    world = World(view=LENS)
+    world = World(view=VIEW)
     fact = world.mirrored(f"{LINES}\n\n<% tp.x %> and a\\b")
     other = world.mirrored(title="Another", relatedFactIds=[fact.id])
     path = world.path(fact.id)

@@ -27,15 +27,15 @@ from vaultsync.sync.write_through import NoteWriter
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
-LENS = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
-NAME, OTHER_NAME = LENS.redact_text(TOKEN), LENS.redact_text(OTHER)
+VIEW = NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True)
+NAME, OTHER_NAME = VIEW.redact_text(TOKEN), VIEW.redact_text(OTHER)
 TEXT = f"Alpha says this.\n\nThe key is {TOKEN}.\n\nCharlie says more."
 UNKNOWN = "[REDACTED:github:00000000]"
 
 
 @pytest.fixture
 def world() -> World:
-    return World(view=LENS)
+    return World(view=VIEW)
 
 
 def in_vault(world: World) -> str:
@@ -304,7 +304,7 @@ def test_notes_of_another_key_are_understood_while_their_base_is_known(
     world: World,
 ) -> None:
     fact = world.mirrored(TEXT)
-    other = NoteView.of(Redactor(b"o" * 32), hides=True, disarms=True)
+    other = NoteView.of(Redactor(b"o" * 32), redacts=True, escapes=True)
     world.ctx = replace(world.ctx, view=other)
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.assert_at_rest()
@@ -348,7 +348,7 @@ def test_a_secret_in_which_an_entity_is_named_is_not_linked(world: World) -> Non
 def test_a_value_that_no_field_takes_is_told_as_it_was_said(world: World) -> None:
     key = secrets.OTHERS["private-key"][0](DICE)
     fact = world.mirrored(f"{key}\n\nand {TOKEN}", tags=["a"])
-    name = LENS.redact_text(key)
+    name = VIEW.redact_text(key)
     for values in ({"priority": NAME}, {"context": name}):
         with pytest.raises(InvalidFieldError) as wrong:
             world.agent_updates(fact.id, **values)
@@ -443,7 +443,7 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
     assert shown.feed() == [row]
     assert shown.revision_at(row.seq) == row.revision
     assert not shown.was_applied(fact.id, "x")
-    assert shown.state().store_id == f"{world.store.state().store_id}~{LENS.version}"
+    assert shown.state().store_id == f"{world.store.state().store_id}~{VIEW.version}"
 
 
 ALONE = sorted(kind for kind in secrets.TOKENS if kind != "bearer" and "hook" not in kind)
@@ -463,7 +463,7 @@ CANARIES = (
 def test_planted_secrets_never_reach_the_vault(seed: int) -> None:
     """Whatever agents write, in whatever field, and whatever a person does with the note."""
     dice = random.Random(f"vaultsync canary {seed}")
-    world = World(view=LENS)
+    world = World(view=VIEW)
     planted = []
     for _ in range(4):
         said: dict[str, object] = {"content": "plain", "type": "decision"}
@@ -501,10 +501,10 @@ def test_an_entry_of_the_tables_is_disarmed_where_it_would_run() -> None:
     entry = IndexEntry(
         "a", "note", 2, "<% x %>", "see obsidian://open", 3, "", None, ("<%",), ("<%",)
     )
-    safe = _escaped_entry(entry, LENS)
+    safe = _escaped_entry(entry, VIEW)
     assert (
         active_constructs("\n".join((safe.title, safe.summary, *safe.entities, *safe.names)))
         == frozenset()
     )
     plain = entry._replace(title="T", summary="S", entities=("Alice",), names=())
-    assert _escaped_entry(plain, LENS) is plain
+    assert _escaped_entry(plain, VIEW) is plain
