@@ -12,7 +12,6 @@ from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FieldOwner
-from vaultsync.notes import render as rendering
 from vaultsync.notes.canonical_form import is_canonical, leading_id
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note
@@ -42,16 +41,6 @@ def test_what_was_written_of_a_fact_is_verbatim(fact: Fact) -> None:
     data = render_note(fact, links=_links(fact))
     assert leading_id(data) == fact.id
     assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
-
-
-@given(st.lists(facts(), min_size=4))
-def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering, "_MAX_CACHED_LINES", 1)
-        for fact in many:
-            data = render_note(fact, links=_links(fact))
-            assert read_note(data, PATH).problems == ()
-            assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
 
 
 @given(planted(), st.sampled_from([VIEW, OPEN]))

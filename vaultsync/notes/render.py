@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
@@ -40,43 +39,29 @@ _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
 
 _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 """Kinds of values that two notes rarely share."""
-_MAX_CACHED_LINES = 4096
-"""Maximum number of cached lines per field."""
-
-
-class _FieldLines:
-    """The lines of a group of fields in a note."""
-
-    def __init__(self, rows: Sequence[Field]) -> None:
-        self._rows = rows
-        self._lines: list[dict[Value, str]] = [{} for _ in rows]
-        self._get = itemgetter(*(row.attr for row in rows))
-
-    def lines(self, fact: Fact) -> list[str]:
-        """The lines of the fields that are set."""
-        found = []
-        values = self._get(vars(fact))
-        for row, known, value in zip(self._rows, self._lines, values, strict=True):
-            if value or (value is not None and value not in _UNSET and row.key != _COUNT):
-                found.append(known.get(value) or _line(row, value, known))
-        return found
-
-
-def _line(row: Field, value: Value, known: dict[Value, str]) -> str:
-    """The line of a field, cached: most values of a vault are in many notes."""
-    line = frontmatter.emit_property(row.key, _written(row, value), "\n")
-    if row.kind not in _OF_ONE_NOTE:
-        if len(known) >= _MAX_CACHED_LINES:
-            known.clear()
-        known[value] = line
-    return line
-
-
 _COUNT = "accessCount"
 """The only field in which 0 counts as unset."""
-_FIELDS_ABOVE = _FieldLines(_SHOWN[:_MIDDLE])
+_FIELDS_ABOVE = _SHOWN[:_MIDDLE]
 """The fields above the type's own fields and the author's properties; the rest is below."""
-_KNOWN = _FieldLines(_SHOWN[_MIDDLE:])
+_FIELDS_BELOW = _SHOWN[_MIDDLE:]
+
+
+def _field_lines(rows: Sequence[Field], fact: Fact) -> list[str]:
+    """The lines of the fields that are set."""
+    lines = []
+    for row in rows:
+        value = getattr(fact, row.attr)
+        if value or (value is not None and value not in _UNSET and row.key != _COUNT):
+            line = _line if row.kind in _OF_ONE_NOTE else _cached_line
+            lines.append(line(row, value))
+    return lines
+
+
+def _line(row: Field, value: Value) -> str:
+    return frontmatter.emit_property(row.key, _written(row, value), "\n")
+
+
+_cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are in many notes
 
 
 def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
@@ -86,10 +71,10 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     lines = [
         "---\n",
         frontmatter.emit_property("id", fact.id, "\n"),
-        *_FIELDS_ABOVE.lines(fact),
+        *_field_lines(_FIELDS_ABOVE, fact),
     ]
     lines += [frontmatter.emit_property(key, value, "\n") for key, value in others.items()]
-    lines += _KNOWN.lines(fact)
+    lines += _field_lines(_FIELDS_BELOW, fact)
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,

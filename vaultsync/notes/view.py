@@ -67,12 +67,6 @@ class NoteView:
     _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
     """Hashes of texts without secrets, and whether they have no active content either: a
     run asks several times for each fact."""
-    _own: bool = field(init=False, default=False, compare=False, repr=False)
-    """Whether the user has own rules, which may find a secret in any text."""
-
-    def __post_init__(self) -> None:
-        """Compute once what is needed for every fact."""
-        object.__setattr__(self, "_own", self.redactor is not None and self.redactor.own)
 
     @staticmethod
     def of(redactor: Redactor, *, redacts: bool, escapes: bool) -> NoteView:
@@ -102,10 +96,15 @@ class NoteView:
         runs = not self.escapes
         return map_fact_texts(fact, lambda text, _: escape(text, runs=runs))
 
+    @property
+    def _has_own_rules(self) -> bool:
+        """Whether the user has rules, which may find a secret in any text."""
+        return self.redactor is not None and self.redactor.own
+
     def _shows_all(self, fact: Fact) -> bool:
         """Whether a fact has neither secrets nor active content."""
         words = joined_texts(fact)
-        if is_surely_clean(words) and not self._own:
+        if is_surely_clean(words) and not self._has_own_rules:
             return True
         key = hash(words)
         safe = self._seen.get(key)
@@ -170,7 +169,9 @@ class NoteView:
         if self.redactor is None:
             return NO_REDACTION
         words = joined_texts(fact)
-        if (is_surely_clean(words) and not self._own) or self._is_plain(words, hash(words)):
+        if (is_surely_clean(words) and not self._has_own_rules) or self._is_plain(
+            words, hash(words)
+        ):
             return NO_REDACTION
         return redaction_for(self.redactor, list(fact_text_pieces(fact)), hides=self.redacts)
 

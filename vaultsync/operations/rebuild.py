@@ -106,11 +106,8 @@ class VaultRebuildPlanner(TablePlanner):
             case, how = self._as_last_read(case, case.base), "as its note was read last"
         action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
-            return replace(
-                self.plan_note(action, case),
-                do=ActionKind.CREATE_NOTE,
-                reason="a new fact",
-            )
+            action = self.plan_note(action, case)
+            return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
         if change in _NO_NOTE:
             return action
         action = action.evolve(do=ActionKind.RECORD, reason="both say the same")

@@ -27,7 +27,6 @@ _BLOCK_END = BLOCK_END.encode()
 class VaultChange(Enum):
     """What happened to a note since the base."""
 
-    __hash__ = object.__hash__  # that of `Enum` is slow, and each fact asks the table
     NONE = "no note"
     CREATED = "new note"
     FOREIGN = "note with an unknown id"
@@ -47,7 +46,6 @@ class VaultChange(Enum):
 class StoreChange(Enum):
     """What happened to a fact in the store since the base."""
 
-    __hash__ = object.__hash__
     NONE = "no fact"
     CREATED = "new fact"
     TOMBSTONE = "tombstone"

@@ -6,10 +6,11 @@ It is total: each pair of changes has a row. The table in the docs is generated 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
+
+import msgspec
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -21,7 +22,6 @@ from vaultsync.sync.changes import StoreChange, VaultChange
 class ActionKind(Enum):
     """What a row of the table says to do."""
 
-    __hash__ = object.__hash__  # see `VaultChange`
     NOTHING = "nothing"
     RECORD = "record base"
     UPDATE_STORE = "update store"
@@ -194,8 +194,7 @@ def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
     return (DECISIONS_WITH_BASE if base else DECISIONS_WITHOUT_BASE)[vault, store]
 
 
-@dataclass(frozen=True)  # no slots: `but()` copies by `__dict__`
-class PlannedAction:
+class PlannedAction(msgspec.Struct, frozen=True):
     """One line of a plan: what to do about one fact, and what that rests on."""
 
     do: ActionKind
@@ -236,9 +235,7 @@ class PlannedAction:
 
     def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""
-        made = object.__new__(PlannedAction)
-        object.__setattr__(made, "__dict__", self.__dict__ | attrs)
-        return made
+        return msgspec.structs.replace(self, **attrs)
 
 
 MAX_DELETES = 10

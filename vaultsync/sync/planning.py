@@ -106,10 +106,6 @@ class ReservedPaths:
         self._gathered().add(key)
 
 
-_UNPLANNED = PlannedAction(ActionKind.NOTHING, "", "")
-"""To copy it takes half as long as to make an action: one is made of each fact."""
-
-
 def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedAction:
     """What to do about one fact."""
     vault, store = case.vault, case.store
@@ -121,7 +117,7 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
     if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
         do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
     base = case.base.fact if case.base else None
-    action = _UNPLANNED.evolve(
+    action = PlannedAction(
         do=do,
         fact_id=case.fact_id,
         reason=reason,
