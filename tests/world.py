@@ -48,12 +48,7 @@ class World:
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
         self.ctx = SyncContext(
-            self.vault,
-            self.store,
-            self.archive,
-            self.clock,
-            policy or SyncPolicy(),
-            view=view,
+            self.vault, self.store, self.archive, self.clock, policy or SyncPolicy(), view=view
         )
 
     def _now_ns(self) -> int:
@@ -320,7 +315,4 @@ def notice(report: Report, kind: str) -> Notice:
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
     """The lines that are only in the one, and only in the other."""
     old, new = before.split("\n"), after.split("\n")
-    return (
-        [line for line in old if line not in new],
-        [line for line in new if line not in old],
-    )
+    return ([line for line in old if line not in new], [line for line in new if line not in old])

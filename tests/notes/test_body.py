@@ -222,11 +222,7 @@ def test_a_block_is_in_code_where_commonmark_says_so(above: str, *, found: bool)
         ("# T\nwords\n", "c", "# T\n\n> **Context:** c\nwords\n"),
         ("# T", "c", "# T\n\n> **Context:** c\n\n"),
         ("words\n", "c", "> **Context:** c\n\nwords\n"),
-        (
-            "# T\n\n> **Context:** b\n\nwords\n",
-            "c",
-            "# T\n\n> **Context:** c\n\nwords\n",
-        ),
+        ("# T\n\n> **Context:** b\n\nwords\n", "c", "# T\n\n> **Context:** c\n\nwords\n"),
         ("# T\n\n> **Context:** b\n\nwords\n", None, "# T\n\nwords\n"),
         ("# T\n\nwords\n", None, "# T\n\nwords\n"),
         (
@@ -278,16 +274,7 @@ def test_a_title_that_is_underlined_is_a_title(before: str, title: str, after: s
 @pytest.mark.parametrize(
     "first",
     [
-        *(
-            "- Old",
-            "* Old",
-            "+ Old",
-            "1. Old",
-            "12) Old",
-            "> Old",
-            "    Old",
-            "| a | b |",
-        ),
+        *("- Old", "* Old", "+ Old", "1. Old", "12) Old", "> Old", "    Old", "| a | b |"),
         *("```", "~~~", "---", "***", "_ _ _", "===", "<b>", "[a]: b", "#", "## Old"),
         *("Two\nlines", "$$", "%%"),
     ],

@@ -120,15 +120,7 @@ def test_links_are_taken_as_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "what I think of it",
-        "[[B]] and more",
-        "[[B]] [[C]]",
-        "[[B]]\n- [[C]]",
-        "[[B",
-        "[[]]",
-    ],
+    "line", ["what I think of it", "[[B]] and more", "[[B]] [[C]]", "[[B]]\n- [[C]]", "[[B", "[[]]"]
 )
 def test_what_a_person_wrote_among_the_links_is_read(line: str) -> None:
     fact = _fact(OTHER)
@@ -156,13 +148,7 @@ def test_what_is_no_text_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# A note\n",
-        f"---\ntype: note\nid: {ID}\n---\n",
-        f"---\r\nid: {ID}\r\n---\r\n",
-    ],
+    "text", ["", "# A note\n", f"---\ntype: note\nid: {ID}\n---\n", f"---\r\nid: {ID}\r\n---\r\n"]
 )
 def test_a_note_that_begins_otherwise_is_read(text: str) -> None:
     assert leading_id(text.encode()) is None

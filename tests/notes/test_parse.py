@@ -181,9 +181,7 @@ def test_ordinary_edits_are_never_refused(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_an_edit_of_one_property_leaves_all_other_lines_alone(
-    data: st.DataObject,
-) -> None:
+def test_an_edit_of_one_property_leaves_all_other_lines_alone(data: st.DataObject) -> None:
     fact = _without_volatile(data.draw(facts()))
     key = data.draw(st.sampled_from(["status", "priority", "confidence", "mood"]))
     values: dict[str, Value] = {
@@ -447,10 +445,7 @@ def test_the_title_is_the_heading_else_the_property_else_the_file_name() -> None
 
 def test_a_problem_names_key_and_line_and_stops_nothing() -> None:
     note, fact = _of("---\nstatus: ok\npriority: high\nid: x\n---\nWords.\n")
-    assert {(each.key, each.line) for each in note.problems} == {
-        ("priority", 3),
-        ("id", 4),
-    }
+    assert {(each.key, each.line) for each in note.problems} == {("priority", 3), ("id", 4)}
     assert all(each.hint and each.message for each in note.problems)
     assert (fact.priority, fact.status, note.id) == (2, "ok", None)
 

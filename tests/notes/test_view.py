@@ -129,10 +129,7 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
     assert more not in TOKENS or not words.search(made.decode())
 
 
-@given(
-    planted(),
-    st.sampled_from(["word", "<% mine %>", "password: myown7word", TOKENS[1]]),
-)
+@given(planted(), st.sampled_from(["word", "<% mine %>", "password: myown7word", TOKENS[1]]))
 def test_what_a_person_typed_stays_as_it_is_and_is_meant(fact: Fact, typed: str) -> None:
     before = VIEW.from_base_note(note_of(fact), fact)
     text = before.parts.text.replace("\n<!-- vaultsync", f"\n{typed}\n\n<!-- vaultsync", 1)

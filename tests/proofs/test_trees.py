@@ -69,12 +69,7 @@ trees = st.builds(
 def _remember(world: World, type_name: str, title: str) -> None:
     word = world.ledger.word
     lines = "\n".join(f"Says {word()}." for _ in range(3))
-    said = {
-        "type": type_name,
-        "title": title,
-        "content": lines,
-        "tags": [word(), word()],
-    }
+    said = {"type": type_name, "title": title, "content": lines, "tags": [word(), word()]}
     world.remember(said)
 
 

@@ -46,9 +46,7 @@ class World(People):
     # --- the engine --------------------------------------------------------------------
 
     def sync(
-        self,
-        request: SyncRequest | None = None,
-        at: Mapping[int, Callable[[], None]] | None = None,
+        self, request: SyncRequest | None = None, at: Mapping[int, Callable[[], None]] | None = None
     ) -> Report:
         """One pass."""
         return self.run(lambda: sync_once(self.ctx, request), at)

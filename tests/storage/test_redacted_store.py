@@ -51,9 +51,7 @@ def test_what_the_feed_did_not_tell_is_read_again() -> None:
     assert store.find_many([fact.id])[fact.id] is not held[fact.id]
 
 
-def test_no_more_facts_are_held_than_there_is_room_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_more_facts_are_held_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shown, "MAX_CACHED_FACTS", 1)
     world = World()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")

@@ -119,9 +119,7 @@ def _refuse() -> None:
 
 
 @pytest.mark.parametrize("person_edits", [False, True])
-def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(
-    person_edits: bool,
-) -> None:
+def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(person_edits: bool) -> None:
     world = World()
     fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
     if person_edits:

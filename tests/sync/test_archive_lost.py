@@ -105,9 +105,7 @@ def test_a_priority_that_the_folder_tells_is_not_written_into_the_note() -> None
 
 
 @pytest.mark.parametrize("heading", ["Entities", "Related Facts"])
-def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(
-    heading: str,
-) -> None:
+def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(heading: str) -> None:
     world = World()
     world.mirrored("Other.", title="Other", type="person")
     fact = world.mirrored()

@@ -22,9 +22,7 @@ def _no_reading(data: bytes, path: VaultPath) -> Note:
     raise AssertionError(f"{path} was parsed")
 
 
-def test_nothing_is_parsed_and_the_archive_is_what_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nothing_is_parsed_and_the_archive_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     ids = [
         world.mirrored(f"{LINES} {n}", title=f"Fact {n}", agent=agent).id
@@ -45,9 +43,7 @@ def test_nothing_is_parsed_and_the_archive_is_what_it_was(
     world.assert_equal_sides()
 
 
-def test_many_facts_are_asked_for_a_few_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_facts_are_asked_for_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     for scope in ("public", "team-core", "team-other"):
         world.mirrored(scope=scope)

@@ -33,9 +33,7 @@ ELSEWHERE = "team-core/notes/kept/moved by hand.md"
 
 
 @contextmanager
-def decisions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[list[tuple[V, S, bool]]]:
+def decisions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[V, S, bool]]]:
     """Which pairs of changes were decided."""
     seen: list[tuple[V, S, bool]] = []
 
@@ -353,9 +351,7 @@ def _broken(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequ
     return act
 
 
-def _half_saved(
-    setup: Callable[[World], SyncRequest],
-) -> Callable[[World], SyncRequest]:
+def _half_saved(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
     """Of the note only the beginning is there at first."""
 
     def act(world: World) -> SyncRequest:

@@ -336,9 +336,7 @@ def test_a_directory_named_like_a_note_in_its_place_is_no_deletion() -> None:
 
 
 @pytest.mark.parametrize("trouble", ["a locked folder", "a link"])
-def test_a_note_that_is_gone_is_not_deleted_while_its_place_cannot_be_read(
-    trouble: str,
-) -> None:
+def test_a_note_that_is_gone_is_not_deleted_while_its_place_cannot_be_read(trouble: str) -> None:
     world = World()
     fact_id, _ = _two(world)
     path = world.path(fact_id)

@@ -116,11 +116,7 @@ def test_creations_deletions_and_renames_are_written_down() -> None:
     world.person_renames(path, "team-core/notes/moved.md")
     world.quiesce()
     (moved,) = _of(world, fact.id, "path")
-    assert (moved.before, moved.after, moved.side) == (
-        path,
-        "team-core/notes/moved.md",
-        "vault",
-    )
+    assert (moved.before, moved.after, moved.side) == (path, "team-core/notes/moved.md", "vault")
     world.person_deletes("team-core/notes/moved.md")
     world.quiesce()
     gone = _of(world, fact.id, "note")[-1]

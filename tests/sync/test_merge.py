@@ -11,13 +11,7 @@ from tests.strategies import edits, facts, versions
 from vaultsync.model.compare import differing_keys, equal_as_json
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import (
-    FIELDS,
-    OWN_FIELDS_BY_KEY,
-    FieldOwner,
-    MergeRule,
-    Value,
-)
+from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, FieldOwner, MergeRule, Value
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.sync.merge import MERGE_RULES, MergeResult, merge
 
@@ -178,11 +172,7 @@ def test_a_note_that_a_person_moved_is_no_reason_to_write() -> None:
 
     merged = merge(base, moved, base)
 
-    assert (merged.fact.scope, merged.from_vault, merged.from_store) == (
-        "public",
-        (),
-        (),
-    )
+    assert (merged.fact.scope, merged.from_vault, merged.from_store) == ("public", (), ())
     assert merge(base, base, moved).from_store == ("scope",)
     assert merge(None, moved, base).from_store == ("scope",)
 
@@ -305,9 +295,7 @@ def test_swapped_sides_conflict_about_the_same(
 
 
 @given(versions(*SHARED, *NOT_A_PERSONS))
-def test_what_has_to_be_written_makes_both_sides_equal(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_what_has_to_be_written_makes_both_sides_equal(three: tuple[Fact, Fact, Fact]) -> None:
     base, vault, store = three
 
     merged = merge(base, vault, store)
@@ -334,9 +322,7 @@ def test_what_both_sides_hold_stays(three: tuple[Fact, Fact, Fact]) -> None:
 
 
 @given(versions())
-def test_a_side_that_has_the_merged_fact_gets_nothing_more(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_a_side_that_has_the_merged_fact_gets_nothing_more(three: tuple[Fact, Fact, Fact]) -> None:
     # Of a text this holds where no line repeats: see test_diff3.
     base, vault, store = (each.replace({"content": None}) for each in three)
     done = merge(base, vault, store)
@@ -387,8 +373,7 @@ def test_every_value_written_is_in_the_fact_or_in_a_conflict(
     for key in differing_keys(base, store):
         if key in differing_keys(merged.fact, store) and key not in conflicts:
             row = next(
-                (row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.key == key),
-                None,
+                (row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.key == key), None
             )
             assert row is not None
             assert row.rule in (MergeRule.SET, MergeRule.TEXT)

@@ -157,9 +157,7 @@ def test_a_pass_of_several_batches_writes_what_one_batch_would() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(
-    number: int,
-) -> None:
+def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(number: int) -> None:
     world = _with_facts(2 * MIN_BACKGROUND_ACTIONS + 50)
 
     def fails() -> None:

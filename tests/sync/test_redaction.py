@@ -42,16 +42,11 @@ def in_vault(world: World) -> str:
     """All names and bytes of the vault."""
     files = {**world.vault.files, **world.vault.names}
     return "\n".join(
-        [
-            *map(str, files),
-            *(each.data.decode(errors="replace") for each in files.values()),
-        ]
+        [*map(str, files), *(each.data.decode(errors="replace") for each in files.values())]
     )
 
 
-def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(
-    world: World,
-) -> None:
+def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(world: World) -> None:
     fact = world.mirrored(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
     assert TOKEN not in in_vault(world)
     assert NAME in world.note(fact.id)
@@ -98,9 +93,7 @@ def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World) -
     world.assert_at_rest()
 
 
-def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
-    world: World,
-) -> None:
+def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(world: World) -> None:
     fact = world.mirrored("The password: hunter2zebra.", tags=["hunter2zebra", "ops"])
     assert "hunter2zebra" not in world.note(fact.id)
     world.agent_updates(fact.id, content="Ask Alice.")
@@ -113,9 +106,7 @@ def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
     world.assert_at_rest()
 
 
-def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
-    world: World,
-) -> None:
+def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(world: World) -> None:
     fact = world.mirrored(TEXT, context="why")
     path = world.path(fact.id)
     world.person_edits(path, "Alpha", UNKNOWN)
@@ -141,9 +132,7 @@ def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
     world.assert_equal_sides()
 
 
-def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(
-    world: World,
-) -> None:
+def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(world: World) -> None:
     fact = world.mirrored(LINES)
     path = world.path(fact.id)
     world.person_edits(path, "Alpha", f"{TOKEN} alpha")
@@ -159,9 +148,7 @@ def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(
     world.assert_at_rest()
 
 
-def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(
-    world: World,
-) -> None:
+def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: World) -> None:
     fact = world.mirrored(f"{LINES}\n\n<% theirs %>")
     path = world.path(fact.id)
     assert "<\\% theirs %>" in world.text(path)
@@ -300,9 +287,7 @@ def test_an_undo_takes_back_what_was_hidden(world: World) -> None:
     assert TOKEN not in in_vault(world)
 
 
-def test_notes_of_another_key_are_understood_while_their_base_is_known(
-    world: World,
-) -> None:
+def test_notes_of_another_key_are_understood_while_their_base_is_known(world: World) -> None:
     fact = world.mirrored(TEXT)
     other = NoteView.of(Redactor(b"o" * 32), redacts=True, escapes=True)
     world.ctx = replace(world.ctx, view=other)
@@ -448,15 +433,7 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
 
 ALONE = sorted(kind for kind in secrets.TOKENS if kind != "bearer" and "hook" not in kind)
 """Kinds of tokens that are secrets wherever they stand."""
-CANARIES = (
-    "content",
-    "title",
-    "context",
-    "source",
-    "sessionId",
-    "decisionRationale",
-    "role",
-)
+CANARIES = ("content", "title", "context", "source", "sessionId", "decisionRationale", "role")
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -377,9 +377,7 @@ def test_an_answer_that_got_lost_for_a_deletion_is_harmless() -> None:
 
 
 @pytest.mark.parametrize("method", ["state", "feed", "find_many", "write", "written"])
-def test_a_store_that_goes_away_in_the_middle_of_a_pass_loses_nothing(
-    method: str,
-) -> None:
+def test_a_store_that_goes_away_in_the_middle_of_a_pass_loses_nothing(method: str) -> None:
     world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -479,9 +477,7 @@ def test_a_backup_that_was_written_to_since_stops_the_pass_all_the_same() -> Non
 
 
 @pytest.mark.parametrize("more", [2, 3, 5])
-def test_a_backup_that_was_written_to_a_lot_stops_the_pass_all_the_same(
-    more: int,
-) -> None:
+def test_a_backup_that_was_written_to_a_lot_stops_the_pass_all_the_same(more: int) -> None:
     world = World()
     one = world.mirrored("One.", title="One")
     backup = world.store.snapshot()

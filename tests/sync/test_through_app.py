@@ -9,11 +9,7 @@ import pytest
 from tests.apps import APPS, FakeApp
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from tests.worlds import sha
-from vaultsync.backends.obsidian.vault_through_app import (
-    VaultThroughApp,
-    WriteOffer,
-    WriteReply,
-)
+from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp, WriteOffer, WriteReply
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.request import SyncRequest
 

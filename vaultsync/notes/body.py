@@ -127,9 +127,7 @@ def _find_block(text: str, start: int) -> tuple[int, int] | None:
     return None
 
 
-def _read_block(
-    block: str,
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     related: list[str] = []
     entities: list[str] = []
     strays: list[list[str]] = [[]]

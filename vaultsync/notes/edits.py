@@ -54,11 +54,7 @@ def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) ->
 
 
 def _set_links(
-    base: Fact,
-    before: Note,
-    now: Note,
-    changes: dict[str, Value],
-    ids: Mapping[str, str],
+    base: Fact, before: Note, now: Note, changes: dict[str, Value], ids: Mapping[str, str]
 ) -> None:
     """Link lines that were added to or removed from the managed block edit their fields."""
     for key, old, new in (
@@ -66,10 +62,7 @@ def _set_links(
         ("relatedFactIds", before.body.related, now.body.related),
     ):
         if key == "entities":
-            was, are = (
-                {link_name(x): None for x in old},
-                {link_name(x): None for x in new},
-            )
+            was, are = ({link_name(x): None for x in old}, {link_name(x): None for x in new})
         else:
             was = {ids[x]: None for x in old if x in ids}
             are = {ids[x]: None for x in new if x in ids}
@@ -78,7 +71,4 @@ def _set_links(
         listed = changes.get(key, base.value(key))
         kept = list(listed) if isinstance(listed, (list, tuple)) else []
         kept = [each for each in kept if each in are or each not in was]
-        changes[key] = [
-            *kept,
-            *(each for each in are if each not in was and each not in kept),
-        ]
+        changes[key] = [*kept, *(each for each in are if each not in was and each not in kept)]

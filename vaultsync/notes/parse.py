@@ -14,13 +14,7 @@ from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import PathInfo, VaultPath, folder_for, path_info, stem_of
-from vaultsync.model.schema import (
-    FIELDS_BY_KEY,
-    OWN_FIELDS_BY_KEY,
-    TYPES,
-    Value,
-    tier_of,
-)
+from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
 from vaultsync.notes.body import NoteBody, read_body
 
 _IN_BODY = frozenset({"content", "scope"})

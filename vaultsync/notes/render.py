@@ -168,11 +168,7 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
         left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
         right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
-        if row is not None and row.kind in (
-            ValueKind.LINES,
-            ValueKind.LINKS,
-            ValueKind.IDS,
-        ):
+        if row is not None and row.kind in (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS):
             return set(left) == set(right)
         return left == right
     return one == other or (_is_unset(row, one) and _is_unset(row, other))
@@ -278,11 +274,7 @@ def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
 
 
 def _body_changes(
-    note: Note,
-    merged: Fact,
-    changed: tuple[str, ...],
-    eol: str,
-    links: Mapping[str, str],
+    note: Note, merged: Fact, changed: tuple[str, ...], eol: str, links: Mapping[str, str]
 ) -> NoteBody:
     body = bodies.read_body(note.body.text) if note.spelled else note.body
     if "entities" in changed:

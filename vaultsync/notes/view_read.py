@@ -9,11 +9,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.parse import FieldProblem, Note, UnknownPlaceholder
 from vaultsync.privacy.escaping import unescape
 from vaultsync.privacy.fact_texts import LINK_KEYS, map_value_texts, text_spellings
-from vaultsync.privacy.redaction import (
-    REDACTION_PREFIX,
-    KnownSecrets,
-    learn_placeholders,
-)
+from vaultsync.privacy.redaction import REDACTION_PREFIX, KnownSecrets, learn_placeholders
 
 _MARK = REDACTION_PREFIX.encode()
 
@@ -66,10 +62,7 @@ class NoteViewReader:
         )
 
     def _read(
-        self,
-        shown: Mapping[str, Value],
-        spelled: dict[str, Value],
-        problems: list[FieldProblem],
+        self, shown: Mapping[str, Value], spelled: dict[str, Value], problems: list[FieldProblem]
     ) -> dict[str, Value]:
         read: dict[str, Value] = {}
         for key, value in shown.items():

@@ -9,12 +9,7 @@ from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.notes.parse import Note
-from vaultsync.privacy.escaping import (
-    active_constructs,
-    escape,
-    escape_active,
-    unescape,
-)
+from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.fact_texts import (
     LINK_KEYS,
     LIST_FIELDS,

@@ -10,13 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.store import (
-    FeedRow,
-    RevisionMismatch,
-    Store,
-    StoreState,
-    StoreWrite,
-)
+from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
 
 MAX_CACHED_FACTS = 10_000
 """Maximum number of cached facts: as many as the note index takes in at once."""

@@ -20,24 +20,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    NoteMissingError,
-)
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
-from vaultsync.storage.archive import (
-    Base,
-    DisplacedFile,
-    HistoryEntry,
-    Notice,
-    WriteIntent,
-)
+from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice, WriteIntent
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import FileStamp

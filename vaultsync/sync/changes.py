@@ -94,12 +94,7 @@ class StoreSide(NamedTuple):
 
 
 def vault_change(
-    base: Fact,
-    before: Note,
-    now: Note,
-    sha: str,
-    *,
-    ids: Mapping[str, str] | None = None,
+    base: Fact, before: Note, now: Note, sha: str, *, ids: Mapping[str, str] | None = None
 ) -> VaultSide:
     """How a note that has a base differs from it, given that its bytes or path do."""
     fact = apply_note_edits(base, before, now, ids=ids)

@@ -232,10 +232,7 @@ def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
 
 
 def _with_store_version(
-    ctx: SyncContext,
-    conflict: Conflict,
-    current: Fact,
-    chosen: Sequence[FieldConflict],
+    ctx: SyncContext, conflict: Conflict, current: Fact, chosen: Sequence[FieldConflict]
 ) -> Fact:
     """The fact with the store's version of some fields, as the conflict recorded it.
 
@@ -355,10 +352,7 @@ def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
     hidden, view = redact_conflict(ctx, conflict), ctx.view
     fields = tuple(
         FieldConflict(
-            each.field,
-            view.escape(each.base),
-            view.escape(each.vault),
-            view.escape(each.store),
+            each.field, view.escape(each.base), view.escape(each.vault), view.escape(each.store)
         )
         for each in hidden.fields
     )

@@ -67,8 +67,7 @@ REASON_BASE_ONLY = "same meaning, only the base moves"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
 _BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read; it is left alone")
 _HALF = Decision(
-    ActionKind.WAIT,
-    "the note looks half saved; it counts as an edit if it stays so for 30 s",
+    ActionKind.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
 )
 _FOLDER_UNREADABLE = Decision(
     ActionKind.WAIT, "its folder cannot be read; nothing is known about it"
@@ -77,8 +76,7 @@ _DUPLICATE_IDS = Decision(
     ActionKind.NEEDS_REVIEW, "two notes have its id, and neither lies where it was"
 )
 _RECHECK = Decision(
-    ActionKind.WAIT,
-    "the note is gone; the next pass deletes its fact, unless it is back by then",
+    ActionKind.WAIT, "the note is gone; the next pass deletes its fact, unless it is back by then"
 )
 _STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is away")
 _LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no deletion")
@@ -111,8 +109,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.MODIFIED, _S.TOUCHED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
         (_V.MODIFIED, _S.MODIFIED): Decision(ActionKind.MERGE, "changed on both sides"),
         (_V.MODIFIED, _S.DELETED): Decision(
-            ActionKind.REVIVE_FACT,
-            "changed in the vault, deleted in the store: the edit wins",
+            ActionKind.REVIVE_FACT, "changed in the vault, deleted in the store: the edit wins"
         ),
         (_V.MODIFIED, _S.MISSING): _LOST,
         (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
@@ -125,8 +122,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.DELETED, _S.UNCHANGED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
         (_V.DELETED, _S.TOUCHED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
         (_V.DELETED, _S.MODIFIED): Decision(
-            ActionKind.RECREATE_NOTE,
-            "deleted in the vault, changed in the store: the edit wins",
+            ActionKind.RECREATE_NOTE, "deleted in the vault, changed in the store: the edit wins"
         ),
         (_V.DELETED, _S.DELETED): _GONE_BOTH,
         (_V.DELETED, _S.MISSING): _GONE_BOTH,
@@ -139,14 +135,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
                 (_V.UNKNOWN, _FOLDER_UNREADABLE),
                 (_V.COPIED, _DUPLICATE_IDS),
             )
-            for store in (
-                _S.UNCHANGED,
-                _S.TOUCHED,
-                _S.MODIFIED,
-                _S.DELETED,
-                _S.MISSING,
-                _S.AWAY,
-            )
+            for store in (_S.UNCHANGED, _S.TOUCHED, _S.MODIFIED, _S.DELETED, _S.MISSING, _S.AWAY)
         },
     }
 )
@@ -165,8 +154,7 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         ),
         (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
         (_V.FOREIGN, _S.NONE): Decision(
-            ActionKind.NEEDS_REVIEW,
-            "the note carries an id that this store never gave",
+            ActionKind.NEEDS_REVIEW, "the note carries an id that this store never gave"
         ),
         (_V.FOREIGN, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
         (_V.FOREIGN, _S.TOMBSTONE): Decision(

@@ -243,15 +243,7 @@ def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
 
 
 LASTING_NOTICES = frozenset(
-    {
-        "unreadable",
-        "invalid_field",
-        "scope_move",
-        "foreign_id",
-        "unknown_id",
-        "twins",
-        "odd",
-    }
+    {"unreadable", "invalid_field", "scope_move", "foreign_id", "unknown_id", "twins", "odd"}
 )
 """Kinds that stay true until the user does something about them."""
 RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins"})

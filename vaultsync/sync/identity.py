@@ -443,11 +443,7 @@ def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdenti
 
 
 def untracked_note_cases(
-    ctx: SyncContext,
-    identities: NoteIdentities,
-    wanted: AbstractSet[VaultPath],
-    *,
-    away: bool,
+    ctx: SyncContext, identities: NoteIdentities, wanted: AbstractSet[VaultPath], *, away: bool
 ) -> list[Case]:
     """A case with a fresh id for each note that is to become a fact.
 

@@ -20,11 +20,7 @@ from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.history import error_notice
 from vaultsync.sync.identity import Case, adopted_folders
 from vaultsync.sync.planning import SyncRun
-from vaultsync.sync.snapshot import (
-    ScannedFile,
-    invalid_field_notice,
-    is_managed_path,
-)
+from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
 
 def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
@@ -92,10 +88,7 @@ def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
 
 
 def _file_notices(
-    ctx: SyncContext,
-    seen: ScannedFile,
-    adopted: Sequence[str],
-    wanted: AbstractSet[VaultPath],
+    ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], wanted: AbstractSet[VaultPath]
 ) -> list[Notice]:
     """What is wrong with one file, if it is (or should be) a note of the vault."""
     problems = seen.read.problems if seen.read is not None else ()

@@ -30,14 +30,7 @@ def drain_outbox(ctx: SyncContext) -> list[str]:
             break
         touched.append(row.fact_id)
         entry = HistoryEntry(
-            row.op,
-            row.at,
-            row.fact_id,
-            "store",
-            row.actor,
-            "outbox",
-            row.kind,
-            dict(row.after),
+            row.op, row.at, row.fact_id, "store", row.actor, "outbox", row.kind, dict(row.after)
         )
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
@@ -91,10 +84,7 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
 
 
 def _keep_both(
-    ctx: SyncContext,
-    row: OutboxEntry,
-    current: Fact,
-    fields: tuple[FieldConflict, ...],
+    ctx: SyncContext, row: OutboxEntry, current: Fact, fields: tuple[FieldConflict, ...]
 ) -> None:
     """Put a queued change that cannot be merged into a conflict note."""
     base = ctx.archive.find_base(row.fact_id)

@@ -17,21 +17,9 @@ from vaultsync.model.paths import (
     path_info,
     path_key,
 )
-from vaultsync.model.schema import (
-    DEFAULT_PRIORITY,
-    FIELDS,
-    TIERS,
-    TYPES,
-    FieldOwner,
-    Value,
-)
+from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
 from vaultsync.model.serialization import fact_to_values
-from vaultsync.notes.conflict_note import (
-    CHANGED_SIDE,
-    DELETED_SIDE,
-    NOTE_FIELD,
-    FieldConflict,
-)
+from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
@@ -290,11 +278,7 @@ def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> V
 
 
 def plan_note(
-    action: PlannedAction,
-    taken: ReservedPaths,
-    *,
-    view: NoteView,
-    was_at: VaultPath | None = None,
+    action: PlannedAction, taken: ReservedPaths, *, view: NoteView, was_at: VaultPath | None = None
 ) -> PlannedAction:
     """Give a fact a note: at its last path if that is free, otherwise where it belongs."""
     fact = action.store

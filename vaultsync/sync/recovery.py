@@ -303,11 +303,7 @@ def _finish_new(
 
 
 def _keep_displaced(
-    ctx: SyncContext,
-    intent: WriteIntent,
-    staged: NoteFile | None,
-    *,
-    held: str | None = None,
+    ctx: SyncContext, intent: WriteIntent, staged: NoteFile | None, *, held: str | None = None
 ) -> DisplacedFile | None:
     """The record of a displaced file; `held` is its sha if not the one of the intent."""
     if staged is None:

@@ -21,11 +21,7 @@ from vaultsync.storage.archive import RunRecord
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
-from vaultsync.sync.conflicts import (
-    find_resolutions,
-    preview_resolutions,
-    resolve_conflict,
-)
+from vaultsync.sync.conflicts import find_resolutions, preview_resolutions, resolve_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction, guard
 from vaultsync.sync.finish import finish_run, join_reports, make_report, record_absent
@@ -69,10 +65,7 @@ UNGUARDED_KINDS = ("rebuild", "links")
 
 
 def sync_once(
-    ctx: SyncContext,
-    request: SyncRequest | None = None,
-    *,
-    progress: Progress | None = None,
+    ctx: SyncContext, request: SyncRequest | None = None, *, progress: Progress | None = None
 ) -> Report:
     """Do one complete run, planned by the decision table.
 
@@ -114,11 +107,7 @@ class TablePlanner:
 
 
 def sync_with(
-    ctx: SyncContext,
-    request: SyncRequest,
-    planner: Planner,
-    *,
-    progress: Progress | None = None,
+    ctx: SyncContext, request: SyncRequest, planner: Planner, *, progress: Progress | None = None
 ) -> Report:
     """Do one complete run with any planner (a rebuild has its own).
 

@@ -119,11 +119,7 @@ class ScanScope:
 
 
 def scan_vault(
-    ctx: SyncContext,
-    scope: ScanScope,
-    *,
-    may_widen: bool = True,
-    progress: Progress | None = None,
+    ctx: SyncContext, scope: ScanScope, *, may_widen: bool = True, progress: Progress | None = None
 ) -> VaultSnapshot:
     """Scan the folders of `scope`; the whole vault when they turn out not to be enough.
 
@@ -337,13 +333,7 @@ def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) 
 def unreadable_notice(ctx: SyncContext, error: UnreadableNoteError, sha: str = "") -> Notice:
     """The notice of a note that cannot be read."""
     return Notice(
-        "unreadable",
-        VaultPath(error.path),
-        error.message,
-        error.hint,
-        error.line,
-        sha,
-        ctx.now(),
+        "unreadable", VaultPath(error.path), error.message, error.hint, error.line, sha, ctx.now()
     )
 
 

@@ -15,12 +15,7 @@ from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import preview_run
 
 _NO_CHANGE = frozenset(
-    {
-        ActionKind.NOTHING,
-        ActionKind.NEEDS_REVIEW,
-        ActionKind.RECORD,
-        ActionKind.DROP_BASE,
-    }
+    {ActionKind.NOTHING, ActionKind.NEEDS_REVIEW, ActionKind.RECORD, ActionKind.DROP_BASE}
 )
 """Kinds of actions that are not reported as pending: they change neither side."""
 
@@ -55,10 +50,7 @@ def _last_run(ctx: SyncContext) -> Mapping[str, Value] | None:
 
 
 def read_status(
-    ctx: SyncContext,
-    *,
-    engine: str = "idle",
-    daemon: Mapping[str, Value] | None = None,
+    ctx: SyncContext, *, engine: str = "idle", daemon: Mapping[str, Value] | None = None
 ) -> Status:
     """Scan both sides as a run would, and report what it would find.
 

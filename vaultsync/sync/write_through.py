@@ -10,12 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
@@ -59,8 +54,7 @@ class NoteWriter:
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         path = path_for_new_note(
-            shown,
-            ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
+            shown, ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set())
         )
         try:
             self._ctx.vault.create(op, path)
@@ -83,11 +77,7 @@ class NoteWriter:
         folder = self._ctx.vault.folder(home)
         if folder is None:
             return set()
-        names = (
-            *folder.files,
-            *folder.non_regular,
-            *self._ctx.archive.bases_in(home),
-        )
+        names = (*folder.files, *folder.non_regular, *self._ctx.archive.bases_in(home))
         return {path_key(f"{home}/{name}") for name in names}
 
     @property
