@@ -62,6 +62,8 @@ class NoteView:
     """Whether secrets are redacted. Placeholders are restored in any case."""
     escapes: bool = True
     """Whether active content is escaped. Escaped text is restored in any case."""
+    has_own_rules: bool = False
+    """Whether the user has own rules, which may find a secret in any text."""
     version: str = ""
     """Differs when answers redact other things; the same in all processes of a vault."""
     _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
@@ -75,7 +77,7 @@ class NoteView:
         rules += [each.pattern for each in redactor.patterns]
         rules += [DETECTION_RULES, str(redacts), str(escapes), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
-        return NoteView(redactor, redacts, escapes, digest.hexdigest()[:12])
+        return NoteView(redactor, redacts, escapes, redactor.own, digest.hexdigest()[:12])
 
     # ------------------------------------------------------------------ fact -> text
 
@@ -96,15 +98,10 @@ class NoteView:
         runs = not self.escapes
         return map_fact_texts(fact, lambda text, _: escape(text, runs=runs))
 
-    @property
-    def _has_own_rules(self) -> bool:
-        """Whether the user has rules, which may find a secret in any text."""
-        return self.redactor is not None and self.redactor.own
-
     def _shows_all(self, fact: Fact) -> bool:
         """Whether a fact has neither secrets nor active content."""
         words = joined_texts(fact)
-        if is_surely_clean(words) and not self._has_own_rules:
+        if is_surely_clean(words) and not self.has_own_rules:
             return True
         key = hash(words)
         safe = self._seen.get(key)
@@ -169,7 +166,7 @@ class NoteView:
         if self.redactor is None:
             return NO_REDACTION
         words = joined_texts(fact)
-        if (is_surely_clean(words) and not self._has_own_rules) or self._is_plain(
+        if (is_surely_clean(words) and not self.has_own_rules) or self._is_plain(
             words, hash(words)
         ):
             return NO_REDACTION
