@@ -39,6 +39,12 @@ def _ids(*many: Fact) -> dict[str, str]:
     return {f"note {x[:8]}": x for fact in many for x in fact.related_fact_ids}
 
 
+def _of(text: str) -> tuple[Note, Fact]:
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    return note, fact
+
+
 def _without_volatile(fact: Fact) -> Fact:
     fresh = Fact(fact.id)
     return replace(
@@ -94,8 +100,7 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
     before: str, value: str, after: str
 ) -> None:
     text = f"---\nid: {ID}\ntype: lesson\nlessonPrevention: {before}\n---\nx\n"
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({"lessonPrevention": value}), links={})
 
@@ -106,8 +111,7 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
 @pytest.mark.parametrize("change", ["content", "context"])
 def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) -> None:
     text = eol.join(["---", f"id: {ID}", "mood: good", "---"])
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({change: "New."}), links={}).decode()
 
@@ -127,8 +131,7 @@ def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) 
 )
 def test_tags_that_stay_are_spelled_as_their_author_did(before: str, after: str) -> None:
     text = f"---\nid: {ID}\ntags: {before}\n---\nx\n".replace("tags: \n", "tags:\n")
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({"tags": [*fact.tags, "new"]}), links={})
 
@@ -138,8 +141,7 @@ def test_tags_that_stay_are_spelled_as_their_author_did(before: str, after: str)
 
 def test_a_line_end_at_the_end_of_an_authors_property_is_part_of_it() -> None:
     text = f"---\nid: {ID}\nmood: |\n  a\n  b\n---\nx\n"
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({"mood": "a\nc"}), links={})
 
@@ -200,10 +202,6 @@ def test_an_edit_of_one_property_leaves_all_other_lines_alone(data: st.DataObjec
     ]
 
 
-def _lines_of(text: str) -> list[str]:
-    return text.splitlines(keepends=True)
-
-
 @given(st.data())
 def test_an_edit_of_the_content_leaves_the_frontmatter_and_the_block_alone(
     data: st.DataObject,
@@ -259,12 +257,6 @@ FORMS = [
     "",
     "\n\n",
 ]
-
-
-def _of(text: str) -> tuple[Note, Fact]:
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
-    return note, fact
 
 
 @pytest.mark.parametrize("text", FORMS)
