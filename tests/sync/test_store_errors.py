@@ -220,7 +220,7 @@ def test_what_helps_a_store_in_trouble_is_told_by_a_pass_too(
     (told,) = world.sync().attention
     assert told.message.startswith("the store does not answer: its disk is full")
     assert told.hint == (
-        "make room on its disk; the next pass after it is back brings everything over"
+        "make room on its disk; the next run after it is back brings everything over"
     )
 
 

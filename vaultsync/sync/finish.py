@@ -257,7 +257,7 @@ def _notice_keys(notices: Sequence[Notice]) -> list[tuple[str, str, int | None]]
 # -------------------------------------------------------------------------- report
 
 _CONFIRM = (
-    "if it is meant, let a pass be stopped: its error names the run for `vaultsync sync"
+    "if this is intended, sync without --dry-run: the error names the run for `vaultsync sync"
     " --confirm RUN`"
 )
 
@@ -292,7 +292,7 @@ def make_report(
     lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.plan.notices, *notices]}
     attention = [*lasting.values()]
     if guarded:
-        text = f"the guard would stop a pass: {guarded}"
+        text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:

@@ -31,12 +31,12 @@ def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
 
 def store_unavailable_notice(ctx: SyncContext) -> Notice:
     """The notice of a run without the store."""
-    hint = "the next pass after it is back brings everything over"
+    hint = "the next run after it is back brings everything over"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
     hints = [hint, f"{otherwise} the notes"]
     try:
         ctx.store.state()
-        why = "it came back during this pass"
+        why = "it came back during this run"
     except StoreUnavailableError as error:
         why = error.why
         hints = [error.helps, hint] if error.helps else hints
@@ -196,7 +196,9 @@ def plan_notices(
                 f"{path}: was moved to {scope}, but its fact belongs to"
                 f" {action.merged.scope}; who may see it did not change"
             )
-            hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
+            hint = (
+                "`vaultsync sync --allow-scope-moves` if this is intended; otherwise move it back"
+            )
             listed.append(Notice("scope_move", path, text, hint, seen=at))
         if action.reverted:
             listed += _reverted_notices(action, path, at)
@@ -207,7 +209,7 @@ def plan_notices(
             text = f"{path}: {action.reason}"
             hint = (
                 "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
-                " when the store was lost, `vaultsync rebuild --from vault` makes it anew"
+                " when the store was lost, `vaultsync rebuild --from vault` makes a new one"
             )
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed
