@@ -12,8 +12,8 @@ from vaultsync.daemon.schedule import Intervals
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncContext, SyncPolicy
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 

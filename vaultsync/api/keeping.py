@@ -76,7 +76,7 @@ class MaintenanceMethods(SyncMethods):
         from vaultsync.api.stores import StoreFactory
         from vaultsync.backends.state.vault_marker import set_store
         from vaultsync.operations import migrate as work
-        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.request import SyncRequest
         from vaultsync.sync.run import sync_once
 
         settings = structs.replace(self.settings, store=to)

@@ -183,14 +183,9 @@ class MemoryFileMethods(SyncMethods):
     def _carry_on(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
         """Notes and indexes of what was written, unless another engine does it."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.request import SyncRequest
 
-        request = SyncRequest(
-            kind="memory-file",
-            named=tuple(fact_ids),
-            facts_only=True,
-            exempt_from_guard=frozenset(fact_ids),
-        )
+        request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
         try:
             with self._engine() as ctx:
                 links = self._derived.links

@@ -47,7 +47,7 @@ class SyncMethods(IndexMethods):
             GuardError: the plan is not plausible; nothing was done.
         """
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.request import SyncRequest
 
         said: dict[str, Any] = {
             "dry_run": dry_run,
@@ -149,7 +149,7 @@ class SyncMethods(IndexMethods):
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
         from vaultsync.facts.service import visible_conflicts
-        from vaultsync.sync.conflict_notes import redact_conflict
+        from vaultsync.sync.conflicts import redact_conflict
 
         found = visible_conflicts(self._ctx, agent=self.agent)
         return tuple(redact_conflict(self._ctx, each) for each in found)
@@ -232,9 +232,8 @@ class SyncMethods(IndexMethods):
     ) -> Conflict:
         from vaultsync.facts.service import find_conflict
         from vaultsync.notes.conflict_note import is_deletion
-        from vaultsync.sync.conflict_notes import redact_conflict
-        from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
-        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
+        from vaultsync.sync.request import SyncRequest
         from vaultsync.sync.run import sync_once
 
         with self._engine() as ctx:
@@ -246,7 +245,7 @@ class SyncMethods(IndexMethods):
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
             resolution = ConflictResolution(conflict, take, (field,) if field else fields, text)
             settled = resolve_conflict(ctx, resolution, actor=agent or "person")
-            request = SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True)
+            request = SyncRequest.for_facts([conflict.fact_id], "resolve")
             sync_once(ctx, request)
             return redact_conflict(ctx, settled)
 

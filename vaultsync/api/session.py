@@ -110,13 +110,13 @@ class EngineSession(Services):
     def _follow(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes now, if this process may."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.request import SyncRequest
 
         if not self._lock.try_lock():
             return
         try:
             self._through.flush()
-            request = SyncRequest(kind="follow", named=fact_ids, facts_only=True)
+            request = SyncRequest.for_facts(fact_ids, "follow")
             with suppress(VaultsyncError, OSError):
                 sync_and_relink(self._ctx, self._derived.links, request, files=self._files)
         finally:

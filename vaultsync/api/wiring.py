@@ -14,6 +14,7 @@ from vaultsync.api.privacy import note_view_for
 from vaultsync.api.stores import StoreFactory
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.state.vault_marker import make_state_dir
+from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.settings import Settings
@@ -86,7 +87,9 @@ class Services:
         links = cast("LinkIndex", LazyProxy(lambda: self._derived.links))
         names = EntityNames(links, Lock())
         view = note_view_for(settings)
-        self._ctx = SyncContext(vault, store, archive, clock, policy, names, view)
+        self._ctx = SyncContext(
+            vault, store, archive, clock, policy, names, view, background=run_in_thread
+        )
 
     def _open_vault(self) -> Vault:
         from vaultsync.backends.filesystem.vault import VaultFs

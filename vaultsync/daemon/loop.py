@@ -22,8 +22,8 @@ from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import DaemonState, Progress, Report
+from vaultsync.sync.request import SyncRequest
 
 FULL_SCAN_FROM = 100
 """From so many on, a look at all folders is as cheap."""

@@ -29,8 +29,8 @@ from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.waking import WakeEvent
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report, Status
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import daemon_status
 
 T = TypeVar("T")
