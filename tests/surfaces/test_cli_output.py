@@ -113,7 +113,7 @@ def test_json_is_ascii_where_nothing_else_can_be_printed(
 def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     """Commands that print text of anybody's, and memories that hold it."""
     path = VaultPath(text)
-    fact = replace(FACT, title=text, content=text, tags=(text,), path=path)
+    fact = FACT.evolve(title=text, content=text, tags=(text,), path=path)
     notice = NOTICE._replace(path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
     conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
@@ -155,7 +155,7 @@ def test_nor_does_it_on_a_terminal(words: list[str], memory: FakeMemory) -> None
 
 @pytest.mark.usefixtures("terminal")
 def test_a_list_on_a_terminal_fits_and_keeps_its_ids_whole() -> None:
-    fact = replace(FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
+    fact = FACT.evolve(title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md"))
 
     result = run("list", memory=FakeMemory(list=FactPage((fact, FACT), None)))
 
