@@ -86,9 +86,7 @@ def test_every_error_is_told_in_words_on_stderr(error: Exception, code: int) -> 
 def test_an_error_is_what_happened_and_a_hint() -> None:
     result = run("get", ID, memory=FakeMemory(get=errors.FactNotFoundError(ID)))
 
-    assert result.stderr == (
-        f"error: no fact {ID}\n\nhint: `vaultsync list` shows all facts\n"
-    )
+    assert result.stderr == (f"error: no fact {ID}\n\nhint: `vaultsync list` shows all facts\n")
 
 
 def test_every_error_of_vaultsync_has_an_exit_code_that_fits_its_kind() -> None:

@@ -18,13 +18,13 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,
     MemoryFileReport,
     SectionResult,
 )
+from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
 
 NAME = "~/work/MEMORY.md"
