@@ -392,7 +392,7 @@ def test_facts_stay_pending_while_another_process_has_the_file() -> None:
 # --- what is wrong in a file ---------------------------------------------------------
 
 
-def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
+def test_broken_frontmatter_is_reported_and_takes_no_tags_away() -> None:
     world = MemoryWorld()
     world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
     world.file.says(memory(DEPLOY, TESTS, head="---\ntags: [a\n---\n"))
@@ -401,7 +401,7 @@ def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
     assert {each.tags for each in world.remembered()} == {("a",)}
 
 
-def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
+def test_a_property_that_cannot_be_is_reported_and_the_others_count() -> None:
     world = MemoryWorld()
     world.file.says(memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n"))
     report = world.syncs()
@@ -409,7 +409,7 @@ def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
     assert world.by_title("Deployment").type == "lesson"
 
 
-def test_a_type_that_is_none_is_told_and_guessed() -> None:
+def test_a_type_that_is_none_is_reported_and_guessed() -> None:
     world = MemoryWorld()
     world.file.says(memory(("Tests", "<!-- type: poem -->\n" + TESTS[1])))
     (notice,) = world.syncs().attention
