@@ -76,7 +76,7 @@ class Daemonic:
         self.starts: Callable[[], None] = lambda: None
         self.intervals = intervals or Intervals()
         self.daemon = DaemonLoop(
-            self, self._make, self.intervals, tell=self._tell, jitter=lambda: 1.0
+            self, self._make, self.intervals, emit=self._tell, jitter=lambda: 1.0
         )
 
     # --- what the daemon has done for it ----------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +54,7 @@ def _read_back(note: Note, like: Fact) -> Fact:
     shown = {**note.properties, **note.values}
     related = [_ids(like)[each] for each in note.body.related]
     said = make_fact({**shown, "id": note.id, "scope": like.scope})
-    return replace(said, related_fact_ids=tuple(related) or said.related_fact_ids)
+    return said.evolve(related_fact_ids=tuple(related) or said.related_fact_ids)
 
 
 @given(facts())

@@ -247,7 +247,7 @@ class DaemonRunner:
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
-        daemon = DaemonLoop(memory, make, self._intervals, tell=self._told, jitter=_jitter)
+        daemon = DaemonLoop(memory, make, self._intervals, emit=self._told, jitter=_jitter)
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._told)
         daily = DailyMaintenance(memory, lambda: memory.ctx, self._told, daemon.record_error)
