@@ -27,8 +27,8 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'

@@ -27,8 +27,7 @@ WHERE = "memory"
 STAGING = ".meta/staging/"
 _OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _DERIVED = re.compile(
-    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
-    re.IGNORECASE,
+    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+", re.IGNORECASE
 )
 _SWAPS = 64
 

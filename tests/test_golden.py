@@ -104,8 +104,8 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(case: Path) -
 def test_secrets_and_scripts_are_shown_as_the_golden_pages_say(case: Path) -> None:
     view = NoteView.of(
         Redactor(b"a key for golden pages", (re.compile(r"ACME-\d{4}"),)),
-        hides=True,
-        disarms=True,
+        redacts=True,
+        escapes=True,
     )
 
     def answer(given: dict[str, str]) -> str:

@@ -12,8 +12,8 @@ from vaultsync.daemon.schedule import Intervals
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncContext, SyncPolicy
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 
@@ -75,7 +75,7 @@ class Daemonic:
         self.starts: Callable[[], None] = lambda: None
         self.intervals = intervals or Intervals()
         self.daemon = DaemonLoop(
-            self, self._make, self.intervals, tell=self._tell, jitter=lambda: 1.0
+            self, self._make, self.intervals, emit=self._tell, jitter=lambda: 1.0
         )
 
     # --- what the daemon has done for it ----------------------------------------------

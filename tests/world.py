@@ -23,8 +23,8 @@ from vaultsync.operations.verify import verify_all
 from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.context import SyncContext, SyncPolicy
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 SCOPE = "team-core"
@@ -322,7 +322,4 @@ def notice(report: Report, kind: str) -> ReportedNotice:
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
     """The lines that are only in the one, and only in the other."""
     old, new = before.split("\n"), after.split("\n")
-    return (
-        [line for line in old if line not in new],
-        [line for line in new if line not in old],
-    )
+    return ([line for line in old if line not in new], [line for line in new if line not in old])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.daemon.debounce import Debouncer
+from vaultsync.daemon.schedule import Debouncer
 from vaultsync.model.paths import VaultPath
 
 A, B = VaultPath("a.md"), VaultPath("b.md")

@@ -11,8 +11,8 @@ from tests.world import LINES, SCOPE
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 from vaultsync.model.fact import Fact
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import daemon_status, read_status
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."

@@ -42,7 +42,7 @@ def test_a_watcher_that_begins_means_a_look_at_the_vault() -> None:
     kept = Kept()
     assert kept.keeper.drain() == WatchEvents()
     kept.runs(60)
-    assert kept.told == [(0.0, "fake began to listen")]
+    assert kept.told == [(0.0, "fake was started")]
     assert len(kept.made) == 1
     assert kept.made[0].probed >= 15
 
@@ -67,7 +67,7 @@ def test_a_watcher_that_hears_nothing_is_noticed_within_five_seconds() -> None:
     kept.runs(5)
     assert len(kept.made) == 2
     assert kept.told[1][0] - began <= 5
-    assert kept.keeper.trouble == "it does not hear what happens"
+    assert kept.keeper.trouble == "it reports no events"
 
 
 def test_after_some_failures_a_watcher_that_looks_by_itself_takes_over() -> None:
@@ -94,7 +94,7 @@ def test_a_watcher_that_cannot_start_is_tried_again_ever_more_rarely() -> None:
     kept.runs(60)
     assert len(kept.made) == 6
     assert [each.polls for each in kept.made] == [False] * 3 + [True] * 3
-    assert kept.told == [(31.0, "fake began to listen")]
+    assert kept.told == [(31.0, "fake was started")]
     assert kept.keeper.name == "fake"
 
 

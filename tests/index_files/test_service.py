@@ -21,7 +21,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncPolicy
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"

@@ -87,9 +87,9 @@ def test_a_heading_is_one_line_of_words(heading: str) -> None:
 def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reason(
     end: str,
 ) -> None:
-    with pytest.raises(UsageError, match="ends within code") as told:
+    with pytest.raises(UsageError, match="ends within code") as error:
         put(f"# M\n\n{end}")
-    assert not isinstance(told.value, InvalidFieldError)
+    assert not isinstance(error.value, InvalidFieldError)
 
 
 @given(TEXTS, st.booleans(), st.sampled_from([TEXT, f"- {TEXT}\n\n### Deep\n\nx"]))

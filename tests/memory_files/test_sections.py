@@ -1,4 +1,4 @@
-"""Memory files are read by the rules of seed 000."""
+"""Memory files are split into sections."""
 
 from __future__ import annotations
 
@@ -225,13 +225,13 @@ MARK = re.compile(r"<!-- .* -->")
 def test_sections_joined_cover_the_text(text: str) -> None:
     outline = read(text)
     found = sorted([*outline.sections, *outline.left_out], key=lambda each: each.start)
-    told = [line for each in found for line in each.content.split("\n") if line.strip()]
-    said = [line for line in text[frontmatter_end(text) :].split("\n") if line.strip()]
-    rest = list(told)
-    for line in said:
+    contents = [line for each in found for line in each.content.split("\n") if line.strip()]
+    lines = [line for line in text[frontmatter_end(text) :].split("\n") if line.strip()]
+    rest = list(contents)
+    for line in lines:
         if rest and rest[0].strip() == line.strip():
             del rest[0]
-        else:  # what is no content: a heading of a section, the title, a mark
+        else:  # not content: a heading of a section, the title, a marker
             assert line.startswith(("## ", "# ")) or MARK.fullmatch(line)
     assert not rest
 

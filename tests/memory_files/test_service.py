@@ -1,4 +1,4 @@
-"""Memory files become facts: the file is the authority, and speaks when it changes."""
+"""Memory files become facts: the file wins when it changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vaultsync.memory_files.state import read_states, state_key
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 
 
-def test_each_section_becomes_a_fact_with_what_a_person_may_expect_of_it() -> None:
+def test_each_section_becomes_a_fact_with_the_values_of_the_file() -> None:
     world = MemoryWorld()
     done = world.takes(memory(DEPLOY, TESTS, head="---\ntags: [a, b]\n---\n# M\n"))
     assert done.counts["created"] == 2
@@ -49,7 +49,7 @@ def test_a_sync_of_an_unchanged_file_writes_nothing() -> None:
     assert (world.store.state().seq, world.file.states_written) == (seq, states)
 
 
-def test_what_others_write_to_the_store_makes_no_work_but_a_look() -> None:
+def test_other_writes_to_the_store_cause_no_work() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     world.agent_remembers("Something else.")
@@ -134,7 +134,7 @@ def test_a_new_section_with_the_words_that_another_had_once_is_another_memory() 
 # --- who else writes to the facts ----------------------------------------------------
 
 
-def test_an_edit_in_the_note_stands_while_the_file_says_nothing_new() -> None:
+def test_an_edit_of_the_note_stands_until_its_section_changes() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     world.quiesce()
@@ -143,13 +143,13 @@ def test_an_edit_in_the_note_stands_while_the_file_says_nothing_new() -> None:
     world.quiesce()
     report = world.syncs()
     assert report.quiet
-    (told,) = report.attention
-    assert (told.kind, told.line) == ("EditedElsewhere", 7)
+    (notice,) = report.attention
+    assert (notice.kind, notice.line) == ("EditedElsewhere", 7)
     assert "no sleep at all" in world.by_title("Tests").content
-    assert world.syncs().attention == [told]  # from what is kept, without a look
+    assert world.syncs().attention == [notice]  # from what is kept, without a look
 
 
-def test_the_files_next_words_replace_an_edit_which_stays_in_the_history() -> None:
+def test_a_changed_section_replaces_an_edit_which_stays_in_the_history() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     world.quiesce()
@@ -164,7 +164,7 @@ def test_the_files_next_words_replace_an_edit_which_stays_in_the_history() -> No
     assert any("no sleep at all" in str(each.before) for each in entries)
 
 
-def test_with_again_the_file_says_everything_anew() -> None:
+def test_with_again_the_file_wins_over_edits_and_deletions() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     fact, other = world.by_title("Tests"), world.by_title("People")
@@ -250,7 +250,7 @@ def test_a_scope_may_be_named_and_must_be_ones_own() -> None:
         world.syncs(SimFile(name="x/B.md", data=ALL.encode()), scope="private-ada")
 
 
-def test_a_dry_run_tells_and_does_nothing() -> None:
+def test_a_dry_run_reports_and_writes_nothing() -> None:
     world = MemoryWorld()
     world.file.says(ALL)
     report = world.syncs(dry_run=True)
@@ -260,10 +260,10 @@ def test_a_dry_run_tells_and_does_nothing() -> None:
     assert to_builtins(report)["dry_run"] is True
 
 
-# --- trouble -------------------------------------------------------------------------
+# --- races and failures -------------------------------------------------------------------------
 
 
-def test_a_race_for_a_fact_is_planned_anew_and_the_others_are_written_once() -> None:
+def test_after_a_race_for_a_fact_the_plan_is_made_again_and_others_are_written_once() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     fact = world.by_title("Tests")
@@ -298,7 +298,7 @@ def test_what_others_write_during_a_sync_is_seen_by_the_next() -> None:
     def edit(step: str) -> None:
         if step == "state":
             world.file.before = lambda _: None
-            world.agent_updates(fact.id, content="Meanwhile somebody says otherwise.")
+            world.agent_updates(fact.id, content="Another edit at the same time.")
 
     world.file.before = edit
     world.takes(memory(DEPLOY, TESTS, ("People", PEOPLE[1] + " And Joaquim cooks.")))
@@ -322,7 +322,7 @@ def test_a_half_saved_file_deletes_nothing() -> None:
     assert len(world.remembered()) == 3
 
 
-def test_a_single_file_that_nobody_knows_is_an_error_and_among_others_a_notice() -> None:
+def test_an_unknown_file_is_an_error_alone_and_a_notice_among_others() -> None:
     world = MemoryWorld()
     with pytest.raises(MemoryFileMissingError):
         world.syncs()
@@ -340,7 +340,7 @@ def test_a_state_of_another_store_is_no_state() -> None:
     assert other.takes(ALL).counts["created"] == 3
 
 
-def test_a_store_that_is_away_is_an_error_and_the_next_sync_does_all() -> None:
+def test_an_unavailable_store_is_an_error_and_the_next_sync_does_all() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     world.store.away = True
@@ -353,7 +353,7 @@ def test_a_store_that_is_away_is_an_error_and_the_next_sync_does_all() -> None:
 # --- what waits to be embedded -------------------------------------------------------
 
 
-def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
+def test_written_facts_are_pending_until_they_are_embedded() -> None:
     world = MemoryWorld()
     world.file.says(ALL)
     ids = sorted(world.syncs(embeds=True).unembedded)
@@ -372,7 +372,7 @@ def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
     assert not world.syncs(embeds=True).unembedded
 
 
-def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> None:
+def test_facts_stay_pending_while_another_process_has_the_file() -> None:
     world = MemoryWorld()
     world.file.says(ALL)
     world.syncs(embeds=True)
@@ -385,7 +385,7 @@ def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> No
 # --- what is wrong in a file ---------------------------------------------------------
 
 
-def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
+def test_broken_frontmatter_is_reported_and_takes_no_tags_away() -> None:
     world = MemoryWorld()
     world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
     world.file.says(memory(DEPLOY, TESTS, head="---\ntags: [a\n---\n"))
@@ -394,7 +394,7 @@ def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
     assert {each.tags for each in world.remembered()} == {("a",)}
 
 
-def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
+def test_a_property_that_cannot_be_is_reported_and_the_others_count() -> None:
     world = MemoryWorld()
     world.file.says(memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n"))
     report = world.syncs()
@@ -402,11 +402,11 @@ def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
     assert world.by_title("Deployment").type == "lesson"
 
 
-def test_a_type_that_is_none_is_told_and_guessed() -> None:
+def test_a_type_that_is_none_is_reported_and_guessed() -> None:
     world = MemoryWorld()
     world.file.says(memory(("Tests", "<!-- type: poem -->\n" + TESTS[1])))
-    (told,) = world.syncs().attention
-    assert (told.kind, told.line) == ("UnknownType", 3)
+    (notice,) = world.syncs().attention
+    assert (notice.kind, notice.line) == ("UnknownType", 3)
     assert world.by_title("Tests").type == "fact"
 
 
@@ -416,7 +416,7 @@ def test_rules_around_text_are_no_frontmatter() -> None:
     assert "between two rules" in world.remembered()[0].content
 
 
-def test_tags_that_somebody_set_already_are_not_set_again() -> None:
+def test_tags_that_are_set_already_are_not_set_again() -> None:
     world = MemoryWorld()
     world.takes(memory(DEPLOY))
     world.agent_updates(world.by_title("Deployment").id, tags=["a"])
@@ -424,7 +424,7 @@ def test_tags_that_somebody_set_already_are_not_set_again() -> None:
     assert not done.actions
 
 
-def test_facts_that_a_crash_left_unnoted_are_taken_up_and_not_written_again() -> None:
+def test_facts_that_a_crash_left_without_state_are_found_and_not_written_again() -> None:
     world = MemoryWorld()
     world.takes(memory(DEPLOY))
     before = world.file.kept
@@ -437,7 +437,7 @@ def test_facts_that_a_crash_left_unnoted_are_taken_up_and_not_written_again() ->
     assert world.syncs().quiet
 
 
-def test_a_section_that_comes_back_after_its_fact_was_let_go_is_a_new_fact() -> None:
+def test_a_section_that_comes_back_after_its_fact_was_detached_is_a_new_fact() -> None:
     world = MemoryWorld()
     world.takes(ALL)
     fact = world.by_title("Tests")

@@ -18,6 +18,7 @@ from vaultsync.errors import (
 )
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value, link_name
 from vaultsync.model.fact import Fact, derive_title, make_fact, relations
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import (
     FIELDS,
     FIELDS_BY_KEY,
@@ -317,3 +318,12 @@ def test_every_kind_of_field_refuses_what_is_no_value_at_all() -> None:
     for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()):
         with pytest.raises(UsageError):
             canonical(row, object())
+
+
+def test_facts_are_equal_whatever_their_path_and_revision_are() -> None:
+    fact = _fact(title="Tea")
+    elsewhere = fact.evolve(path=VaultPath("a.md"), revision="7-a")
+    assert fact == elsewhere
+    assert not fact != elsewhere  # noqa: SIM202 - it is a method of its own
+    assert fact != fact.evolve(title="Mate")
+    assert fact != "Tea"

@@ -11,18 +11,18 @@ SERVED = "surfaces/test_while_watched.py"
 LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "who saves without end is never heard",
-        "daemon/debounce.py",
+        "daemon/schedule.py",
         (
             (
-                "        return min(quiet, self._first[path] + self._longest)\n",
-                "        return quiet\n",
+                "return min(self._last[path] + self._quiet, self._first[path] + self._longest)\n",
+                "return self._last[path] + self._quiet\n",
             ),
         ),
         f"{SETTLE}::test_a_path_that_is_saved_without_end_settles_all_the_same",
     ),
     Bug(
         "a note settles after its first event",
-        "daemon/debounce.py",
+        "daemon/schedule.py",
         (
             (
                 "            self._last[path] = now\n",
@@ -42,7 +42,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/loop.py",
         (
             (
-                ("        if heard.lost:\n            self._want_all(heard.lost)\n"),
+                ("        if events.lost:\n            self._want_all(events.lost)\n"),
                 "",
             ),
         ),

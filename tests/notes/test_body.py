@@ -75,7 +75,7 @@ def test_every_word_of_a_body_is_in_one_of_its_parts(text: str) -> None:
         [
             body.title or "",
             body.context_text or "",
-            body.said,
+            body.content_text,
             *body.related,
             *body.entities,
         ]
@@ -94,15 +94,15 @@ def test_the_content_that_was_set_is_the_content(text: str, content: str) -> Non
     # `rewrite()`; here it has only to be plain enough.
     if content.startswith(("# ", "> **Context")) or BLOCK_START in text or "```" in content:
         return
-    assert made.said == content or made.text == text or body.content[0] == 0
+    assert made.content_text == content or made.text == text or body.content[0] == 0
 
 
 @given(lined)
 def test_setting_the_same_content_changes_nothing(text: str) -> None:
     body = read_body(text)
-    if body.strays or body.said != normalize_text(text[slice(*body.content)]):
+    if body.strays or body.content_text != normalize_text(text[slice(*body.content)]):
         return
-    assert set_content(body, body.said, "\n").text == text
+    assert set_content(body, body.content_text, "\n").text == text
 
 
 @given(
@@ -114,7 +114,7 @@ def test_what_is_rendered_is_read(title: str, context: str | None, text: str) ->
     body = read_body(render_body(title=title, context=context, content=text, block=BLOCK))
     assert body.title == title
     assert body.context_text == context
-    assert body.said == text
+    assert body.content_text == text
     assert body.related == ("a",)
     assert body.entities == ("Bob",)
     assert body.strays == ()
@@ -124,7 +124,7 @@ def test_a_content_that_begins_like_a_context_line_is_content() -> None:
     text = "> **Context:** not one"
     body = read_body(render_body(title="T", context=None, content=text, block=BLOCK))
     assert body.context_text is None
-    assert body.said == text
+    assert body.content_text == text
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -156,16 +156,16 @@ def test_mixed_line_ends_stay_where_they_are() -> None:
 )
 def test_contents_come_and_go(before: str, content: str, after: str) -> None:
     made = set_content(read_body(before), content, "\n")
-    assert made.said == content
+    assert made.content_text == content
     assert made.text == after
 
 
 def test_strays_move_into_the_content() -> None:
     block = BLOCK.replace("## Provenance", "a stray\n\n## Provenance")
     body = read_body(f"words\n\n{block}\nbelow\n")
-    assert body.said == "words\n\na stray\n\nbelow"
-    made = set_content(body, body.said + "\n\nmore", "\n")
-    assert made.said == "words\n\na stray\n\nbelow\n\nmore"
+    assert body.content_text == "words\n\na stray\n\nbelow"
+    made = set_content(body, body.content_text + "\n\nmore", "\n")
+    assert made.content_text == "words\n\na stray\n\nbelow\n\nmore"
     assert made.strays == ()
     assert made.entities == ("Bob",)
     assert made.related == ("a",)
@@ -175,19 +175,19 @@ def test_words_beside_a_link_are_kept_and_the_link_counts() -> None:
     block = BLOCK.replace("- [[Bob]]", "- [[Bob]] is the boss")
     body = read_body(f"words\n\n{block}\n")
     assert body.entities == ("Bob",)
-    assert "- [[Bob]] is the boss" in body.said
+    assert "- [[Bob]] is the boss" in body.content_text
 
 
 def test_a_block_that_is_never_closed_reaches_to_the_end() -> None:
     body = read_body(f"words\n\n{BLOCK_START}\n## Entities\n- [[Bob]]\nmore\n")
     assert body.entities == ("Bob",)
-    assert body.said == "words\n\nmore"
+    assert body.content_text == "words\n\nmore"
 
 
 def test_only_the_last_block_is_managed_and_none_in_code() -> None:
     body = read_body(f"one\n{BLOCK}\ntwo\n{BLOCK}\n")
-    assert BLOCK_START in body.said
-    assert body.said.startswith("one")
+    assert BLOCK_START in body.content_text
+    assert body.content_text.startswith("one")
     fenced = read_body(f"```\n{BLOCK}\n```\n")
     assert fenced.block is None
     assert read_body(f"words {BLOCK_START}\n").block is None
@@ -222,11 +222,7 @@ def test_a_block_is_in_code_where_commonmark_says_so(above: str, *, found: bool)
         ("# T\nwords\n", "c", "# T\n\n> **Context:** c\nwords\n"),
         ("# T", "c", "# T\n\n> **Context:** c\n\n"),
         ("words\n", "c", "> **Context:** c\n\nwords\n"),
-        (
-            "# T\n\n> **Context:** b\n\nwords\n",
-            "c",
-            "# T\n\n> **Context:** c\n\nwords\n",
-        ),
+        ("# T\n\n> **Context:** b\n\nwords\n", "c", "# T\n\n> **Context:** c\n\nwords\n"),
         ("# T\n\n> **Context:** b\n\nwords\n", None, "# T\n\nwords\n"),
         ("# T\n\nwords\n", None, "# T\n\nwords\n"),
         (
@@ -243,7 +239,7 @@ def test_a_context_line_comes_changes_and_goes(
     made = set_context(body, context, "\n")
     assert made.text == after
     assert made.context_text == context
-    assert made.said == body.said
+    assert made.content_text == body.content_text
     assert made.title == body.title
 
 
@@ -268,26 +264,17 @@ def test_a_title_changes_alone() -> None:
 def test_a_title_that_is_underlined_is_a_title(before: str, title: str, after: str) -> None:
     body = read_body(before)
     assert body.title == title
-    assert body.said in ("words", "")
+    assert body.content_text in ("words", "")
     made = set_title(body, "New")
     assert made.text == after
     assert made.title == "New"
-    assert (made.said, made.context_text) == (body.said, body.context_text)
+    assert (made.content_text, made.context_text) == (body.content_text, body.context_text)
 
 
 @pytest.mark.parametrize(
     "first",
     [
-        *(
-            "- Old",
-            "* Old",
-            "+ Old",
-            "1. Old",
-            "12) Old",
-            "> Old",
-            "    Old",
-            "| a | b |",
-        ),
+        *("- Old", "* Old", "+ Old", "1. Old", "12) Old", "> Old", "    Old", "| a | b |"),
         *("```", "~~~", "---", "***", "_ _ _", "===", "<b>", "[a]: b", "#", "## Old"),
         *("Two\nlines", "$$", "%%"),
     ],
@@ -296,7 +283,7 @@ def test_what_is_no_paragraph_of_one_line_is_no_title(first: str) -> None:
     text = f"{first}\n===\n\nwords\n"
     body = read_body(text)
     assert body.title is None
-    assert body.said == text.strip("\n")
+    assert body.content_text == text.strip("\n")
 
 
 @pytest.mark.parametrize("text", ["Old\n---\n", "Old\n\n===\n", "Old\n=== x\n", "Old\n= =\n"])
@@ -330,7 +317,7 @@ def test_a_block_without_any_section_takes_links_too() -> None:
     body = read_body(f"words\n\n{BLOCK_START}\n{BLOCK_END}\n")
     made = set_links(body, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n")
     assert made.entities == ("Bob",)
-    assert made.said == "words"
+    assert made.content_text == "words"
 
 
 def test_without_a_block_no_links_are_written() -> None:

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.notes.test_view import LENS, OPEN, planted
+from tests.notes.test_view import OPEN, VIEW, planted
 from tests.strategies import edits, facts
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FieldOwner
-from vaultsync.notes import render as rendering
 from vaultsync.notes.canonical_form import is_canonical, leading_id
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note
@@ -44,17 +43,7 @@ def test_what_was_written_of_a_fact_is_verbatim(fact: Fact) -> None:
     assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
 
 
-@given(st.lists(facts(), min_size=4))
-def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering, "_MAX_CACHED_LINES", 1)
-        for fact in many:
-            data = render_note(fact, links=_links(fact))
-            assert read_note(data, PATH).problems == ()
-            assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
-
-
-@given(planted(), st.sampled_from([LENS, OPEN]))
+@given(planted(), st.sampled_from([VIEW, OPEN]))
 def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, view: NoteView) -> None:
     data = render_note(view.to_note(fact), links=_links(fact))
     assert is_canonical(data, _at(fact), fact, view)
@@ -63,9 +52,9 @@ def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(fact: Fact, view
 @given(planted(), st.data())
 def test_a_note_that_says_something_else_is_not(fact: Fact, data: st.DataObject) -> None:
     other = data.draw(edits(fact))
-    note = render_note(LENS.to_note(other), links=_links(other))
+    note = render_note(VIEW.to_note(other), links=_links(other))
     if differing_keys(fact, other):
-        assert not is_canonical(note, _at(fact), fact, LENS)
+        assert not is_canonical(note, _at(fact), fact, VIEW)
 
 
 @given(facts(), st.data())
@@ -131,15 +120,7 @@ def test_links_are_taken_as_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "what I think of it",
-        "[[B]] and more",
-        "[[B]] [[C]]",
-        "[[B]]\n- [[C]]",
-        "[[B",
-        "[[]]",
-    ],
+    "line", ["what I think of it", "[[B]] and more", "[[B]] [[C]]", "[[B]]\n- [[C]]", "[[B", "[[]]"]
 )
 def test_what_a_person_wrote_among_the_links_is_read(line: str) -> None:
     fact = _fact(OTHER)
@@ -167,13 +148,7 @@ def test_what_is_no_text_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# A note\n",
-        f"---\ntype: note\nid: {ID}\n---\n",
-        f"---\r\nid: {ID}\r\n---\r\n",
-    ],
+    "text", ["", "# A note\n", f"---\ntype: note\nid: {ID}\n---\n", f"---\r\nid: {ID}\r\n---\r\n"]
 )
 def test_a_note_that_begins_otherwise_is_read(text: str) -> None:
     assert leading_id(text.encode()) is None

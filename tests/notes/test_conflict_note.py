@@ -176,9 +176,7 @@ def test_where_lines_tell_nothing_none_are_compared(mine: str, theirs: Value) ->
 
 
 @given(many_fields)
-def test_the_same_conflict_is_the_same_note_in_every_run(
-    fields: list[FieldConflict],
-) -> None:
+def test_the_same_conflict_is_the_same_note_in_every_run(fields: list[FieldConflict]) -> None:
     one = conflict(*fields)
     other = dataclasses.replace(one, at="2030-01-01T00:00:00Z", run="r2", sha="x")
 
@@ -202,10 +200,7 @@ def test_an_id_is_made_of_all_values_in_any_order(fields: list[FieldConflict]) -
     [
         (lambda text: text.replace("vaultsync: conflict", "vaultsync: other"), "key"),
         (lambda text: re.sub("^conflict: .*\n", "", text, flags=re.MULTILINE), "no id"),
-        (
-            lambda text: re.sub('^conflict: ".', 'conflict: "Z', text, flags=re.MULTILINE),
-            "id",
-        ),
+        (lambda text: re.sub('^conflict: ".', 'conflict: "Z', text, flags=re.MULTILINE), "id"),
         (lambda text: text.replace("---\n", "", 1), "no frontmatter"),
         (lambda text: text.replace("\n---\n", "\n"), "open frontmatter"),
         (lambda text: text.replace("<!--", ""), "no mark"),
@@ -377,9 +372,4 @@ def test_a_conflict_is_shown_as_the_contract_has_it() -> None:
 def test_the_revision_that_a_deletion_is_based_on_is_nobodys_value() -> None:
     both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
     (shown,) = json.loads(json.dumps(to_builtins(shown_conflict(conflict(both)))))["fields"]
-    assert shown == {
-        "field": "note",
-        "base": None,
-        "vault": "changed",
-        "store": "deleted",
-    }
+    assert shown == {"field": "note", "base": None, "vault": "changed", "store": "deleted"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +37,12 @@ def _ids(*many: Fact) -> dict[str, str]:
     return {f"note {x[:8]}": x for fact in many for x in fact.related_fact_ids}
 
 
+def _of(text: str) -> tuple[Note, Fact]:
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    return note, fact
+
+
 def _without_volatile(fact: Fact) -> Fact:
     fresh = Fact(fact.id)
     volatile = [row for row in FIELDS_BY_KEY.values() if row.owner is FieldOwner.VOLATILE]
@@ -50,7 +54,7 @@ def _read_back(note: Note, like: Fact) -> Fact:
     shown = {**note.properties, **note.values}
     related = [_ids(like)[each] for each in note.body.related]
     said = make_fact({**shown, "id": note.id, "scope": like.scope})
-    return replace(said, related_fact_ids=tuple(related) or said.related_fact_ids)
+    return said.evolve(related_fact_ids=tuple(related) or said.related_fact_ids)
 
 
 @given(facts())
@@ -88,8 +92,7 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
     before: str, value: str, after: str
 ) -> None:
     text = f"---\nid: {ID}\ntype: lesson\nlessonPrevention: {before}\n---\nx\n"
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({"lessonPrevention": value}), links={})
 
@@ -100,8 +103,7 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
 @pytest.mark.parametrize("change", ["content", "context"])
 def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) -> None:
     text = eol.join(["---", f"id: {ID}", "mood: good", "---"])
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({change: "New."}), links={}).decode()
 
@@ -121,8 +123,7 @@ def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) 
 )
 def test_tags_that_stay_are_spelled_as_their_author_did(before: str, after: str) -> None:
     text = f"---\nid: {ID}\ntags: {before}\n---\nx\n".replace("tags: \n", "tags:\n")
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({"tags": [*fact.tags, "new"]}), links={})
 
@@ -132,8 +133,7 @@ def test_tags_that_stay_are_spelled_as_their_author_did(before: str, after: str)
 
 def test_a_line_end_at_the_end_of_an_authors_property_is_part_of_it() -> None:
     text = f"---\nid: {ID}\nmood: |\n  a\n  b\n---\nx\n"
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
+    note, fact = _of(text)
 
     made = rewrite_note(note, fact, fact.replace({"mood": "a\nc"}), links={})
 
@@ -175,9 +175,7 @@ def test_ordinary_edits_are_never_refused(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_an_edit_of_one_property_leaves_all_other_lines_alone(
-    data: st.DataObject,
-) -> None:
+def test_an_edit_of_one_property_leaves_all_other_lines_alone(data: st.DataObject) -> None:
     fact = _without_volatile(data.draw(facts()))
     key = data.draw(st.sampled_from(["status", "priority", "confidence", "mood"]))
     values: dict[str, Value] = {
@@ -194,10 +192,6 @@ def test_an_edit_of_one_property_leaves_all_other_lines_alone(
     assert [x for x in after if not x.startswith(f"{key}:")] == [
         x for x in before if not x.startswith(f"{key}:")
     ]
-
-
-def _lines_of(text: str) -> list[str]:
-    return text.splitlines(keepends=True)
 
 
 @given(st.data())
@@ -255,12 +249,6 @@ FORMS = [
     "",
     "\n\n",
 ]
-
-
-def _of(text: str) -> tuple[Note, Fact]:
-    note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
-    return note, fact
 
 
 @pytest.mark.parametrize("text", FORMS)
@@ -441,10 +429,7 @@ def test_the_title_is_the_heading_else_the_property_else_the_file_name() -> None
 
 def test_a_problem_names_key_and_line_and_stops_nothing() -> None:
     note, fact = _of("---\nstatus: ok\npriority: high\nid: x\n---\nWords.\n")
-    assert {(each.key, each.line) for each in note.problems} == {
-        ("priority", 3),
-        ("id", 4),
-    }
+    assert {(each.key, each.line) for each in note.problems} == {("priority", 3), ("id", 4)}
     assert all(each.hint and each.message for each in note.problems)
     assert (fact.priority, fact.status, note.id) == (2, "ok", None)
 

@@ -29,10 +29,10 @@ DICE = random.Random("vaultsync lens")
 TOKENS = [secrets.token(kind, DICE) for kind in ("github", "stripe", "jwt", "gitlab")]
 TOKEN = TOKENS[0]
 PEM = secrets.OTHERS["private-key"][0](DICE)
-LENS = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
-OPEN = NoteView.of(Redactor(b"k" * 32), hides=False, disarms=False)
-OTHER_KEY = NoteView.of(Redactor(b"o" * 32), hides=True, disarms=True)
-NAME = LENS.redact_text(TOKEN)
+VIEW = NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True)
+OPEN = NoteView.of(Redactor(b"k" * 32), redacts=False, escapes=False)
+OTHER_KEY = NoteView.of(Redactor(b"o" * 32), redacts=True, escapes=True)
+NAME = VIEW.redact_text(TOKEN)
 
 _PLANTS = [
     *TOKENS, PEM, f"password: {'hunter2'}xyz", "<% tp.x %>", "```dataviewjs\nx()\n```", "`$= x`",
@@ -66,7 +66,7 @@ def planted(draw: st.DrawFn) -> Fact:
     return made
 
 
-def note_of(fact: Fact, view: NoteView = LENS) -> Note:
+def note_of(fact: Fact, view: NoteView = VIEW) -> Note:
     return read_note(render_note(view.to_note(fact), links={}), PATH)
 
 
@@ -77,7 +77,7 @@ def meaning(view: NoteView, note: Note, fact: Fact) -> Fact:
     return apply_note_edits(fact, read, read)
 
 
-@given(planted(), st.sampled_from([LENS, OPEN]))
+@given(planted(), st.sampled_from([VIEW, OPEN]))
 def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, view: NoteView) -> None:
     note = note_of(fact, view)
     read = view.from_note(note, fact)
@@ -88,14 +88,14 @@ def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, view: NoteV
 
 @given(planted())
 def test_a_note_that_means_the_same_is_never_written(fact: Fact) -> None:
-    agreed = LENS.from_base_note(note_of(fact), fact)
-    data = rewrite_note(agreed, fact, fact, links={}, view=LENS)
+    agreed = VIEW.from_base_note(note_of(fact), fact)
+    data = rewrite_note(agreed, fact, fact, links={}, view=VIEW)
     assert data == agreed.parts.text.encode()
 
 
 @given(planted())
 def test_what_an_agent_wrote_shows_no_secret_and_runs_nothing(fact: Fact) -> None:
-    shown = LENS.to_note(fact)
+    shown = VIEW.to_note(fact)
     text = repr(shown)
     whole = [re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(x)}(?![A-Za-z0-9_-])") for x in TOKENS]
     assert not [each for each in whole if each.search(text)]
@@ -120,29 +120,26 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
     merged = data.draw(edits(fact))
     more = data.draw(st.sampled_from([*_PLANTS, "word"]))
     merged = merged.replace({"content": f"{merged.content}\n{more}"})
-    note = LENS.from_base_note(note_of(fact), fact)
+    note = VIEW.from_base_note(note_of(fact), fact)
     assume(_can_be_written(fact, merged))
-    made = rewrite_note(note, fact, merged, links={}, view=LENS)
-    again = LENS.from_note(read_note(made, PATH), merged)
+    made = rewrite_note(note, fact, merged, links={}, view=VIEW)
+    again = VIEW.from_note(read_note(made, PATH), merged)
     assert stale_keys(again, merged, merged) == ()
     words = re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(more)}(?![A-Za-z0-9_-])")
     assert more not in TOKENS or not words.search(made.decode())
 
 
-@given(
-    planted(),
-    st.sampled_from(["word", "<% mine %>", "password: myown7word", TOKENS[1]]),
-)
+@given(planted(), st.sampled_from(["word", "<% mine %>", "password: myown7word", TOKENS[1]]))
 def test_what_a_person_typed_stays_as_it_is_and_is_meant(fact: Fact, typed: str) -> None:
-    before = LENS.from_base_note(note_of(fact), fact)
+    before = VIEW.from_base_note(note_of(fact), fact)
     text = before.parts.text.replace("\n<!-- vaultsync", f"\n{typed}\n\n<!-- vaultsync", 1)
     assume("content" in before.values and text.count(typed) == 1)
-    now = LENS.from_note(read_note(text.encode(), PATH), fact, before=before)
+    now = VIEW.from_note(read_note(text.encode(), PATH), fact, before=before)
     vault = apply_note_edits(fact, before, now)
     assert vault.content.endswith(typed)
-    assert rewrite_note(now, vault, vault, links={}, view=LENS).decode() == text
+    assert rewrite_note(now, vault, vault, links={}, view=VIEW).decode() == text
     other = vault.replace({"content": f"Above.\n{vault.content}", "status": "archived"})
-    made = rewrite_note(now, vault, other, links={}, view=LENS).decode()
+    made = rewrite_note(now, vault, other, links={}, view=VIEW).decode()
     assert f"\n{typed}\n" in made
 
 
@@ -155,7 +152,7 @@ def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden
     note = read_note(render_note(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
     vault = _fact(f"a\n{typed}\n{PEM}")
     merged = _fact(f"b {TOKEN}\n{typed}\n{PEM}\nmore {TOKEN}")
-    made = rewrite_note(LENS.from_note(note, vault), vault, merged, links={}, view=LENS).decode()
+    made = rewrite_note(VIEW.from_note(note, vault), vault, merged, links={}, view=VIEW).decode()
     assert typed in made
     assert PEM in made
     assert TOKEN not in made
@@ -165,29 +162,29 @@ def test_a_script_that_a_person_wrote_runs_until_somebody_else_changes_it() -> N
     mine = "```dataviewjs\nmine()\n```"
     vault = _fact(mine)
     note = read_note(render_note(vault, links={}), PATH)
-    beside = rewrite_note(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, view=LENS)
+    beside = rewrite_note(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, view=VIEW)
     assert mine in beside.decode()
     assert "<\\% theirs %>" in beside.decode()
-    within = rewrite_note(note, vault, _fact(mine.replace("mine", "theirs")), links={}, view=LENS)
+    within = rewrite_note(note, vault, _fact(mine.replace("mine", "theirs")), links={}, view=VIEW)
     assert "```\\dataviewjs\ntheirs()" in within.decode()
 
 
 def test_a_placeholder_that_a_person_deletes_is_gone_and_one_they_move_is_meant() -> None:
     fact = _fact(f"first {TOKEN}\nsecond")
-    before = LENS.from_base_note(note_of(fact), fact)
+    before = VIEW.from_base_note(note_of(fact), fact)
     text = before.parts.text
-    gone = LENS.from_note(read_note(text.replace(NAME, "").encode(), PATH), fact, before=before)
+    gone = VIEW.from_note(read_note(text.replace(NAME, "").encode(), PATH), fact, before=before)
     assert apply_note_edits(fact, before, gone).content == "first \nsecond"
     there = text.replace(NAME, "").replace("second", f"second {NAME}")
-    moved = LENS.from_note(read_note(there.encode(), PATH), fact, before=before)
+    moved = VIEW.from_note(read_note(there.encode(), PATH), fact, before=before)
     assert apply_note_edits(fact, before, moved).content == f"first \nsecond {TOKEN}"
 
 
 def test_a_placeholder_that_stands_for_nothing_makes_its_field_keep_its_value() -> None:
     fact = _fact("first", context="why")
-    before = LENS.from_base_note(note_of(fact), fact)
+    before = VIEW.from_base_note(note_of(fact), fact)
     text = before.parts.text.replace("first", f"first {NAME}").replace("why", "because")
-    now = LENS.from_note(read_note(text.encode(), PATH), fact, before=before)
+    now = VIEW.from_note(read_note(text.encode(), PATH), fact, before=before)
     (problem,) = now.problems
     assert isinstance(problem, UnknownPlaceholder)
     assert problem.key == "content"
@@ -195,17 +192,17 @@ def test_a_placeholder_that_stands_for_nothing_makes_its_field_keep_its_value() 
     vault = apply_note_edits(fact, before, now)
     assert (vault.content, vault.context) == ("first", "because")
     # It stays refused when nothing is written for a while, and when something else is.
-    base = LENS.from_base_note(read_note(text.encode(), PATH), vault)
+    base = VIEW.from_base_note(read_note(text.encode(), PATH), vault)
     assert [each.key for each in base.problems] == ["content"]
     later = vault.replace({"context": "later"})
-    made = rewrite_note(base, vault, later, links={}, view=LENS).decode()
+    made = rewrite_note(base, vault, later, links={}, view=VIEW).decode()
     assert f"first {NAME}" in made
     assert "later" in made
 
 
 def test_in_the_note_of_a_new_fact_a_placeholder_is_text() -> None:
     note = read_note(render_note(_fact(NAME), links={}), PATH)
-    read = LENS.from_note(note)
+    read = VIEW.from_note(note)
     assert read.values["content"] == NAME
     assert read.problems == ()
 
@@ -213,10 +210,10 @@ def test_in_the_note_of_a_new_fact_a_placeholder_is_text() -> None:
 def test_placeholders_of_another_key_are_told_from_what_the_fact_says() -> None:
     fact = _fact(f"first {TOKEN}.", role=[TOKEN], entities=[TOKEN])
     old = note_of(fact, OTHER_KEY)
-    agreed = LENS.from_base_note(old, fact)
+    agreed = VIEW.from_base_note(old, fact)
     assert stale_keys(agreed, fact, fact) == ()
     text = old.parts.text.replace("first", "second")
-    now = LENS.from_note(read_note(text.encode(), PATH), fact, before=agreed)
+    now = VIEW.from_note(read_note(text.encode(), PATH), fact, before=agreed)
     assert apply_note_edits(fact, agreed, now).content == f"second {TOKEN}."
     assert now.problems == ()
 
@@ -225,50 +222,50 @@ def test_entities_are_named_without_brackets_and_come_back() -> None:
     fact = _fact("x", entities=["Alice", TOKEN])
     note = note_of(fact)
     assert f"- [[{NAME[1:-1]}]]" in note.parts.text
-    read = LENS.from_note(note, fact)
+    read = VIEW.from_note(note, fact)
     assert read.body.entities == ("Alice", TOKEN)
     more = fact.replace({"entities": ["Alice", TOKEN, TOKENS[1]]})
-    made = rewrite_note(LENS.from_base_note(note, fact), fact, more, links={}, view=LENS).decode()
+    made = rewrite_note(VIEW.from_base_note(note, fact), fact, more, links={}, view=VIEW).decode()
     assert made.count(NAME[1:-1]) == 2
     assert TOKENS[1] not in made
     less = fact.replace({"entities": ["Alice"]})
-    assert NAME[1:-1] not in rewrite_note(read, fact, less, links={}, view=LENS).decode()
+    assert NAME[1:-1] not in rewrite_note(read, fact, less, links={}, view=VIEW).decode()
 
 
 def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     fact = _fact("x", entities=[TOKEN])
     text = re.sub(r"entities:\n  - .*\n", "", note_of(fact).parts.text)
-    read = LENS.from_note(read_note(text.encode(), PATH), fact)
+    read = VIEW.from_note(read_note(text.encode(), PATH), fact)
     assert read.body.entities == (TOKEN,)
     assert read.spelled == {"entities": (NAME[1:-1],)}
-    made = rewrite_note(read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, view=LENS)
+    made = rewrite_note(read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, view=VIEW)
     assert "y [REDACTED:" in made.decode()
 
 
 def test_what_agents_made_of_an_answer_is_meant() -> None:
     fact = _fact(f"use {TOKEN}")
-    values, unknown = LENS.restore_values(
+    values, unknown = VIEW.restore_values(
         {"content": f"never use {NAME}", "tags": ["a"], "n": 1}, fact
     )
     assert values == {"content": f"never use {TOKEN}", "tags": ["a"], "n": 1}
     assert unknown == ""
-    _, unknown = LENS.restore_values({"content": "[REDACTED:x:00000000]"}, fact)
+    _, unknown = VIEW.restore_values({"content": "[REDACTED:x:00000000]"}, fact)
     assert unknown == "[REDACTED:x:00000000]"
-    assert LENS.restore_values({"content": "plain"}, fact) == ({"content": "plain"}, "")
+    assert VIEW.restore_values({"content": "plain"}, fact) == ({"content": "plain"}, "")
 
 
 def test_loose_values_are_hidden_by_their_names_and_by_what_the_fact_hides() -> None:
     word = "x9Yk2LmNq8Rt5VwZ7aBc"
     fact = _fact("password: hunter2xyz")
-    assert word not in str(LENS.redact_value("api_key", [word, {"b": 1}], fact))
-    assert LENS.redact_value("note", [word], fact) == [word]
-    assert "hunter2" not in str(LENS.redact_value("title", "it is hunter2xyz", fact, None))
-    assert LENS.redact_value("entities", (TOKEN,)) == (NAME[1:-1],)
-    assert LENS.redact_value("x", None) is None
-    many = LENS.redact_values([("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])])
+    assert word not in str(VIEW.redact_value("api_key", [word, {"b": 1}], fact))
+    assert VIEW.redact_value("note", [word], fact) == [word]
+    assert "hunter2" not in str(VIEW.redact_value("title", "it is hunter2xyz", fact, None))
+    assert VIEW.redact_value("entities", (TOKEN,)) == (NAME[1:-1],)
+    assert VIEW.redact_value("x", None) is None
+    many = VIEW.redact_values([("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])])
     assert "hunter2" not in str(many)
-    assert "hunter2" not in LENS.redact_text("it is hunter2xyz", fact)
-    assert LENS.escape(("<% x",)) == ("<\\% x",)
+    assert "hunter2" not in VIEW.redact_text("it is hunter2xyz", fact)
+    assert VIEW.escape(("<% x",)) == ("<\\% x",)
 
 
 @pytest.mark.parametrize("view", [IDENTITY_VIEW, OPEN])
@@ -296,18 +293,18 @@ def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
     redactor = Redactor(b"k" * 32)
     mine = redactor._replace(patterns=(re.compile("x"),))
     lenses = [
-        LENS, OPEN, OTHER_KEY,
-        NoteView.of(mine, hides=True, disarms=True),
-        NoteView.of(redactor._replace(optional=frozenset({"card"})), hides=True, disarms=True),
-        NoteView.of(redactor, hides=True, disarms=False),
+        VIEW, OPEN, OTHER_KEY,
+        NoteView.of(mine, redacts=True, escapes=True),
+        NoteView.of(redactor._replace(optional=frozenset({"card"})), redacts=True, escapes=True),
+        NoteView.of(redactor, redacts=True, escapes=False),
     ]  # fmt: skip
     assert len({each.version for each in lenses}) == len(lenses)
     same = redactor._replace(values=("a value of this process",))
-    assert NoteView.of(same, hides=True, disarms=True).version == LENS.version
+    assert NoteView.of(same, redacts=True, escapes=True).version == VIEW.version
 
 
 def test_only_so_many_texts_are_remembered() -> None:
-    view = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
+    view = NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True)
     for number in range(MAX_CACHED_HASHES + 2):
         view._seen[-number] = True
     view.redact(_fact("plain: a text to be looked at"))
@@ -318,9 +315,9 @@ def test_only_so_many_texts_are_remembered() -> None:
 
 def test_properties_keep_their_shape() -> None:
     fact = _fact("x", role={"a": [TOKEN, 1, None], "b": {"c": "<% x"}})
-    note = LENS.from_base_note(note_of(fact), fact)
+    note = VIEW.from_base_note(note_of(fact), fact)
     assert note.properties["role"] == {"a": [TOKEN, 1, None], "b": {"c": "<% x"}}
     more = fact.replace({"role": {"a": [TOKEN, 2], "b": {"c": "<% x"}, "d": "<% y"}})
-    made = rewrite_note(note, fact, more, links={}, view=LENS).decode()
+    made = rewrite_note(note, fact, more, links={}, view=VIEW).decode()
     assert PLACEHOLDER.search(made)
     assert "<% " not in made

@@ -22,7 +22,7 @@ from vaultsync.operations.migrate import (
     expect_store,
 )
 from vaultsync.storage.store import StoreWrite
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
 
 

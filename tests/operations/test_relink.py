@@ -25,9 +25,9 @@ from vaultsync.operations.relink import (
     sync_and_relink,
 )
 from vaultsync.operations.undo import undo_run
-from vaultsync.sync.conflict_notes import rewrite_conflict_note_links
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.report import Report
+from vaultsync.sync.request import SyncRequest
 
 NEW = "team-core/people/Alice Smith.md"
 

@@ -76,14 +76,7 @@ class Ledger:
         self.made += 1
         return f"w{self.made}w"
 
-    def wrote(
-        self,
-        who: str,
-        *,
-        saw: bytes | str,
-        over: bytes | str,
-        after: bytes | str,
-    ) -> None:
+    def wrote(self, who: str, *, saw: bytes | str, over: bytes | str, after: bytes | str) -> None:
         """An actor who saw `saw` put `after` where `over` was."""
         seen, there, now = words(saw), words(over), words(after)
         for word in now - seen:

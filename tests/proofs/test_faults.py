@@ -216,10 +216,7 @@ def test_whichever_call_fails_the_next_passes_make_it_good(
 
 @pytest.mark.parametrize("name", ["undo", "undo of an adoption"])
 @pytest.mark.parametrize("durable", [True, False])
-def test_wherever_an_undo_ends_a_pass_makes_it_good(
-    name: str,
-    durable: bool,
-) -> None:
+def test_wherever_an_undo_ends_a_pass_makes_it_good(name: str, durable: bool) -> None:
     effect = 0
     while True:
         effect += 1

@@ -39,9 +39,7 @@ class Story(RuleBasedStateMachine):
     """Anything that may happen, in any order."""
 
     @initialize(
-        first=st.integers(1, 3),
-        insensitive=st.booleans(),
-        batch=st.sampled_from([1, 1000]),
+        first=st.integers(1, 3), insensitive=st.booleans(), batch=st.sampled_from([1, 1000])
     )
     def begin(self, first: int, insensitive: bool, batch: int) -> None:
         self.world = World(batch=batch, case_insensitive=insensitive)
@@ -197,11 +195,7 @@ class Story(RuleBasedStateMachine):
         self.world.restore_from_trash()
 
     @precondition(lambda self: len(self.world.notes()) < MOST)
-    @rule(
-        folder=st.sampled_from(FOLDERS),
-        name=st.sampled_from(NAMES),
-        front=st.booleans(),
-    )
+    @rule(folder=st.sampled_from(FOLDERS), name=st.sampled_from(NAMES), front=st.booleans())
     def a_person_writes_a_note(self, folder: str, name: str, front: bool) -> None:
         self.world.new_note(f"{folder}/{name}", front=front)
 

@@ -26,7 +26,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (
@@ -245,7 +245,5 @@ def test_a_short_tape_ends_the_same_on_every_store(tmp_path: Path, seed: int) ->
 
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
-def test_a_tape_of_2000_operations_ends_the_same_on_every_store(
-    tmp_path: Path,
-) -> None:
+def test_a_tape_of_2000_operations_ends_the_same_on_every_store(tmp_path: Path) -> None:
     _compare(tmp_path, 2_000, 7)

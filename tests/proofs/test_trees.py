@@ -18,9 +18,9 @@ from tests.proofs import texts
 from tests.proofs.agents import CHANGES
 from tests.proofs.world import World
 from vaultsync.sync import run as passes
-from vaultsync.sync.apply import apply_plan
-from vaultsync.sync.decision_table import PlannedAction
-from vaultsync.sync.report import Report
+from vaultsync.sync.apply import ApplyOutcome, apply_plan
+from vaultsync.sync.planning import SyncRun
+from vaultsync.sync.report import Progress, Report
 
 _SHARE = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 400
 TYPES = ("note", "decision", "person", "observation")
@@ -69,12 +69,7 @@ trees = st.builds(
 def _remember(world: World, type_name: str, title: str) -> None:
     word = world.ledger.word
     lines = "\n".join(f"Says {word()}." for _ in range(3))
-    said = {
-        "type": type_name,
-        "title": title,
-        "content": lines,
-        "tags": [word(), word()],
-    }
+    said = {"type": type_name, "title": title, "content": lines, "tags": [word(), word()]}
     world.remember(said)
 
 
@@ -115,10 +110,9 @@ def _agent(world: World, which: int, how: int) -> None:
 def _shuffled(world: World, seed: int) -> Report | None:
     """A pass that carries out its plan in some other order."""
 
-    def apply(ctx: object, actions: Sequence[PlannedAction], **rest: object) -> object:
-        some = list(actions)
-        random.Random(seed).shuffle(some)
-        return apply_plan(ctx, some, **rest)  # type: ignore[arg-type]  # passed on
+    def apply(work: SyncRun, *, progress: Progress | None) -> ApplyOutcome:
+        random.Random(seed).shuffle(work.plan.actions)
+        return apply_plan(work, progress=progress)
 
     with patch.object(passes, "apply_plan", apply):
         return world.turn()

@@ -27,8 +27,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 PASSES = 12
@@ -46,9 +46,7 @@ class World(People):
     # --- the engine --------------------------------------------------------------------
 
     def sync(
-        self,
-        request: SyncRequest | None = None,
-        at: Mapping[int, Callable[[], None]] | None = None,
+        self, request: SyncRequest | None = None, at: Mapping[int, Callable[[], None]] | None = None
     ) -> Report:
         """One pass."""
         return self.run(lambda: sync_once(self.ctx, request), at)

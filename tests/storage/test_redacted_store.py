@@ -11,13 +11,13 @@ from vaultsync.storage import redacted_store as shown
 from vaultsync.storage.redacted_store import FactCache, RedactedStore
 from vaultsync.storage.store import StoreWrite
 
-LENS = NoteView.of(Redactor(b"key"), hides=True, disarms=True)
+VIEW = NoteView.of(Redactor(b"key"), redacts=True, escapes=True)
 
 
 def test_a_fact_is_read_once_as_long_as_the_feed_tells_the_same() -> None:
     world = World()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    store = RedactedStore(world.store, LENS, FactCache())
+    store = RedactedStore(world.store, VIEW, FactCache())
     first = store.find_many([one.id])
     assert store.feed()
     calls: list[str] = []
@@ -33,7 +33,7 @@ def test_a_fact_is_read_once_as_long_as_the_feed_tells_the_same() -> None:
 def test_what_was_written_since_is_read_again() -> None:
     world = World()
     fact = world.agent_remembers("Berths")
-    store = RedactedStore(world.store, LENS, FactCache())
+    store = RedactedStore(world.store, VIEW, FactCache())
     store.feed()
     store.find_many([fact.id])
     now = world.store.get(fact.id)
@@ -46,19 +46,17 @@ def test_what_was_written_since_is_read_again() -> None:
 def test_what_the_feed_did_not_tell_is_read_again() -> None:
     world = World()
     fact = world.agent_remembers("Berths")
-    store = RedactedStore(world.store, LENS, FactCache())
+    store = RedactedStore(world.store, VIEW, FactCache())
     held = store.find_many([fact.id])
     assert store.find_many([fact.id])[fact.id] is not held[fact.id]
 
 
-def test_no_more_facts_are_held_than_there_is_room_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_more_facts_are_held_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shown, "MAX_CACHED_FACTS", 1)
     world = World()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
     read = FactCache()
-    store = RedactedStore(world.store, LENS, read)
+    store = RedactedStore(world.store, VIEW, read)
     store.feed()
     store.find_many([one.id, two.id])
     assert read.get([one.id, two.id]) == {}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
 from vaultsync.facts import service as fact_work
-from vaultsync.sync.item import FEW_DISPLACED
+from vaultsync.sync.recovery import FEW_DISPLACED
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 PATH = "team-core/notes/mine.md"
@@ -119,9 +119,7 @@ def _refuse() -> None:
 
 
 @pytest.mark.parametrize("person_edits", [False, True])
-def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(
-    person_edits: bool,
-) -> None:
+def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(person_edits: bool) -> None:
     world = World()
     fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
     if person_edits:

@@ -13,7 +13,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FieldOwner, Value
 from vaultsync.operations.adopt import adopt_notes
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
 JOURNAL = "Journal/today.md"
@@ -105,9 +105,7 @@ def test_a_priority_that_the_folder_tells_is_not_written_into_the_note() -> None
 
 
 @pytest.mark.parametrize("heading", ["Entities", "Related Facts"])
-def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(
-    heading: str,
-) -> None:
+def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(heading: str) -> None:
     world = World()
     world.mirrored("Other.", title="Other", type="person")
     fact = world.mirrored()
@@ -163,7 +161,7 @@ def test_a_broken_note_is_not_taken_for_a_note_that_is_missing() -> None:
         assert [each.path for each in report.attention] == [JOURNAL]
         assert report.attention[0].kind == "unreadable"
     world.agent_updates(fact.id, tags=["a"])
-    world.sync(SyncRequest(kind="follow", named=(fact.id,), facts_only=True))
+    world.sync(SyncRequest.for_facts([fact.id], "follow"))
     world.sync()
     assert {path: world.data(path) for path in world.notes()} == {JOURNAL: broken}
     world.person_edits(JOURNAL, "status: [active", "status: active")

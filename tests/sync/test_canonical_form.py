@@ -8,23 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sync.test_redaction import LENS
+from tests.sync.test_redaction import VIEW
 from tests.world import AGENTS, LINES, PERSONS, World, taken
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.parse import Note
 from vaultsync.sync import snapshot
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 
 def _no_reading(data: bytes, path: VaultPath) -> Note:
     raise AssertionError(f"{path} was parsed")
 
 
-def test_nothing_is_parsed_and_the_archive_is_what_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nothing_is_parsed_and_the_archive_is_what_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     ids = [
         world.mirrored(f"{LINES} {n}", title=f"Fact {n}", agent=agent).id
@@ -45,9 +43,7 @@ def test_nothing_is_parsed_and_the_archive_is_what_it_was(
     world.assert_equal_sides()
 
 
-def test_many_facts_are_asked_for_a_few_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_facts_are_asked_for_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     for scope in ("public", "team-core", "team-other"):
         world.mirrored(scope=scope)
@@ -111,7 +107,7 @@ def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
         world.archive.set_folders({folder: None})
         for key, value in before.items():
             world.archive.set_setting(key, value)
-    report = world.sync(SyncRequest(named=(fact.id,)))
+    report = world.sync(SyncRequest(fact_ids=(fact.id,)))
     assert taken(report, fact.id) == ["record_base"]
     assert world.notes() == notes
     world.assert_at_rest()
@@ -186,7 +182,7 @@ ACTS: list[Callable[[World, str], None]] = [
 
 def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> object:
     """All that can be seen after a loss of the archive and some acts before it."""
-    world = World(view=LENS)
+    world = World(view=VIEW)
     fact = world.mirrored(f"{LINES}\n\n<% tp.x %> and a\\b")
     other = world.mirrored(title="Another", relatedFactIds=[fact.id])
     path = world.path(fact.id)

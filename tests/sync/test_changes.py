@@ -59,8 +59,7 @@ def test_another_path_is_a_move_and_an_edit_is_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "scope"),
-    [("project-x/notes", "project-x"), ("Desk", None), ("team-core", None)],
+    ("folder", "scope"), [("project-x/notes", "project-x"), ("Desk", None), ("team-core", None)]
 )
 def test_the_scope_of_another_folder_is_named(folder: str, scope: str | None) -> None:
     before = read_note(NOTE, PATH)
@@ -85,29 +84,17 @@ def test_the_scope_of_another_folder_is_named(folder: str, scope: str | None) ->
             False,
             StoreChange.TOUCHED,
         ),
-        (
-            FACT,
-            FACT.evolve(revision="2", status="x"),
-            True,
-            False,
-            StoreChange.MODIFIED,
-        ),
+        (FACT, FACT.evolve(revision="2", status="x"), True, False, StoreChange.MODIFIED),
     ],
 )
 def test_each_change_of_the_store(
-    base: Fact | None,
-    current: Fact | None,
-    known: bool,
-    deleted: bool,
-    change: StoreChange,
+    base: Fact | None, current: Fact | None, known: bool, deleted: bool, change: StoreChange
 ) -> None:
     assert store_change(base, current, known=known, deleted=deleted) is change
 
 
 @given(st.data())
-def test_a_difference_is_a_modification_and_nothing_else_is(
-    data: st.DataObject,
-) -> None:
+def test_a_difference_is_a_modification_and_nothing_else_is(data: st.DataObject) -> None:
     fact = data.draw(facts()).evolve(revision="1")
     after = data.draw(edits(fact)).evolve(revision="2")
     found = store_change(fact, after, known=True, deleted=False)

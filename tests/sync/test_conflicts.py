@@ -13,8 +13,8 @@ from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
 
 
@@ -227,7 +227,7 @@ def test_resolving_by_command_is_the_same_as_ticking() -> None:
     world = World()
     conflict = conflict_in(world)
     resolve_conflict(world.ctx, ConflictResolution(conflict, "store", ("content",)))
-    world.sync(SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True))
+    world.sync(SyncRequest.for_facts([conflict.fact_id], "resolve"))
     assert AGENTS in world.note(conflict.fact_id)
     assert world.conflict_notes() == []
     world.assert_at_rest()

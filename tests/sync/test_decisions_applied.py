@@ -17,8 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render_note
 from vaultsync.storage.store import StoreWrite
-from vaultsync.sync import fast_path as agreed
-from vaultsync.sync import planning
+from vaultsync.sync import finish, planning
 from vaultsync.sync.changes import StoreChange as S
 from vaultsync.sync.changes import VaultChange as V
 from vaultsync.sync.decision_table import (
@@ -27,16 +26,14 @@ from vaultsync.sync.decision_table import (
     Decision,
     decide,
 )
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 Change = Callable[[World, Fact], None]
 ELSEWHERE = "team-core/notes/kept/moved by hand.md"
 
 
 @contextmanager
-def decisions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[list[tuple[V, S, bool]]]:
+def decisions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[V, S, bool]]]:
     """Which pairs of changes were decided."""
     seen: list[tuple[V, S, bool]] = []
 
@@ -45,7 +42,7 @@ def decisions(
         return decide(vault, store, base=base)
 
     monkeypatch.setattr(planning, "decide", noted)
-    monkeypatch.setattr(agreed, "decide", noted)
+    monkeypatch.setattr(finish, "decide", noted)
     yield seen
 
 
@@ -204,7 +201,7 @@ def test_each_row_for_a_fact_with_a_base(
     STORE[store](world, fact)
     before = sides(world)
     with decisions(monkeypatch) as seen:
-        world.sync(SyncRequest(named=(fact.id,)))
+        world.sync(SyncRequest(fact_ids=(fact.id,)))
 
     assert (vault, store, True) in seen
     if vault in FIRST_LOOK and (vault, store) != (V.GONE, S.DELETED):
@@ -213,7 +210,7 @@ def test_each_row_for_a_fact_with_a_base(
         assert sides(world) == before
         world.store.away = False
     VAULT[vault].undo(world, fact)
-    world.sync(SyncRequest(named=(fact.id,)))
+    world.sync(SyncRequest(fact_ids=(fact.id,)))
     world.assert_at_rest()
 
     content = expected_end(vault, store)
@@ -237,7 +234,7 @@ def test_reformatting_writes_no_file_and_changes_no_fact(store: S) -> None:
     _reformat(world, fact)
     STORE[store](world, fact)
     note = world.data(world.path(fact.id))
-    world.sync(SyncRequest(named=(fact.id,)))
+    world.sync(SyncRequest(fact_ids=(fact.id,)))
     world.quiesce()
     assert world.data(world.path(fact.id)) == note
 
@@ -266,7 +263,7 @@ NEW = "team-core/notes/new.md"
 
 
 def _name_unknown(world: World) -> SyncRequest:
-    return SyncRequest(named=(world.clock.new_id(),))
+    return SyncRequest(fact_ids=(world.clock.new_id(),))
 
 
 def _remember(world: World) -> SyncRequest:
@@ -354,9 +351,7 @@ def _broken(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequ
     return act
 
 
-def _half_saved(
-    setup: Callable[[World], SyncRequest],
-) -> Callable[[World], SyncRequest]:
+def _half_saved(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
     """Of the note only the beginning is there at first."""
 
     def act(world: World) -> SyncRequest:

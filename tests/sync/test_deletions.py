@@ -7,7 +7,7 @@ import pytest
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -301,7 +301,7 @@ def test_a_deletion_is_not_carried_out_by_an_incremental_pass_elsewhere() -> Non
     fact_id, other = _two(world)
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
     world.person_deletes(world.path(fact_id))
-    request = SyncRequest(named=(lesson.id,), facts_only=True)
+    request = SyncRequest.for_facts([lesson.id], "follow")
     world.sync(request)
     world.sync(request)
     assert world.is_alive(fact_id)
@@ -316,7 +316,7 @@ def test_an_edit_seen_by_an_incremental_pass_elsewhere_is_not_forgotten() -> Non
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
     world.person_edits(world.path(fact_id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(lesson.id, content="A better lesson.")
-    world.sync(SyncRequest(named=(lesson.id,), facts_only=True))
+    world.sync(SyncRequest.for_facts([lesson.id], "follow"))
     assert "A better lesson." in world.note(lesson.id)
     world.quiesce()
     assert world.fact(fact_id).content == PERSONS
@@ -336,9 +336,7 @@ def test_a_directory_named_like_a_note_in_its_place_is_no_deletion() -> None:
 
 
 @pytest.mark.parametrize("trouble", ["a locked folder", "a link"])
-def test_a_note_that_is_gone_is_not_deleted_while_its_place_cannot_be_read(
-    trouble: str,
-) -> None:
+def test_a_note_that_is_gone_is_not_deleted_while_its_place_cannot_be_read(trouble: str) -> None:
     world = World()
     fact_id, _ = _two(world)
     path = world.path(fact_id)

@@ -7,7 +7,7 @@ import pytest
 from tests.world import World
 from vaultsync.errors import GuardError
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 
@@ -51,10 +51,7 @@ def test_too_many_deletions_by_a_person_stop_the_whole_pass() -> None:
 def test_status_and_a_dry_run_say_that_the_guard_would_stop_a_pass() -> None:
     world = _many(30)
     _delete_notes(world, 11)
-    for look in (
-        read_status,
-        lambda ctx: sync_once(ctx, SyncRequest(dry_run=True)),
-    ):
+    for look in (read_status, lambda ctx: sync_once(ctx, SyncRequest(dry_run=True))):
         (said,) = look(world.ctx).attention
         assert said.kind == "guard"
         assert "11 of 30" in said.message

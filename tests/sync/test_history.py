@@ -11,8 +11,8 @@ from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNotice
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
@@ -117,11 +117,7 @@ def test_creations_deletions_and_renames_are_written_down() -> None:
     world.person_renames(path, "team-core/notes/moved.md")
     world.quiesce()
     (moved,) = _of(world, fact.id, "path")
-    assert (moved.before, moved.after, moved.side) == (
-        path,
-        "team-core/notes/moved.md",
-        "vault",
-    )
+    assert (moved.before, moved.after, moved.side) == (path, "team-core/notes/moved.md", "vault")
     world.person_deletes("team-core/notes/moved.md")
     world.quiesce()
     gone = _of(world, fact.id, "note")[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 COPY = "team-core/notes/A copy.md"
@@ -414,8 +414,7 @@ def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept() ->
 
 
 @pytest.mark.parametrize(
-    "title",
-    ["x" * 300, "🙂🙂🙂", "CON", "a/b:c?", "..", "ж" * 300, "#^[]|", ".hidden", "שלום"],
+    "title", ["x" * 300, "🙂🙂🙂", "CON", "a/b:c?", "..", "ж" * 300, "#^[]|", ".hidden", "שלום"]
 )
 @pytest.mark.parametrize("type_name", ["note", "person"])
 def test_any_title_gets_a_note_inside_its_folder(title: str, type_name: str) -> None:
@@ -438,7 +437,7 @@ def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place() -> 
     path = world.path(one.id)
     world.person_deletes(path)
     world.person_renames(world.path(two.id), path)
-    world.sync(SyncRequest(named=(two.id,), facts_only=True))
+    world.sync(SyncRequest.for_facts([two.id], "follow"))
     world.quiesce()
     assert world.fact(two.id).content == "Two."
     assert world.path(two.id) == path

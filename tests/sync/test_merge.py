@@ -172,11 +172,7 @@ def test_a_note_that_a_person_moved_is_no_reason_to_write() -> None:
 
     merged = merge(base, moved, base)
 
-    assert (merged.fact.scope, merged.from_vault, merged.from_store) == (
-        "public",
-        (),
-        (),
-    )
+    assert (merged.fact.scope, merged.from_vault, merged.from_store) == ("public", (), ())
     assert merge(base, base, moved).from_store == ("scope",)
     assert merge(None, moved, base).from_store == ("scope",)
 
@@ -299,9 +295,7 @@ def test_swapped_sides_conflict_about_the_same(
 
 
 @given(versions(*SHARED, *NOT_A_PERSONS))
-def test_what_has_to_be_written_makes_both_sides_equal(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_what_has_to_be_written_makes_both_sides_equal(three: tuple[Fact, Fact, Fact]) -> None:
     base, vault, store = three
 
     merged = merge(base, vault, store)
@@ -328,9 +322,7 @@ def test_what_both_sides_hold_stays(three: tuple[Fact, Fact, Fact]) -> None:
 
 
 @given(versions())
-def test_a_side_that_has_the_merged_fact_gets_nothing_more(
-    three: tuple[Fact, Fact, Fact],
-) -> None:
+def test_a_side_that_has_the_merged_fact_gets_nothing_more(three: tuple[Fact, Fact, Fact]) -> None:
     # Of a text this holds where no line repeats: see test_diff3.
     base, vault, store = (each.replace({"content": None}) for each in three)
     done = merge(base, vault, store)
@@ -381,8 +373,7 @@ def test_every_value_written_is_in_the_fact_or_in_a_conflict(
     for key in differing_keys(base, store):
         if key in differing_keys(merged.fact, store) and key not in conflicts:
             row = next(
-                (row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.key == key),
-                None,
+                (row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.key == key), None
             )
             assert row is not None
             assert row.rule in (MergeRule.SET, MergeRule.TEXT)

@@ -1,19 +1,21 @@
-"""While a batch waits for the disk or the clock, the next one is decided; nothing else changes."""
+"""While one batch waits for the disk or the clock, the next is decided; nothing else changes."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from tests.world import SCOPE, World
+from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import StoreWrite
-from vaultsync.sync.apply import THREAD_FROM, sleep_while, sync_while
-from vaultsync.sync.context import SyncPolicy
+from vaultsync.sync.apply import MIN_BACKGROUND_ACTIONS, sleep_while, sync_while
+from vaultsync.sync.context import Background, SyncPolicy
 
 STEPS = 100
 
@@ -39,13 +41,13 @@ def test_little_work_is_done_before_the_disk_is_asked_and_in_no_thread() -> None
     def sync() -> None:
         seen.append((work.done, threading.current_thread() is threading.main_thread()))
 
-    sync_while(sync, work.steps(), many=False)
+    sync_while(sync, work.steps(), None)
     assert seen == [(STEPS, True)]
 
 
 def test_work_goes_on_while_the_disk_is_waited_for() -> None:
     work = _Work()
-    sync_while(lambda: _must(work.some.wait(10)), work.steps(), many=True)
+    sync_while(lambda: _must(work.some.wait(10)), work.steps(), run_in_thread)
     assert work.done >= 3
 
 
@@ -60,23 +62,23 @@ def test_what_is_left_of_the_work_when_the_disk_answers_can_be_done_later() -> N
             yield number
 
     work = steps()
-    sync_while(answered.set, work, many=True)
+    sync_while(answered.set, work, run_in_thread)
     assert next(work, None)
 
 
 def test_without_work_the_disk_is_waited_for_all_the_same() -> None:
     synced = threading.Event()
-    sync_while(synced.set, iter(()), many=True)
+    sync_while(synced.set, iter(()), run_in_thread)
     assert synced.is_set()
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_what_the_disk_says_is_raised(many: bool) -> None:
+@pytest.mark.parametrize("background", [None, run_in_thread])
+def test_an_error_of_the_disk_is_raised(background: Background | None) -> None:
     def sync() -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        sync_while(sync, _Work().steps(), many=many)
+        sync_while(sync, _Work().steps(), background)
 
 
 def test_work_that_fails_does_not_leave_the_disk_at_work() -> None:
@@ -93,7 +95,7 @@ def test_work_that_fails_does_not_leave_the_disk_at_work() -> None:
         raise ValueError
 
     with pytest.raises(ValueError, match=r"^$"):
-        sync_while(sync, steps(), many=True)
+        sync_while(sync, steps(), run_in_thread)
     assert ended.is_set()
 
 
@@ -125,7 +127,8 @@ def test_where_there_is_nothing_to_wait_for_no_work_is_begun(seconds: float) -> 
 
 
 def _with_facts(count: int) -> World:
-    world = World(SyncPolicy(batch=THREAD_FROM))
+    world = World(SyncPolicy(batch=MIN_BACKGROUND_ACTIONS))
+    world.ctx = replace(world.ctx, background=run_in_thread)
     world.store.write(
         [
             StoreWrite(
@@ -148,16 +151,14 @@ def _with_facts(count: int) -> World:
 
 
 def test_a_pass_of_several_batches_writes_what_one_batch_would() -> None:
-    world = _with_facts(2 * THREAD_FROM + 50)
-    assert world.sync().counts["created_in_vault"] == 2 * THREAD_FROM + 50
+    world = _with_facts(2 * MIN_BACKGROUND_ACTIONS + 50)
+    assert world.sync().counts["created_in_vault"] == 2 * MIN_BACKGROUND_ACTIONS + 50
     world.assert_at_rest()
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(
-    number: int,
-) -> None:
-    world = _with_facts(2 * THREAD_FROM + 50)
+def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(number: int) -> None:
+    world = _with_facts(2 * MIN_BACKGROUND_ACTIONS + 50)
 
     def fails() -> None:
         raise OSError(5, "Input/output error")
@@ -166,9 +167,9 @@ def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(
     with pytest.raises(OSError, match="Input/output"):
         world.sync()
     whole_batches = (number - 1) // 2
-    assert world.archive.count_bases() == whole_batches * THREAD_FROM
+    assert world.archive.count_bases() == whole_batches * MIN_BACKGROUND_ACTIONS
     world.assert_at_rest()
-    assert len(world.notes()) == 2 * THREAD_FROM + 50
+    assert len(world.notes()) == 2 * MIN_BACKGROUND_ACTIONS + 50
 
 
 def _must(held: bool) -> None:

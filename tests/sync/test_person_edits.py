@@ -17,7 +17,7 @@ from tests.world import (
     taken,
 )
 from vaultsync.model.schema import Value
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 
@@ -567,10 +567,7 @@ def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> N
     world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
     path = world.path(fact.id)
     world.person_edits(path, "# A plain fact\n", "")
-    for look in (
-        read_status,
-        lambda ctx: sync_once(ctx, SyncRequest(dry_run=True)),
-    ):
+    for look in (read_status, lambda ctx: sync_once(ctx, SyncRequest(dry_run=True))):
         with world.nobody_writes():
             (said,) = look(world.ctx).attention
         assert (said.kind, said.path) == ("unsafe_splice", path)

@@ -148,9 +148,7 @@ def test_an_intent_waits_until_the_store_can_be_asked() -> None:
 
 
 @pytest.mark.parametrize("step", ["exchange", "discard"])
-def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(
-    step: str,
-) -> None:
+def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(step: str) -> None:
     world = World()
     path = "team-core/notes/new.md"
     world.person_writes(path, "Words.\n")
@@ -196,9 +194,7 @@ def test_a_save_into_a_displaced_file_waits_while_an_intent_is_open() -> None:
 
 
 @pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
-def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(
-    step: str,
-) -> None:
+def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(step: str) -> None:
     world = World()
     one, other = world.mirrored(), world.mirrored("Another.", title="Another")
     world.person_renames(world.path(one.id), "team-core/decisions/a.md")

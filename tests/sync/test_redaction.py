@@ -22,37 +22,31 @@ from vaultsync.operations.verify import verify_all
 from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.storage.redacted_store import RedactedStore
-from vaultsync.sync.conflict_notes import redact_conflict
-from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.write_through import NoteWriter
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
-LENS = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
-NAME, OTHER_NAME = LENS.redact_text(TOKEN), LENS.redact_text(OTHER)
+VIEW = NoteView.of(Redactor(b"k" * 32), redacts=True, escapes=True)
+NAME, OTHER_NAME = VIEW.redact_text(TOKEN), VIEW.redact_text(OTHER)
 TEXT = f"Alpha says this.\n\nThe key is {TOKEN}.\n\nCharlie says more."
 UNKNOWN = "[REDACTED:github:00000000]"
 
 
 @pytest.fixture
 def world() -> World:
-    return World(view=LENS)
+    return World(view=VIEW)
 
 
 def in_vault(world: World) -> str:
     """All names and bytes of the vault."""
     files = {**world.vault.files, **world.vault.names}
     return "\n".join(
-        [
-            *map(str, files),
-            *(each.data.decode(errors="replace") for each in files.values()),
-        ]
+        [*map(str, files), *(each.data.decode(errors="replace") for each in files.values())]
     )
 
 
-def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(
-    world: World,
-) -> None:
+def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(world: World) -> None:
     fact = world.mirrored(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
     assert TOKEN not in in_vault(world)
     assert NAME in world.note(fact.id)
@@ -99,9 +93,7 @@ def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World) -
     world.assert_at_rest()
 
 
-def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
-    world: World,
-) -> None:
+def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(world: World) -> None:
     fact = world.mirrored("The password: hunter2zebra.", tags=["hunter2zebra", "ops"])
     assert "hunter2zebra" not in world.note(fact.id)
     world.agent_updates(fact.id, content="Ask Alice.")
@@ -114,9 +106,7 @@ def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
     world.assert_at_rest()
 
 
-def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
-    world: World,
-) -> None:
+def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(world: World) -> None:
     fact = world.mirrored(TEXT, context="why")
     path = world.path(fact.id)
     world.person_edits(path, "Alpha", UNKNOWN)
@@ -142,9 +132,7 @@ def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
     world.assert_equal_sides()
 
 
-def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(
-    world: World,
-) -> None:
+def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(world: World) -> None:
     fact = world.mirrored(LINES)
     path = world.path(fact.id)
     world.person_edits(path, "Alpha", f"{TOKEN} alpha")
@@ -160,9 +148,7 @@ def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(
     world.assert_at_rest()
 
 
-def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(
-    world: World,
-) -> None:
+def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: World) -> None:
     fact = world.mirrored(f"{LINES}\n\n<% theirs %>")
     path = world.path(fact.id)
     assert "<\\% theirs %>" in world.text(path)
@@ -301,11 +287,9 @@ def test_an_undo_takes_back_what_was_hidden(world: World) -> None:
     assert TOKEN not in in_vault(world)
 
 
-def test_notes_of_another_key_are_understood_while_their_base_is_known(
-    world: World,
-) -> None:
+def test_notes_of_another_key_are_understood_while_their_base_is_known(world: World) -> None:
     fact = world.mirrored(TEXT)
-    other = NoteView.of(Redactor(b"o" * 32), hides=True, disarms=True)
+    other = NoteView.of(Redactor(b"o" * 32), redacts=True, escapes=True)
     world.ctx = replace(world.ctx, view=other)
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.assert_at_rest()
@@ -349,7 +333,7 @@ def test_a_secret_in_which_an_entity_is_named_is_not_linked(world: World) -> Non
 def test_a_value_that_no_field_takes_is_told_as_it_was_said(world: World) -> None:
     key = secrets.OTHERS["private-key"][0](DICE)
     fact = world.mirrored(f"{key}\n\nand {TOKEN}", tags=["a"])
-    name = LENS.redact_text(key)
+    name = VIEW.redact_text(key)
     for values in ({"priority": NAME}, {"context": name}):
         with pytest.raises(InvalidFieldError) as wrong:
             world.agent_updates(fact.id, **values)
@@ -444,27 +428,19 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
     assert shown.feed() == [row]
     assert shown.revision_at(row.seq) == row.revision
     assert not shown.was_applied(fact.id, "x")
-    assert shown.state().store_id == f"{world.store.state().store_id}~{LENS.version}"
+    assert shown.state().store_id == f"{world.store.state().store_id}~{VIEW.version}"
 
 
 ALONE = sorted(kind for kind in secrets.TOKENS if kind != "bearer" and "hook" not in kind)
 """Kinds of tokens that are secrets wherever they stand."""
-CANARIES = (
-    "content",
-    "title",
-    "context",
-    "source",
-    "sessionId",
-    "decisionRationale",
-    "role",
-)
+CANARIES = ("content", "title", "context", "source", "sessionId", "decisionRationale", "role")
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_planted_secrets_never_reach_the_vault(seed: int) -> None:
     """Whatever agents write, in whatever field, and whatever a person does with the note."""
     dice = random.Random(f"vaultsync canary {seed}")
-    world = World(view=LENS)
+    world = World(view=VIEW)
     planted = []
     for _ in range(4):
         said: dict[str, object] = {"content": "plain", "type": "decision"}
@@ -502,10 +478,10 @@ def test_an_entry_of_the_tables_is_disarmed_where_it_would_run() -> None:
     entry = IndexEntry(
         "a", "note", 2, "<% x %>", "see obsidian://open", 3, "", None, ("<%",), ("<%",)
     )
-    safe = _escaped_entry(entry, LENS)
+    safe = _escaped_entry(entry, VIEW)
     assert (
         active_constructs("\n".join((safe.title, safe.summary, *safe.entities, *safe.names)))
         == frozenset()
     )
     plain = entry._replace(title="T", summary="S", entities=("Alice",), names=())
-    assert _escaped_entry(plain, LENS) is plain
+    assert _escaped_entry(plain, VIEW) is plain

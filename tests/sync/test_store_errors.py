@@ -17,7 +17,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.operations.verify import verify_all
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
@@ -220,7 +220,7 @@ def test_what_helps_a_store_in_trouble_is_told_by_a_pass_too(
     (told,) = world.sync().attention
     assert told.message.startswith("the store does not answer: its disk is full")
     assert told.hint == (
-        "make room on its disk; the next pass after it is back brings everything over"
+        "make room on its disk; the next run after it is back brings everything over"
     )
 
 
@@ -377,9 +377,7 @@ def test_an_answer_that_got_lost_for_a_deletion_is_harmless() -> None:
 
 
 @pytest.mark.parametrize("method", ["state", "feed", "find_many", "write", "written"])
-def test_a_store_that_goes_away_in_the_middle_of_a_pass_loses_nothing(
-    method: str,
-) -> None:
+def test_a_store_that_goes_away_in_the_middle_of_a_pass_loses_nothing(method: str) -> None:
     world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -479,9 +477,7 @@ def test_a_backup_that_was_written_to_since_stops_the_pass_all_the_same() -> Non
 
 
 @pytest.mark.parametrize("more", [2, 3, 5])
-def test_a_backup_that_was_written_to_a_lot_stops_the_pass_all_the_same(
-    more: int,
-) -> None:
+def test_a_backup_that_was_written_to_a_lot_stops_the_pass_all_the_same(more: int) -> None:
     world = World()
     one = world.mirrored("One.", title="One")
     backup = world.store.snapshot()
@@ -520,7 +516,7 @@ def test_no_guard_is_needed_to_refuse_what_a_store_lost() -> None:
         del world.store._rows[fact.id]
     ids = tuple(base.fact.id for base in world.archive.iter_bases())
     with pytest.raises(GuardError):
-        world.sync(SyncRequest(named=ids))
+        world.sync(SyncRequest(fact_ids=ids))
     assert _files(world) == before
 
 

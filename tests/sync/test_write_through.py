@@ -14,7 +14,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.write_through import MAX_PENDING_NOTES, NoteWriter
 
 
@@ -136,9 +136,7 @@ def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
 
 
 @pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n"])
-def test_what_took_the_place_of_a_note_before_its_base_is_another_note(
-    text: str,
-) -> None:
+def test_what_took_the_place_of_a_note_before_its_base_is_another_note(text: str) -> None:
     world = World()
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)

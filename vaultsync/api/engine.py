@@ -24,8 +24,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.relink import sync_and_relink
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
 _log = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ class Engine:
             return
         try:
             self._writer.flush()
-            request = SyncRequest(kind="follow", named=fact_ids, facts_only=True)
+            request = SyncRequest.for_facts(fact_ids, "follow")
             sync_and_relink(self.ctx, self._services.link_index, request, files=self.files)
         except (VaultsyncError, OSError) as error:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)

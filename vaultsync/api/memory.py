@@ -73,10 +73,8 @@ from vaultsync.recall.result import RecallResult
 from vaultsync.recall.service import recall
 from vaultsync.settings import Settings
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.sync.conflict_notes import redact_conflict
-from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import (
     DaemonState,
     DoctorCheck,
@@ -87,6 +85,7 @@ from vaultsync.sync.report import (
     Verification,
     notices_of,
 )
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 
@@ -1300,7 +1299,7 @@ class Memory:
                 wanted = (field,) if field else fields
                 resolution = ConflictResolution(conflict, take, wanted, text)
                 resolved = resolve_conflict(ctx, resolution, actor=agent or "person")
-                request = SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True)
+                request = SyncRequest.for_facts([conflict.fact_id], "resolve")
                 sync_once(ctx, request)
                 return redact_conflict(ctx, resolved)
         except EngineBusyError as busy:

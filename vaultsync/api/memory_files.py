@@ -20,8 +20,8 @@ from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, sync_files
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress
+from vaultsync.sync.request import SyncRequest
 
 _log = logging.getLogger(__name__)
 
@@ -138,12 +138,7 @@ class MemoryFiles:
 
     def _write_notes(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
         """Write notes and indexes of new facts, unless another engine does it."""
-        request = SyncRequest(
-            kind="memory-file",
-            named=tuple(fact_ids),
-            facts_only=True,
-            exempt_from_guard=frozenset(fact_ids),
-        )
+        request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
         try:
             self._engine.sync(request, progress=progress)
         except EngineBusyError:

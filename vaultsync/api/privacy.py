@@ -58,7 +58,7 @@ def register_secret_rules(settings: Settings) -> None:
 def _note_view(settings: Settings, key: bytes) -> NoteView:
     hygiene = settings.hygiene
     redactor = _redactor(settings, key)
-    return NoteView.of(redactor, hides=hygiene.secrets, disarms=hygiene.neutralise)
+    return NoteView.of(redactor, redacts=hygiene.secrets, escapes=hygiene.neutralise)
 
 
 def _redactor(settings: Settings, key: bytes) -> Redactor:

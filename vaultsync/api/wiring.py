@@ -18,6 +18,7 @@ from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.backends.state.vault_marker import make_state_dir
+from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.links.entity_names import EntityNames
@@ -184,6 +185,7 @@ class Services:
             read.view,
             vault=self.vault,
             names=EntityNames(self.link_index, Lock()),
+            background=run_in_thread,
         )
 
     # ------------------------------------------------------------------- derived data

@@ -1,8 +1,8 @@
-"""The daemon decides what to do now: wait, settle, pass, look everywhere, back off.
+"""The daemon's loop: debounce events, run, rescan, back off.
 
-It does one thing at a time and tells how long nothing is due; who runs it does the
-waiting, so that a test can let hours go by at once. Events and the store's feed only say
-where to look; what is to be done is decided by the same pass as ever.
+Each tick does one thing and returns how long nothing is due; the caller sleeps, so that a
+test can skip hours. Events and the store's feed only say where to look; what to do is
+decided by the same run as that of `vaultsync sync`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from typing import Protocol
 
 from msgspec import to_builtins
 
-from vaultsync.daemon.debounce import Debouncer
-from vaultsync.daemon.schedule import Intervals
-from vaultsync.daemon.state import DueTimes
+from vaultsync.daemon.schedule import Debouncer, DueTimes, Intervals
 from vaultsync.daemon.watcher_supervisor import MakeWatcher, WatcherSupervisor
 from vaultsync.errors import DaemonStoppedError, VaultsyncError
 from vaultsync.model.backoff import BackOff
@@ -22,24 +20,24 @@ from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import DaemonState, Progress, Report
+from vaultsync.sync.request import SyncRequest
 
 FULL_SCAN_FROM = 100
-"""From so many on, a look at all folders is as cheap."""
+"""Number of changed folders from which a scan of all of them is as cheap."""
 FOLDERS_HASHED_PER_TICK = 8
-"""Folders whose notes are read between two looks at what else is due."""
+"""Folders whose notes are read in one tick."""
 
 EventSink = Callable[[str, Mapping[str, Value]], None]
-"""Told of what happens: its kind, and what is to be said of it."""
+"""Receives events of the daemon: their kind and values."""
 
 
 class _ChangesPendingError(Exception):
-    """Something is to be mirrored, which comes before what is derived."""
+    """There are changes to sync, which go before derived data."""
 
 
 class DaemonTasks(Protocol):
-    """What the daemon has done for it, under the engine's lock."""
+    """The work that the loop schedules, done under the engine's lock."""
 
     @property
     def ctx(self) -> SyncContext:
@@ -47,28 +45,28 @@ class DaemonTasks(Protocol):
         ...
 
     def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
-        """One pass, and the links that follow moved notes."""
+        """Do one run, and update the links to moved notes."""
         ...
 
     def is_derived(self) -> bool:
-        """Whether all that is derived follows the facts."""
+        """Whether all derived data is up to date."""
         ...
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
-        """Bring what is derived up to date; returns what is behind, and why."""
+        """Update derived data; returns what could not be updated, and why."""
         ...
 
     def stopped(self) -> bool:
-        """Whether somebody said that it is to end."""
+        """Whether the daemon was asked to stop."""
         ...
 
     def has_waiting_calls(self) -> bool:
-        """Whether somebody waits for this engine to do something."""
+        """Whether a caller waits for the engine."""
         ...
 
 
 class DaemonLoop:
-    """Keeps both sides equal, a step at a time. Everything happens in one thread."""
+    """Keeps both sides equal, one step at a time, in one thread."""
 
     def __init__(
         self,
@@ -76,13 +74,13 @@ class DaemonLoop:
         make: MakeWatcher,
         intervals: Intervals,
         *,
-        tell: EventSink,
+        emit: EventSink,
         jitter: Callable[[], float],
     ) -> None:
         self._work = work
         self._intervals = intervals
-        self._tell = tell
-        self._keeper = WatcherSupervisor(make, intervals, jitter=jitter)
+        self._emit = emit
+        self._supervisor = WatcherSupervisor(make, intervals, jitter=jitter)
         self._notes = Debouncer(quiet=intervals.settle, longest=intervals.settle_longest)
         self._others = Debouncer(quiet=intervals.settle, longest=intervals.settle_longest)
         self._failures = BackOff(
@@ -92,133 +90,130 @@ class DaemonLoop:
         self._clock = work.ctx.clock
         now = self._clock.monotonic()
         self._at = (now, self._wall())
-        self._wanted = DueTimes(now, intervals)
+        self._due = DueTimes(now, intervals)
         self.state = DaemonState(since=work.ctx.now())
         self.error: Exception | None = None
-        """What the last pass failed with."""
+        """The error of the last run."""
 
     # ------------------------------------------------------------------ one step
 
     def tick(self) -> float:
-        """Do what is due; returns for how many seconds nothing is, unless it is woken.
+        """Do what is due; returns the seconds for which nothing more is.
 
         Raises:
-            DaemonStoppedError: it was told to stop meanwhile.
+            DaemonStoppedError: it was asked to stop meanwhile.
         """
         now = self._clock.monotonic()
         self._notice_gap(now)
         self._listen(now)
         self._ask_store(now)
-        if now >= self._wanted.not_before:
+        if now >= self._due.not_before:
             self._do_one(now)
         now = self._clock.monotonic()
-        wait = self._wanted.wait(now, self._notes.next_due(), self._others.next_due())
+        wait = self._due.wait(now, self._notes.next_due(), self._others.next_due())
         self._at = (now + wait, self._wall() + wait)
         self.state.lag_seconds = self._lag(now)
         return wait
 
     def close(self) -> None:
-        """Stop listening."""
-        self._keeper.close()
+        """Stop the watcher."""
+        self._supervisor.close()
 
     def retry_soon(self) -> None:
-        """Somebody else had this engine do something: what failed may work now."""
+        """Retry what failed: another caller used the engine with success."""
         now = self._clock.monotonic()
         self._at = (now, self._wall())
-        self._wanted.not_before = now
+        self._due.not_before = now
         self._failures.reset()
         self._after_pass(whole=False)
 
     def record_error(self, error: Exception) -> None:
-        """Something beside the passes failed: it is told as what failed last."""
-        self._tell("error", self.state.note(error, self._work.ctx.now()))
-        self._tell_state()
+        """Report an error outside of the runs as the last one."""
+        self._emit("error", self.state.note(error, self._work.ctx.now()))
+        self._emit_state()
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is left to do now, and nothing is waited for."""
+        """Whether no work is due and none is scheduled but rescans."""
         pending = self._notes.pending() or self._others.pending()
-        return not (pending or self._wanted.has_pending)
+        return not (pending or self._due.has_pending)
 
     # ------------------------------------------------------------ what is to be done
 
     def _notice_gap(self, now: float) -> None:
-        """After a sleep of the machine, or when it was stopped, events may be missing."""
+        """Rescan after the machine slept or the process was stopped: events may be missing."""
         expected, wall = self._at
         gap = max(now - expected, abs(self._wall() - wall))
         if gap > self._intervals.gap:
-            self._keeper.after_sleep()
+            self._supervisor.after_sleep()
             self._want_all(f"nothing was heard for {gap:.0f} s")
 
     def _listen(self, now: float) -> None:
-        name, trouble = self._keeper.name, self._keeper.trouble
-        why = self._keeper.check_health(now)
+        name, trouble = self._supervisor.name, self._supervisor.trouble
+        why = self._supervisor.check_health(now)
         if why:
             self._want_all(why)
-        heard = self._keeper.drain()
-        self._notes.add(heard.notes, now)
-        self._others.add(heard.others, now)
-        if heard.lost:
-            self._want_all(heard.lost)
-        if (name, trouble) != (self._keeper.name, self._keeper.trouble):
-            self.state.watcher = self._keeper.name
-            self.state.watcher_trouble = self._keeper.trouble
-            said = {
-                "watcher": self.state.watcher,
-                "trouble": self.state.watcher_trouble,
-            }
-            self._tell_state()  # first: who hears that it listens asks for its status
-            self._tell("watcher", said)
+        events = self._supervisor.drain()
+        self._notes.add(events.notes, now)
+        self._others.add(events.others, now)
+        if events.lost:
+            self._want_all(events.lost)
+        if (name, trouble) != (self._supervisor.name, self._supervisor.trouble):
+            self.state.watcher = self._supervisor.name
+            self.state.watcher_trouble = self._supervisor.trouble
+            event = {"watcher": self.state.watcher, "trouble": self.state.watcher_trouble}
+            self._emit_state()  # first: receivers of the next event read the state
+            self._emit("watcher", event)
 
     def _ask_store(self, now: float) -> None:
-        if now < self._wanted.ask_at:
+        if now < self._due.ask_at:
             return
         try:
             found = self._work.ctx.store.state()
         except VaultsyncError as error:
-            self._wanted.ask_at = now + self._absences.next()
+            self._due.ask_at = now + self._absences.next()
             if not self.state.store_away:
                 self.state.store_away = error.message
-                self._tell("store", {"away": error.message})
+                self._emit("store", {"away": error.message})
                 self._want_all("the store is away")
-                self._tell_state()
+                self._emit_state()
             return
-        self._wanted.ask_at = now + self._intervals.poll
+        self._due.ask_at = now + self._intervals.poll
         if self.state.store_away:
             self.state.store_away = ""
             self._absences.reset()
             self._want_all("the store is back")
-            self._tell("store", {"away": ""})
-        if found.seq != self._wanted.cursor and self._wanted.behind_since is None:
-            self._wanted.behind_since = now
+            self._emit("store", {"away": ""})
+        if found.seq != self._due.cursor and self._due.behind_since is None:
+            self._due.behind_since = now
 
     def _want_all(self, why: str) -> None:
-        if not self._wanted.all:
-            self._tell("rescan", {"why": why})
-        self._wanted.all = self._wanted.all or why
+        if not self._due.all:
+            self._emit("rescan", {"why": why})
+        self._due.all = self._due.all or why
 
     def _do_one(self, now: float) -> None:
-        wanted = self._wanted
+        due = self._due
         notes = self._notes.pop_due(now)
         if self._folders_changed(now) or any(map(is_conflict_note, notes)):
             self._want_all("a folder or a conflict note changed")
         folders = frozenset(map(parent_folder, notes))
         if len(folders) > FULL_SCAN_FROM:
             self._want_all(f"{len(folders)} folders changed at once")
-        if wanted.all or now >= wanted.next_full_scan:
+        if due.all or now >= due.next_full_scan:
             self._pass(now, None)
         elif self.state.store_away:
-            return  # the whole vault is looked at when it is back
-        elif folders or wanted.behind_since is not None:
+            return  # the whole vault is scanned when it is back
+        elif folders or due.behind_since is not None:
             self._pass(now, folders)
-        elif wanted.take_folders_to_hash(now, self._work.ctx.archive):
-            some = [wanted.to_hash.pop() for _ in wanted.to_hash[:FOLDERS_HASHED_PER_TICK]]
+        elif due.take_folders_to_hash(now, self._work.ctx.archive):
+            some = [due.to_hash.pop() for _ in due.to_hash[:FOLDERS_HASHED_PER_TICK]]
             self._pass(now, frozenset(some), hashed=True)
-        elif now >= wanted.derive_at:
+        elif now >= due.derive_at:
             self._derive()
 
     def _folders_changed(self, now: float) -> bool:
-        """Whether one of the other paths is a folder that is not as it is known."""
+        """Whether one of the other paths is a folder that changed."""
         others = self._others.pop_due(now)
         if not others:
             return False
@@ -239,9 +234,9 @@ class DaemonLoop:
     def _pass(
         self, now: float, folders: frozenset[VaultPath] | None, *, hashed: bool = False
     ) -> None:
-        whole, wanted = folders is None, self._wanted
-        # What the guard stopped, whoever asked for it, is tried under that same run: the
-        # one that a person was told to confirm.
+        whole, due_times = folders is None, self._due
+        # A run that the guard stopped is tried again under the same id: the one that the
+        # user was asked to confirm.
         stopped = self._work.ctx.archive.setting("stopped_run")
         request = SyncRequest(
             kind="watch",
@@ -261,20 +256,20 @@ class DaemonLoop:
         self.error = None
         self.state.passes += 1
         if whole:
-            wanted.all = ""
+            due_times.all = ""
         self._after_pass(whole=whole)
         if not report.quiet:
-            wanted.derive_at = self._clock.monotonic() + self._intervals.derive
+            due_times.derive_at = self._clock.monotonic() + self._intervals.derive
         first = self.state.passes == 1
         if not report.quiet or (first and report.attention):
-            self._tell("pass", to_builtins(report))
+            self._emit("pass", to_builtins(report))
         if first or not report.quiet or self.state.failing:
             self.state.failing = False
-            self._tell_state()
+            self._emit_state()
 
     def _after_pass(self, *, whole: bool) -> None:
         archive = self._work.ctx.archive
-        self._wanted.run_done(
+        self._due.run_done(
             self._clock.monotonic(),
             cursor=int(archive.setting("cursor") or 0),
             waiting=archive.setting("waiting") or "",
@@ -284,64 +279,62 @@ class DaemonLoop:
     def _failed(self, error: Exception, now: float) -> None:
         self.error = error
         wait = self._failures.next()
-        self._wanted.not_before = now + wait
+        self._due.not_before = now + wait
         self._want_all("the last pass failed")
-        told = self.state.fail(error, self._work.ctx.now())
-        self._tell("error", {**told, "again_in": round(wait, 1)})
-        self._tell_state()
+        event = self.state.fail(error, self._work.ctx.now())
+        self._emit("error", {**event, "again_in": round(wait, 1)})
+        self._emit_state()
 
     def _derive(self) -> None:
-        self._wanted.derive_at = self._wanted.NEVER
+        self._due.derive_at = self._due.NEVER
         try:
             if self._work.is_derived():
                 return
-            behind = self._work.derive(self._look_up)
+            behind = self._work.derive(self._check_for_changes)
         except _ChangesPendingError:
-            self._wanted.derive_at = self._clock.monotonic() + self._intervals.derive
+            self._due.derive_at = self._clock.monotonic() + self._intervals.derive
         except DaemonStoppedError:
             raise
         except (VaultsyncError, OSError) as error:
-            told = self.state.fail(error, self._work.ctx.now())
-            self._tell("error", told)
+            self._emit("error", self.state.fail(error, self._work.ctx.now()))
         else:
-            self._tell("derived", {"behind": list(behind)})
+            self._emit("derived", {"behind": list(behind)})
 
     # ------------------------------------------------------- in the middle of things
 
     def _check(self, *_: object) -> None:
-        """Called between the parts of a pass, where it may end: the next one takes it up."""
+        """Called between the parts of a run, where it may stop; the next run finishes it."""
         if self._work.stopped():
             raise DaemonStoppedError
 
-    def _look_up(self, *_: object) -> None:
-        """Called between the parts of deriving: the mirror comes first."""
+    def _check_for_changes(self, *_: object) -> None:
+        """Called between updates of derived data: a run goes first."""
         self._check()
         if self._work.has_waiting_calls():
             raise _ChangesPendingError
         now = self._clock.monotonic()
-        if now < self._wanted.ask_at:
+        if now < self._due.ask_at:
             return
         self._listen(now)
         self._ask_store(now)
         due = self._notes.next_due()
-        behind = self._wanted.behind_since is not None
-        if behind or self._wanted.all or (due is not None and due <= now):
+        behind = self._due.behind_since is not None
+        if behind or self._due.all or (due is not None and due <= now):
             raise _ChangesPendingError
 
     # ---------------------------------------------------------------- what is told
 
-    def _tell_state(self) -> None:
+    def _emit_state(self) -> None:
         archive = self._work.ctx.archive
         self.state.lag_seconds = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
         self.state.attention = len(archive.notices())
-        self._tell("state", to_builtins(self.state))
+        self._emit("state", to_builtins(self.state))
 
     def _lag(self, now: float) -> float:
-        times = [self._notes.oldest(), self._others.oldest(), self._wanted.behind_since]
-        longest = max((now - at for at in times if at is not None), default=0.0)
-        return round(longest, 3)
+        times = [self._notes.oldest(), self._others.oldest(), self._due.behind_since]
+        return round(max((now - at for at in times if at is not None), default=0.0), 3)
 
     def _wall(self) -> float:
         return self._clock.now().timestamp()

@@ -1,8 +1,8 @@
-"""The watcher: tells which paths of a vault may have changed.
+"""The contract of a watcher, which reports the paths of a vault that may have changed.
 
-What it tells is a hint and nothing else: that somebody did something at a path, never
-what. It may tell too much, twice, late, and of our own writes; what it missed is found
-by the next rescan. What it must not do is fail in silence.
+An event is only a hint: that something happened at a path, never what. Events may be
+redundant, repeated, late, or caused by our own writes; a missed change is found by the next
+rescan. A watcher must not fail silently.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from vaultsync.model.paths import VaultPath
 
 @dataclass(frozen=True, slots=True)
 class WatchEvents:
-    """What a watcher heard since it was asked last."""
+    """The events since the last call."""
 
     notes: frozenset[VaultPath] = frozenset()
-    """Paths that end in `.md`, in no dot-folder."""
+    """Paths that end in `.md`, outside of dot-folders."""
     others: frozenset[VaultPath] = frozenset()
-    """Folders, and what is gone and may have been one; in no dot-folder."""
+    """Folders, and deleted paths that may have been folders; outside of dot-folders."""
     lost: str = ""
-    """Why events may have been lost since then; empty when none were."""
+    """Why events may have been lost; empty when none were."""
     probes: int = 0
-    """How many probes were heard."""
+    """Number of probes that were seen."""
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
@@ -32,51 +32,50 @@ class WatchEvents:
 
 
 class Watcher(Protocol):
-    """Listens to one vault, from `start` to `stop`, in threads of its own.
+    """Watches one vault, from `start` to `stop`, in threads of its own.
 
-    Each path that changes after `start` returned is heard within a second (a polling
-    watcher: within three of its intervals), or `lost` says that something was lost:
-    because the system's queue was full, because there was more than can be told one by
-    one, or because the system says so. The files that are in a folder when it is moved in,
-    or put there in its first moments, are heard, or the folder is, as one of `others`;
-    what happens in them later is heard.
+    Each path that changes after `start` returned is reported within a second (by a polling
+    watcher: within three of its intervals), or `lost` says why events were lost: the queue
+    of the system was full, there were too many to report singly, or the system says so. For
+    a folder that is moved in, or filled right after it is created, either its files are
+    reported or the folder is, as one of `others`; later changes in it are reported.
     """
 
     name: str
-    """For people: which one, and how it listens."""
+    """A name for users: which watcher it is, and how it works."""
     polls: bool
-    """Whether it looks again and again instead of being told."""
+    """Whether it polls."""
 
     def start(self) -> None:
-        """Begin to listen. To be called once.
+        """Start watching. To be called once.
 
         Raises:
-            OSError: it cannot: the root is not there, or the system has no more watches.
+            OSError: the root does not exist, or the system has no more watches.
         """
         ...
 
     def drain(self) -> WatchEvents:
-        """What was heard since the last call; never blocks, never raises."""
+        """The events since the last call; never blocks, never raises."""
         ...
 
     def trouble(self) -> str:
-        """Why it cannot be trusted any more; empty while it can.
+        """Why it is not reliable any more; empty while it is.
 
-        A thread that ended, an error inside it, a root that is another folder now than
-        the one that is watched, or gone. Cheap enough to be asked every second.
+        Reasons are a thread that ended, an error in it, and a root that is gone or another
+        folder than the one that is watched. Cheap enough to be called every second.
         """
         ...
 
     def probe(self) -> None:
-        """Do something that only a living watcher hears; it is counted in `probes`.
+        """Cause an event outside the vault that a working watcher counts in `probes`.
 
-        It is done outside the vault. A polling watcher has no use for it.
+        A polling watcher does not need it.
 
         Raises:
-            OSError: it cannot be done; that says nothing about the watcher.
+            OSError: the event could not be caused; that says nothing about the watcher.
         """
         ...
 
     def stop(self) -> None:
-        """Stop listening; no thread of it is left. Harmless when repeated."""
+        """Stop watching and end all threads; idempotent."""
         ...

@@ -1,8 +1,15 @@
-"""When the daemon does what: all its intervals."""
+"""When the daemon does what: intervals, debounced paths, and the times at which work is due."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.archive import Archive
+
+RUNS_TO_CONFIRM_DELETION = 2
+"""Full runs that a deletion needs; what waits after them waits for a process or the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,28 +17,141 @@ class Intervals:
     """All in seconds."""
 
     settle: float = 0.3
-    """After the last event of a note, before it is read."""
+    """From the last event of a note until it is read."""
     settle_longest: float = 2.0
-    """After the first event of a note that is saved again and again."""
+    """From the first event of a note that is saved again and again until it is read."""
     poll: float = 0.05
-    """Between two questions to the store whether something was written."""
+    """Between polls of the store's state."""
     rescan: float = 60.0
-    """Between two looks at the stamps of all notes."""
+    """Between scans of the stamps of all notes."""
     hashes: float = 3600.0
-    """Between two looks at the bytes of all notes (Syncthing's default)."""
+    """Between scans of the content of all notes (Syncthing's default)."""
     derive: float = 1.0
-    """After a pass, before what is derived from the facts follows."""
+    """From a run until indexes and other derived data are updated."""
     check: float = 1.0
-    """Between two looks at the watcher."""
+    """Between health checks of the watcher."""
     probe: float = 2.5
-    """Between two probes of the watcher."""
+    """Between probes of the watcher."""
     answer: float = 2.0
-    """How long a probe may go unheard: with `probe` a dead watcher is noticed in 5 s."""
+    """Timeout of a probe: with `probe`, a dead watcher is noticed within 5 s."""
     gap: float = 5.0
-    """A pause of the process that counts as sleep: events may have been lost."""
+    """A pause of the process that counts as sleep, in which events may have been lost."""
     retries: tuple[float, ...] = (0.25, 1.1, 4.0, 16.0, 20.0)
-    """Before the next looks at what waits. The second is longer than the grace of a
-    deletion; all of them together are longer than what looks half saved stays so."""
+    """Waits before facts that could not be synced are tried again. The second is longer than
+    the grace period of a deletion; the sum is longer than a half-saved file stays so."""
     failure: float = 1.0
     longest_failure: float = 60.0
-    """The first and the longest wait after a pass that failed."""
+    """The first and the longest wait after a run that failed."""
+
+
+class Debouncer:
+    """Paths with recent events, until no more arrive.
+
+    A path is due `quiet` seconds after its last event, and `longest` seconds after its first
+    one at the latest, so that a file that is saved all the time is read nevertheless. The caller
+    passes the time.
+    """
+
+    def __init__(self, *, quiet: float, longest: float) -> None:
+        self._quiet = quiet
+        self._longest = max(quiet, longest)
+        self._first: dict[VaultPath, float] = {}
+        self._last: dict[VaultPath, float] = {}
+
+    def add(self, paths: Iterable[VaultPath], now: float) -> None:
+        """Record an event of each path."""
+        for path in paths:
+            self._first.setdefault(path, now)
+            self._last[path] = now
+
+    def pop_due(self, now: float) -> frozenset[VaultPath]:
+        """Remove and return the paths that are due."""
+        due = frozenset(path for path in self._first if self._due(path) <= now)
+        for path in due:
+            del self._first[path], self._last[path]
+        return due
+
+    def pending(self) -> frozenset[VaultPath]:
+        """The paths that are not due yet."""
+        return frozenset(self._first)
+
+    def next_due(self) -> float | None:
+        """When the next path is due, without further events; None when there is no path."""
+        return min(map(self._due, self._first), default=None)
+
+    def oldest(self) -> float | None:
+        """The time of the oldest event; None when there is no path."""
+        return min(self._first.values(), default=None)
+
+    def _due(self, path: VaultPath) -> float:
+        return min(self._last[path] + self._quiet, self._first[path] + self._longest)
+
+
+class DueTimes:
+    """When each kind of work is due, by the monotonic clock."""
+
+    NEVER = float("inf")
+
+    def __init__(self, now: float, intervals: Intervals) -> None:
+        self._intervals = intervals
+        self.all = "it begins"
+        """Why the whole vault is scanned next; empty when it is not."""
+        self.behind_since: float | None = None
+        """Since when the store is known to be ahead."""
+        self.cursor = -1
+        """The position in the store's feed up to which it was synced."""
+        self.ask_at = now
+        self.not_before = now
+        """No run begins before: the last one failed."""
+        self.derive_at = now
+        self.rescan_at = now
+        self.retry_at = self.NEVER
+        self.hash_at = now + intervals.hashes
+        self.to_hash: list[VaultPath] = []
+        self._waiting = ""
+        self._tries = 0
+
+    @property
+    def next_full_scan(self) -> float:
+        """When the whole vault is scanned next."""
+        return min(self.rescan_at, self.retry_at)
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there is work other than regular rescans."""
+        retries = self.retry_at != self.NEVER and self._tries < RUNS_TO_CONFIRM_DELETION
+        soon = retries or self.derive_at != self.NEVER
+        return bool(self.all) or soon or self.behind_since is not None
+
+    def run_done(self, now: float, *, cursor: int, waiting: str, whole: bool) -> None:
+        """Schedule what follows a run; facts that wait are retried a limited number of times."""
+        self.cursor = cursor
+        self.behind_since = None
+        if whole:
+            self.rescan_at = now + self._intervals.rescan
+        if waiting != self._waiting:
+            self._waiting, self._tries = waiting, 0
+        elif whole:
+            self._tries += 1
+        retries = self._intervals.retries
+        if not waiting or self._tries >= len(retries):
+            self.retry_at = self.NEVER
+        elif whole or self.retry_at == self.NEVER:
+            self.retry_at = now + retries[self._tries]
+
+    def take_folders_to_hash(self, now: float, archive: Archive) -> bool:
+        """Whether the contents of folders are to be compared whatever their stamps are."""
+        if now >= self.hash_at:
+            self.hash_at = now + self._intervals.hashes
+            self.to_hash = list(archive.folders())
+        return bool(self.to_hash)
+
+    def wait(self, now: float, *settle: float | None) -> float:
+        """The seconds for which nothing is due."""
+        due = [self.rescan_at, self.retry_at, self.derive_at, self.hash_at]
+        due += [at for at in settle if at is not None]
+        if self.all or self.to_hash or self.behind_since is not None:
+            due.append(now)
+        soonest = max(min(due), self.not_before)
+        poll = max(self.ask_at - now, 0.0)
+        return min(max(soonest - now, 0.0), poll, self._intervals.check)

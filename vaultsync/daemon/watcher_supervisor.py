@@ -1,24 +1,27 @@
-"""Keeps a watcher alive: notices that it died, starts another, looks by itself at last."""
+"""Restarts a watcher that fails, and falls back to polling."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from vaultsync.daemon.ports import Watcher, WatchEvents
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.model.backoff import BackOff
 
+_log = logging.getLogger(__name__)
+
 MAX_FAILURES = 3
-"""After so many failures a watcher that looks by itself takes over."""
+"""Number of failures after which a polling watcher takes over."""
 FAILURE_WINDOW = 600.0
-"""Seconds; failures that are longer ago do not count."""
+"""Seconds after which a failure is no longer counted."""
 
 MakeWatcher = Callable[[bool], Watcher]
-"""Makes a watcher; one that looks by itself when it is told so."""
+"""Creates a watcher; a polling one if the argument is true."""
 
 
 class WatcherSupervisor:
-    """A watcher that is started again whenever it failed."""
+    """A watcher that is restarted when it fails."""
 
     def __init__(
         self, make: MakeWatcher, intervals: Intervals, *, jitter: Callable[[], float]
@@ -36,22 +39,22 @@ class WatcherSupervisor:
 
     @property
     def name(self) -> str:
-        """Which watcher listens; empty while none does."""
+        """The watcher that runs; empty while none does."""
         return self._watcher.name if self._watcher else ""
 
     def drain(self) -> WatchEvents:
-        """What was heard since the last call."""
+        """The events since the last call."""
         if self._watcher is None:
             return WatchEvents()
-        heard = self._watcher.drain()
-        if heard.probes:
+        events = self._watcher.drain()
+        if events.probes:
             self._probed_at = None
-        return heard
+        return events
 
     def check_health(self, now: float) -> str:
-        """See to the watcher; returns why the vault has to be looked at, or nothing.
+        """Check and restart the watcher; returns why a rescan is needed, or nothing.
 
-        What changed while nobody listened was not heard.
+        Changes while no watcher ran were not seen.
         """
         if now < self._check_at:
             return ""
@@ -66,13 +69,13 @@ class WatcherSupervisor:
         return self._begin(now)
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop the watcher."""
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.stop()
 
     def after_sleep(self) -> None:
-        """The machine slept: a probe of before says nothing."""
+        """Discard a probe from before the machine slept."""
         self._probed_at = None
 
     def _begin(self, now: float) -> str:
@@ -88,7 +91,7 @@ class WatcherSupervisor:
         self._watcher = watcher
         self._probed_at = None
         self._probe_at = now + self._intervals.probe
-        return f"{watcher.name} began to listen"
+        return f"{watcher.name} was started"
 
     def _fail(self, why: str, now: float) -> None:
         self.trouble = why
@@ -97,7 +100,7 @@ class WatcherSupervisor:
     def _unheard(self, now: float) -> str:
         if self._probed_at is None or now - self._probed_at < self._intervals.answer:
             return ""
-        return "it does not hear what happens"
+        return "it reports no events"
 
     def _probe(self, now: float) -> None:
         watcher = self._watcher
@@ -107,6 +110,7 @@ class WatcherSupervisor:
         try:
             watcher.probe()
         except OSError:
-            return  # a full disk is no fault of the watcher
+            _log.debug("The watcher could not be probed", exc_info=True)
+            return  # a full disk is not a failure of the watcher
         if self._probed_at is None:
             self._probed_at = now

@@ -1,8 +1,8 @@
-"""The blocks of a text: what is prose, what is fenced code, and what is neither.
+"""The blocks of a Markdown text: prose, fenced code, and the rest.
 
-Prose is paragraphs, headings, list items and rows of tables; neither are math, comments,
-raw HTML and indented code. Blocks are told apart as CommonMark and Obsidian do. What is
-inside a paragraph (inline code, an inline comment) is for the reader of the paragraph.
+Prose is paragraphs, headings, list items and table rows; the rest is math, comments, raw HTML
+and indented code. Blocks are those of CommonMark and Obsidian. Inline constructs (inline code,
+an inline comment) are left to the caller.
 """
 
 from __future__ import annotations
@@ -26,70 +26,70 @@ _CODE = 4
 """Columns of indentation that make code."""
 _TAB = 4
 _QUOTE = 0
-"""Stands for a quote among the containers; the width of a list item is never 0."""
+"""The entry of a block quote among the containers; the width of a list item is never 0."""
 _DEEPEST = 100
-"""Containers within each other; a hostile text has more, and takes no more time."""
+"""Maximum nesting of containers, so that hostile text takes no more time."""
 
 
 class ProseSpan(NamedTuple):
-    """A piece of prose that nothing inline reaches out of."""
+    """A piece of prose that contains every inline construct that begins in it."""
 
     start: int
     end: int
     kind: str
-    """`TEXT`, `HEADING` or `ROW`."""
+    """`TEXT_BLOCK`, `HEADING_BLOCK` or `TABLE_ROW_BLOCK`."""
     inner: int
-    """Where it begins inside its quotes and list items; a heading's `#` stands there."""
+    """Where it begins inside its quotes and list items: the position of a heading's `#`."""
 
 
 class Fence(NamedTuple):
-    """Fenced code. Its spans are of whole lines."""
+    """Fenced code, in whole lines."""
 
     start: int
     inner: int
-    """Behind the line that opens it."""
+    """The end of the opening line."""
     close: int
-    """Where the line that closes it begins; `end` when there is none."""
+    """The start of the closing line; `end` when there is none."""
     end: int
     mark: str
-    """The backticks or tildes that open it."""
+    """The opening backticks or tildes."""
     depth: int
-    """Containers around it; a line that lies in fewer of them ends the fence."""
+    """Number of containers around it; a line in fewer of them ends the fence."""
 
     @property
     def closed(self) -> bool:
-        """Whether a line closes it, and not the end of a container or of the text."""
+        """Whether it has a closing line, and does not end with its container or the text."""
         return self.close < self.end
 
 
 @dataclass(frozen=True, slots=True)
 class FencedLine:
-    """A line and what it is part of."""
+    """A line, and the block that it is part of."""
 
     start: int
     end: int
-    """Behind its line end."""
+    """The position behind its line end."""
     prose: bool
     fence: int
-    """Where the fenced code that it belongs to begins; -1 when it belongs to none."""
+    """The start of the fenced code that it is part of; -1 when there is none."""
 
     @property
     def code(self) -> bool:
-        """Whether it belongs to fenced code."""
+        """Whether it is part of fenced code."""
         return self.fence >= 0
 
 
 def prose_paragraphs(text: str) -> list[tuple[int, int]]:
-    """The spans of paragraphs, headings, list items and rows of tables, in order.
+    """The spans of paragraphs, headings, list items and table rows, in order.
 
-    Nothing inline reaches from one span into another. Quote marks and indentation
-    inside a span stay part of it.
+    No inline construct reaches from one span into another. Quote markers and indentation
+    inside a span are part of it.
     """
     return [block[:2] for block in _BlockScanner(text).blocks()]
 
 
 def prose_spans(text: str) -> list[ProseSpan]:
-    """The same with what each of them is."""
+    """The same, with the kind of each."""
     return _BlockScanner(text).blocks()
 
 
@@ -97,9 +97,9 @@ def fences(text: str) -> list[Fence]:
     """The fenced code of a text, in order."""
     if "```" not in text and "~~~" not in text:
         return []
-    walk = _BlockScanner(text)
-    walk.blocks()
-    return walk.fences
+    scanner = _BlockScanner(text)
+    scanner.blocks()
+    return scanner.fences
 
 
 def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
@@ -129,17 +129,17 @@ def without_code(text: str) -> str:
 
 
 def closed_title(words: str) -> str:
-    """The words of a heading, without the signs that may close it."""
+    """The text of a heading, without a closing sequence of `#`."""
     title = words.strip()
     bare = title.rstrip("#")
     return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
 
 
 class _BlockScanner:
-    """One walk over the lines of a text."""
+    """Scans the lines of a text once."""
 
     def __init__(self, text: str) -> None:
-        # A carriage return without a line feed is a line end, too.
+        # A carriage return alone is a line end, too.
         self.text = _RETURN.sub("\n", text) if "\r" in text else text
         self.fences: list[Fence] = []
         self._blocks: list[ProseSpan] = []
@@ -147,14 +147,14 @@ class _BlockScanner:
         """Of the open block."""
         self._kind = TEXT_BLOCK
         self._open = False
-        """A paragraph is open, which an indented line would go on."""
+        """Whether a paragraph is open, which an indented line would continue."""
         self._containers: list[int] = []
-        """Quotes, and list items by width, from the outside in."""
+        """Quotes, and the widths of list items, from the outermost one."""
         self._fence: Fence | None = None
         """The open one."""
         self._at = self._end = self._column = self._base = 0
-        """In the line: where, up to where, in which column, and the column where the
-        innermost container's content begins."""
+        """In the line: the position, its end, the column, and the column where the content of the
+        innermost container begins."""
 
     def blocks(self) -> list[ProseSpan]:
         while self._at < len(self.text):
@@ -173,7 +173,7 @@ class _BlockScanner:
         self._open = False
 
     def _plain_line(self) -> int:
-        """Take in a line that can be but a paragraph's, as most are; 0 when it is none."""
+        """Take a line that can only be part of a paragraph, as most are; 0 when it is not."""
         if self._containers or self._fence or not self.text[self._at].isalpha():
             return 0
         if self._begin < 0:
@@ -182,7 +182,7 @@ class _BlockScanner:
         return self._end
 
     def _line(self) -> int:
-        """Take a line in; return where to go on, behind a block of many lines."""
+        """Take a line; return the start of the next one, or the end of a block of many lines."""
         line = begin = self._at
         depth = self._matched()
         if self._fence is not None:
@@ -220,7 +220,7 @@ class _BlockScanner:
             self._at += 1
 
     def _matched(self) -> int:
-        """How many of the open containers this line goes on; moves behind them."""
+        """Number of open containers that this line continues; moves behind their markers."""
         for depth, width in enumerate(self._containers):
             self._skip_blanks()
             indent = self._column - self._base
@@ -269,8 +269,8 @@ class _BlockScanner:
         number, blanks, content = found.groups()
         if content and not blanks:
             return None
-        goes_on = self._open and depth == len(self._containers)
-        if goes_on and (not content or (number and int(number) != 1)):
+        continues = self._open and depth == len(self._containers)
+        if continues and (not content or (number and int(number) != 1)):
             return None
         before = self._base
         self._at = found.end()
@@ -280,7 +280,7 @@ class _BlockScanner:
         return self._base - before
 
     def _leaf(self, line: int, begin: int, depth: int) -> int:
-        """Take in what a line holds inside its containers."""
+        """Take the content of a line inside its containers."""
         text, at, end = self.text, self._at, self._end
         fence = _CODE_FENCE.match(text, at, end)
         if fence:
@@ -295,10 +295,10 @@ class _BlockScanner:
             if text[beyond - 1] == "\n":
                 return beyond
             begin, end = beyond, _line_end(text, beyond)
-        goes_on = self._open and depth == len(self._containers)
+        continues = self._open and depth == len(self._containers)
         row = text.startswith("|", at)
         heading = _HEADING.match(text, at, end) is not None
-        under = goes_on and self._begin >= 0 and _UNDERLINE.match(text, at, end)
+        under = continues and self._begin >= 0 and _UNDERLINE.match(text, at, end)
         alone = row or heading or (not under and _RULE.match(text, at, end))
         if alone:
             self._close(begin)

@@ -1,8 +1,8 @@
-"""Three-way merge of text by line, as `git merge-file` does it, and what differs.
+"""Three-way merge of text by line, as in `git merge-file`, and line diffs.
 
 Each side is compared with the base by Myers' algorithm ("An O(ND) difference algorithm
-and its variations", 1986). Its cost grows with the number of edits, not with how often
-a line repeats: notes are full of blank lines, on which `difflib` takes cubic time.
+and its variations", 1986). Its cost grows with the number of edits, not with repeated
+lines: notes have many blank lines, on which `difflib` takes cubic time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 MAX_EDITS = 1_000
 """A text with more inserted and deleted lines counts as rewritten in one piece.
 
-The search is quadratic in them, and takes a quarter of a second for so many.
+The search is quadratic in them, and takes a quarter of a second at this limit.
 """
 
 
@@ -26,7 +26,7 @@ class _Hunk(NamedTuple):
 
 
 def merge_text(base: str, vault: str, store: str) -> str | None:
-    """Both sides' edits of a text in one; None when they conflict.
+    """Merge both sides' edits of a text; None when they conflict.
 
     Edits conflict when they differ and touch the same or neighbouring lines. A line
     ends at a line feed and nowhere else; a last line with one differs from one without.
@@ -42,22 +42,22 @@ def merge_text(base: str, vault: str, store: str) -> str | None:
     at = 0
     for start, end, edits in _groups(hunks):
         merged += before[at:start]
-        made = [
+        versions = [
             _between(start, end, hunks=each, side=side)
             for each, side in zip(edits, sides, strict=True)
             if each
         ]
-        if made[0] != made[-1]:
+        if versions[0] != versions[-1]:
             return None
-        merged += made[0]
+        merged += versions[0]
         at = end
     return "".join(merged + before[at:])
 
 
 def differing_lines(one: str, other: str) -> list[str]:
-    """What differs, for a person: `- ` lines of `one`, `+ ` lines of `other`.
+    """A diff for users: `- ` lines of `one`, `+ ` lines of `other`.
 
-    One line stands around each change, and `…` for all others.
+    One line of context surrounds each change; `…` stands for all others.
     """
     old, new = one.split("\n"), other.split("\n")
     shown: list[str] = []
@@ -72,7 +72,7 @@ def differing_lines(one: str, other: str) -> list[str]:
 
 
 def _around(same: list[str], *, above: bool, below: bool) -> list[str]:
-    """Of lines that do not differ, the one below a change and the one above the next."""
+    """The context in lines that do not differ: the first below a change, the last above one."""
     if len(same) <= above + below:
         return _marked("  ", same)
     first = _marked("  ", same[:1] if above else [])
@@ -106,13 +106,13 @@ def _groups(hunks: _Both) -> list[tuple[int, int, _Both]]:
 
 
 def _between(start: int, end: int, *, hunks: list[_Hunk], side: list[str]) -> list[str]:
-    """What a side made of a span of the base, in which all of `hunks` lie."""
+    """The lines of a side that replace a span of the base, which contains all `hunks`."""
     first, last = hunks[0], hunks[-1]
     return side[first.begin - (first.start - start) : last.stop + (end - last.end)]
 
 
 def _hunks(base: list[str], side: list[str]) -> list[_Hunk]:
-    """What changed between base and side, from top to bottom."""
+    """The differences of base and side, from top to bottom."""
     shorter = min(len(base), len(side))
     head = 0
     while head < shorter and base[head] == side[head]:
@@ -120,21 +120,21 @@ def _hunks(base: list[str], side: list[str]) -> list[_Hunk]:
     tail = 0
     while tail < shorter - head and base[-1 - tail] == side[-1 - tail]:
         tail += 1
-    pairs = _pairs(base[head : len(base) - tail], side[head : len(side) - tail])
+    pairs = common_lines(base[head : len(base) - tail], side[head : len(side) - tail])
     hunks: list[_Hunk] = []
     start, begin = head, head
     for one, other in [*pairs, (len(base) - tail - head, len(side) - tail - head)]:
         if start < head + one or begin < head + other:
             hunks.append(_Hunk(start, head + one, begin, head + other))
         start, begin = head + one + 1, head + other + 1
-    return _slid(hunks, base, side)
+    return _slide_down(hunks, base, side)
 
 
-def _slid(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_Hunk]:
-    """The same edits, each as far down as it can be, as git places them.
+def _slide_down(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_Hunk]:
+    """The same edits, each moved down as far as possible, as in git.
 
-    Which of two equal lines was inserted is arbitrary. Both sides must choose alike, or
-    one insertion made on both sides would count as two.
+    Which of two equal lines was inserted is arbitrary. Both sides must choose the same, or
+    one insertion on both sides would count as two.
     """
     slid: list[_Hunk] = []
     limit = len(base)
@@ -153,12 +153,7 @@ def _slid(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_Hunk]:
 
 
 def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
-    """Positions of the lines that two texts have in common, rising in both."""
-    return _pairs(one, other)
-
-
-def _pairs(one: list[str], other: list[str]) -> list[tuple[int, int]]:
-    """Positions of equal lines, rising in both texts, as many as there can be."""
+    """Positions of lines that two texts have in common, rising in both."""
     in_one, in_other = set(one), set(other)
     ones = [at for at, line in enumerate(one) if line in in_other]
     others = [at for at, line in enumerate(other) if line in in_one]
@@ -167,7 +162,7 @@ def _pairs(one: list[str], other: list[str]) -> list[tuple[int, int]]:
 
 
 def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
-    """The longest common subsequence, as positions; empty when it takes too many edits.
+    """The longest common subsequence, as positions; empty when there are too many edits.
 
     Row `d` holds, for the diagonals -d, -d + 2, … d, how far down `one` some `d` edits
     reach.
@@ -191,7 +186,7 @@ def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
 
 
 def _entry(last: list[int], n: int) -> tuple[int, int]:
-    """Where diagonal `n` of a row is entered, and from which of the row before."""
+    """Where diagonal `n` of a row begins, and the diagonal of the row before it comes from."""
     if not last:
         return 0, 0
     if n == 0 or (n < len(last) and last[n - 1] < last[n]):

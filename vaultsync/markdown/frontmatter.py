@@ -1,7 +1,7 @@
-"""Frontmatter: split, read, and edit the lines of one property and nothing else.
+"""Split and read frontmatter, and edit the lines of single properties.
 
-A note's text is never re-dumped. `splice()` replaces the lines of the keys that change
-and then proves it: the result is read again, and everything else has to be what it was.
+Frontmatter is never serialized as a whole. `edit_properties()` replaces the lines of the keys
+that change, then parses the result to prove that all other properties are unchanged.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class NoteParts(NamedTuple):
 
 
 def split_frontmatter(text: str) -> NoteParts:
-    """Take a note's text apart; never raises, and `split(text).text == text`."""
+    """Split a note; never raises, and `split_frontmatter(text).text == text`."""
     opening = _OPENING.match(text)
     if opening is None:
         return _bare(text)
@@ -97,25 +97,25 @@ def read_properties(parts: NoteParts, path: str) -> dict[str, Value]:
     """The properties; none when there is no frontmatter.
 
     Raises:
-        UnreadableNoteError: the frontmatter is no YAML, no map, or holds what a note
-            cannot: tags, merges, duplicate keys, names that are not text, too much.
+        UnreadableNoteError: the frontmatter is not YAML or not a map, or it contains tags,
+            merges, duplicate keys, names that are not text, or too much.
     """
     if not parts.yaml:
         return {}
     values = load_yaml(parts.yaml, path)
     if values is None:
-        why = "the frontmatter is no list of `name: value`"
+        why = "the frontmatter is not a list of `name: value`"
         raise UnreadableNoteError(path, why, line=2)
     return values
 
 
 def split_note(text: str, path: str) -> tuple[NoteParts, dict[str, Value]]:
-    """Take a note apart and read its properties.
+    """Split a note and read its properties.
 
-    What stands between two rules and is YAML, but no map, is prose: all of it is body.
+    Text between two rules that is YAML, but not a map, is prose: all of the note is body.
 
     Raises:
-        UnreadableNoteError: as `read()`.
+        UnreadableNoteError: see `read_properties()`.
     """
     parts = split_frontmatter(text)
     if not parts.yaml:
@@ -133,17 +133,17 @@ def edit_properties(
     *,
     before: dict[str, Value] | None = None,
 ) -> NoteParts:
-    """Replace the lines of the keys in `changes`; None removes one, new ones come last.
+    """Replace the lines of the keys in `changes`; None removes a key, new keys come last.
 
     Args:
         parts: the note.
         changes: the new values by key.
         path: of the note, for errors.
-        before: the properties as `read()` gave them, when the caller has them.
+        before: the result of `read_properties()`, when the caller has it.
 
     Raises:
         UnreadableNoteError: the note itself cannot be read.
-        UnsafeSpliceError: the edit could not be proved to change these keys only.
+        UnsafeSpliceError: the edit could not be proved to change only these keys.
     """
     if before is None:
         before = read_properties(parts, path)
@@ -152,7 +152,7 @@ def edit_properties(
         if not edits:
             return parts
         parts = _fenced(parts)
-        why = "its properties cannot be told apart line by line"
+        why = "its properties cannot be separated line by line"
         indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
         for indent, find_spans in product(indents, (scan_spans, mark_spans)):
             edit = _edited(parts, edits, before, find_spans, indent)
@@ -170,7 +170,7 @@ def edit_properties(
 def _intended(
     before: dict[str, Value], changes: Mapping[str, Value | None]
 ) -> tuple[dict[str, Value], dict[str, Value]]:
-    """What really changes (None: goes), and all properties as they are to be."""
+    """The real changes (None: removed), and all properties after them."""
     edits: dict[str, Value] = {}
     expected = dict(before)
     for key, value in changes.items():
@@ -179,9 +179,9 @@ def _intended(
                 del expected[key]
                 edits[key] = None
             continue
-        meant = jsonable(value)
-        if key not in before or repr(before[key]) != repr(meant):
-            expected[key] = edits[key] = meant
+        new = jsonable(value)
+        if key not in before or repr(before[key]) != repr(new):
+            expected[key] = edits[key] = new
     return edits, expected
 
 
@@ -199,9 +199,9 @@ def _edited(
     find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, KeySpan] | None],
     indent: str,
 ) -> NoteParts | None:
-    """The note with other lines for some keys; all others are those it had.
+    """The note with new lines for some keys.
 
-    `indent` is that of a new text of several lines, empty to have it in quotes.
+    `indent` is that of new literal blocks; empty to quote such texts.
     """
     old = parts.yaml.split("\n")[:-1]
     known = edits.keys() & before.keys()
@@ -230,7 +230,7 @@ def _edited(
 def _lines_for(
     span: KeySpan, value: Value, was: Value, lines: list[str], *, end: str, indent: str
 ) -> list[str]:
-    """The lines that stand for `value` where `lines` said `was`."""
+    """The lines of `value` in place of `lines`, which are those of `was`."""
     if value is None:
         return []
     beside = None
@@ -241,7 +241,7 @@ def _lines_for(
                 return [lines[0], *below]
         elif span.value[0] == "[":
             beside = edit_flow(span.value, was, value) or emit_flow_list(value)
-    if indent and span.value[:1] in ("|", ">"):  # an indent of the author's stays
+    if indent and span.value[:1] in ("|", ">"):  # keep the author's indent
         text = next((line for line in lines[1:] if line.strip()), "")
         indent = text[: len(text) - len(text.lstrip(" "))] or indent
     first, items = (beside, []) if beside else emit_value(value, indent=indent)
@@ -250,7 +250,7 @@ def _lines_for(
 
 
 def _edit_flaw(old: NoteParts, new: NoteParts, expected: dict[str, Value], path: str) -> str | None:
-    """Why the edit is not what was meant; None when it is proved to be."""
+    """Why the edit is wrong; None when it is proved to be right."""
     if split_frontmatter(new.text) != new or (new.head, new.fence, new.body) != (
         old.head,
         old.fence,
@@ -261,7 +261,7 @@ def _edit_flaw(old: NoteParts, new: NoteParts, expected: dict[str, Value], path:
         found = read_properties(new, path)
     except UnreadableNoteError as error:
         return f"the result could not be read ({error.why})"
-    # The text of values tells 1 from 1.0 from true, and the order of keys; == does not.
+    # repr() distinguishes 1, 1.0 and true, and the order of keys; == does not.
     if repr(found) != repr(expected):
         return "other properties would change, or the new value would read differently"
     return None

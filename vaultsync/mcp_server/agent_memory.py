@@ -17,8 +17,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.scope import can_see, private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Status
+from vaultsync.sync.request import SyncRequest
 
 ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine. One that has the vault for longer is a daemon, which

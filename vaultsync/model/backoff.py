@@ -1,4 +1,4 @@
-"""How long to wait before the next try: exponential back-off with equal jitter."""
+"""Exponential back-off with equal jitter."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 
 class BackOff:
-    """Waits that double from failure to failure, up to the longest.
+    """Computes waits that double with each failure, up to a maximum.
 
-    Half of each wait is fixed and half is random (equal jitter), so that of many that
-    failed at once each comes back at another time. It only computes: its user sleeps.
+    Half of each wait is fixed and half is random (equal jitter), so that clients that
+    failed at the same moment do not retry at the same moment.
 
     Args:
         first: the first wait in seconds, without jitter.
         longest: the longest wait in seconds.
-        jitter: gives a number from 0 to 1, such as `random.random`.
+        jitter: returns a number from 0 to 1, such as `random.random`.
     """
 
     def __init__(self, *, first: float, longest: float, jitter: Callable[[], float]) -> None:

@@ -1,6 +1,6 @@
-"""Canonical values: what each field takes, and how it is spelled.
+"""Validate values of fields, and bring them into one canonical form.
 
-Whatever comes from outside goes through here once; equal meanings become equal values.
+All values from outside pass through here once; equal meanings become equal values.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _UUID = r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z"
 
 
 def check_id(value: object) -> str:
-    """Return the id in its canonical spelling: a lower-case UUID with hyphens.
+    """The id in canonical form: a lower-case UUID with hyphens.
 
     Raises:
-        InvalidIdError: it is no UUID.
+        InvalidIdError: it is not a UUID.
     """
     if isinstance(value, str):
         text = value.strip().lower()
@@ -50,12 +50,12 @@ def clean_text(key: str, value: object) -> str:
     r"""Text with `\n` line ends and no blank lines around it.
 
     Raises:
-        InvalidFieldError: it is no text, or holds NUL or half characters.
+        InvalidFieldError: it is not text, or contains NUL or lone surrogates.
     """
     if not isinstance(value, str):
         raise InvalidFieldError(key, value, ValueKind.TEXT.value)
     if re.search(_NO_TEXT, value):
-        raise InvalidFieldError(key, value, "text without NUL or half characters")
+        raise InvalidFieldError(key, value, "text without NUL or lone surrogates")
     return value.replace("\r\n", "\n").strip("\n")
 
 
@@ -99,15 +99,15 @@ def clean_time(key: str, value: object) -> str:
 
 
 NEVER, FOREVER = -(2**63), 2**63 - 1
-"""The moments before and after all times."""
+"""Microseconds before and after all times."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_microseconds(time: str) -> int:
-    """A time as microseconds since 1970, in UTC unless it says otherwise.
+    """A time as microseconds since 1970; UTC unless it has an offset.
 
-    `NEVER` when it is none.
+    `NEVER` when it is not a time.
     """
     try:
         found = datetime.fromisoformat(time)
@@ -117,11 +117,11 @@ def to_microseconds(time: str) -> int:
     return (known - _EPOCH) // _MICROSECOND
 
 
-def from_microseconds(made: int) -> str:
-    """A text of which `moment()` makes the number again."""
-    if made == NEVER:
+def from_microseconds(moment: int) -> str:
+    """The inverse of `to_microseconds()`; empty for `NEVER`."""
+    if moment == NEVER:
         return ""
-    return (_EPOCH + made * _MICROSECOND).isoformat().replace("+00:00", "Z")
+    return (_EPOCH + moment * _MICROSECOND).isoformat().replace("+00:00", "Z")
 
 
 def _date(key: str, value: object) -> str:
@@ -149,7 +149,7 @@ LINK = re.compile(r"\A\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]\Z")
 
 
 def link_name(text: str) -> str:
-    """`[[Name|alias]]` -> `Name`; anything else is itself."""
+    """`[[Name|alias]]` -> `Name`; other text is returned as it is."""
     found = LINK.match(text.strip())
     return found[1].strip() if found else text.strip()
 
@@ -158,7 +158,7 @@ _NO_NAME = re.compile(r"[\[\]|]")
 
 
 def _link_from_nested_list(value: object) -> object:
-    """An unquoted `[[Name]]` reads as a list in a list; take it for the link it is."""
+    """YAML reads an unquoted `[[Name]]` as a list in a list: return the name."""
     while isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
     return value
@@ -191,7 +191,7 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
 
 
 def check_type(value: object) -> str:
-    """Return the name of a type in its canonical spelling.
+    """The name of a type in canonical form.
 
     Raises:
         UnknownTypeError: there is no such type.
@@ -203,12 +203,12 @@ def check_type(value: object) -> str:
 
 
 def tag_key(tag: str) -> str:
-    """A tag as it is compared: without its mark and case."""
+    """The key by which tags are compared: without `#` and case."""
     return tag.lstrip("#").casefold()
 
 
 def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
-    """Tags as they are compared, and those above each: `a/b` is also `a`."""
+    """The keys of tags and of their parents: `a/b` is also `a`."""
     found = set()
     for tag in map(tag_key, tags):
         found.add(tag)
@@ -222,7 +222,7 @@ def _flag(row: Field, value: object) -> bool:
     raise InvalidFieldError(row.key, value, row.kind.value)
 
 
-_TAKES: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
+_CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
     ValueKind.LINE: lambda row, value: clean_line(row.key, value),
     ValueKind.TEXT: lambda row, value: clean_text(row.key, value),
     ValueKind.LINES: _list,
@@ -239,13 +239,13 @@ _TAKES: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] =
     ValueKind.TYPE: lambda _, value: check_type(value),
     ValueKind.SCOPE: lambda _, value: check_scope(value if isinstance(value, str) else repr(value)),
 }
-"""What makes a value of each kind canonical."""
+"""The function that makes values of a kind canonical."""
 
-_TAKES_KEY = {
-    row.key: _TAKES[row.kind] for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
+_CLEANERS_BY_KEY = {
+    row.key: _CLEANERS[row.kind] for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
 }
-_LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
-_WORDS = frozenset({ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID})
+_LISTS = (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS)
+_TEXTS = (ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID)
 _UNSET_VALUES: Mapping[str, Value] = {
     "title": "",
     "content": "",
@@ -253,22 +253,22 @@ _UNSET_VALUES: Mapping[str, Value] = {
     "priority": DEFAULT_PRIORITY,
     "accessCount": 0,
 }
-"""What fields hold that are not set; all others hold None, or no elements."""
+"""Values of fields that are not set; all others are None or an empty list."""
 
 
 def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
-    """The canonical spelling of a value of a field; None or () when it is not set.
+    """The canonical form of a value of a field; None or () when it is not set.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: the
-        field does not take it.
+        field does not accept it.
     """
-    if value is not None and not (value == "" and row.kind in _WORDS):
-        made = _TAKES_KEY[row.key](row, value)
-        if made != "":
-            return made
+    if value is not None and not (value == "" and row.kind in _TEXTS):
+        found = _CLEANERS_BY_KEY[row.key](row, value)
+        if found != "":
+            return found
     if row.kind in (ValueKind.TYPE, ValueKind.SCOPE):
-        return _TAKES[row.kind](row, value)
+        return _CLEANERS[row.kind](row, value)
     return () if row.kind in _LISTS else _UNSET_VALUES.get(row.key)
 
 
@@ -277,21 +277,21 @@ _PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
 def check_property(key: str) -> str:
-    """Return `key` when it can be the name of a property."""
+    """The key, if it is a valid name of a property."""
     if not re.match(_PROPERTY, key) or key != key.strip() or re.search(_CONTROL, key):
-        raise InvalidFieldError("a property's name", key, "a short word without colon")
+        raise InvalidFieldError("a property's name", key, "a short name without colon")
     return key
 
 
 def json_value(key: str, value: object) -> Value:
-    """A value as JSON holds it: lists, string-keyed maps, no infinite numbers.
+    """A value as JSON: lists, maps with text keys, no infinite numbers.
 
     Raises:
-        InvalidFieldError: it holds what JSON cannot.
+        InvalidFieldError: JSON cannot represent it.
     """
     if isinstance(value, str):
         if not value.isascii() and re.search(_HALF, value):
-            raise InvalidFieldError(key, value, "text without half characters")
+            raise InvalidFieldError(key, value, "text without lone surrogates")
         return value
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

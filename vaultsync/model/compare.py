@@ -12,8 +12,7 @@ from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Field, FieldOwner,
 def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:
     """The keys of all values that differ: fields, then own fields, then properties.
 
-    The order of a list that merges by element has no meaning and is no difference.
-    Facts without a difference mean the same.
+    The order of a list that merges by element is ignored.
     """
     rows, get = _ALL if volatile else _LASTING
     ones, others = get(one), get(other)
@@ -26,7 +25,7 @@ def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[s
             and left != right
             and not agree(row, plain_value(left), plain_value(right))
         ]
-    if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
+    if not (_surely_equal(one.own, other.own) and _surely_equal(one.properties, other.properties)):
         found += [
             key
             for key, row in loose_rows(one, other)
@@ -38,16 +37,16 @@ def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[s
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-def _alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
-    """Whether two maps are surely the same: what is not is looked at key by key."""
+def _surely_equal(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """A fast check; maps that fail it may be equal still, and are compared key by key."""
     if one is other:
         return True
     if len(one) != len(other):
         return False
     for key, value in one.items():
-        there = other.get(key)
+        other_value = other.get(key)
         kind = type(value)
-        if kind is not type(there) or value != there or kind not in _SCALARS:
+        if kind is not type(other_value) or value != other_value or kind not in _SCALARS:
             return False
     return True
 
@@ -60,7 +59,7 @@ def equal_as_json(one: Value, other: Value) -> bool:
         return one.keys() == other.keys() and all(
             equal_as_json(value, other[key]) for key, value in one.items()
         )
-    if _many(one) and _many(other):
+    if _is_list(one) and _is_list(other):
         ones, others = elements(one), elements(other)
         return len(ones) == len(others) and all(map(equal_as_json, ones, others))
     return one == other
@@ -85,12 +84,12 @@ def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
 
 
 def value_at(fact: Fact, key: str) -> Value:
-    """The value of a key as JSON has it: a list in place of a tuple."""
+    """The plain value of a key."""
     return plain_value(fact.value(key))
 
 
 def plain_value(value: Value) -> Value:
-    """A value as conflicts, history and the outbox hold it: lists, as in JSON."""
+    """A value as JSON has it: a list in place of a tuple."""
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -102,7 +101,7 @@ def agree(row: Field | None, one: Value, other: Value) -> bool:
     return unset or equal_as_json(one, other)
 
 
-def _many(value: Value) -> bool:
+def _is_list(value: Value) -> bool:
     return isinstance(value, (list, tuple))
 
 

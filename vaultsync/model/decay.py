@@ -1,4 +1,4 @@
-"""How a fact fades with age and gains by use."""
+"""The recency and utility of a fact, from 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from math import exp2, log10
 from vaultsync.model.schema import TYPES
 
 DEFAULT_IMPORTANCE = 0.5
-"""Of a fact to which nobody gave one: it neither stands out nor sinks."""
+"""Importance of a fact that has none."""
 FADED_DECAY = 0.01
-"""The decay below which a fact has faded: after 6.6 half-lives (seed 001)."""
+"""The decay below which a fact has faded: after 6.6 half-lives."""
 _DAY = 86_400.0
 
 
 def recency(created_at: str, type_name: str, now: datetime) -> float:
-    """`0.5 ^ (age / half-life)`, the half-life by type; 1 for what is dated ahead.
+    """`0.5 ^ (age / half-life)`, with the half-life of the type: 0 to 1.
 
-    A fact without a time is as old as can be: 0.
+    1 for a time in the future, 0 for a fact without a time.
     """
     if not created_at:
         return 0.0

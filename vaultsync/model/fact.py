@@ -127,6 +127,10 @@ class Fact(Struct, frozen=True, eq=False):
         """Whether all values are equal; path and revision are not values."""
         return isinstance(other, Fact) and _values_of(self) == _values_of(other)
 
+    def __ne__(self, other: object) -> bool:
+        """The opposite; that of `Struct` does not use `__eq__`."""
+        return not self == other
+
     __hash__ = None  # type: ignore[assignment] # its maps have none
 
     def evolve(self, **attrs: object) -> Fact:

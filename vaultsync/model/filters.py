@@ -1,4 +1,4 @@
-"""Which facts a listing or a search may find."""
+"""Filters of listings and searches."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ from vaultsync.model.schema import tier_of
 
 
 class FactFilters(NamedTuple):
-    """Which facts may be found. An empty collection, or None, filters nothing."""
+    """Filters of facts. An empty collection, or None, filters nothing."""
 
     scopes: frozenset[str] | None = None
-    """The visible ones; None is all of them."""
+    """The visible scopes; None for all."""
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     """A fact must have all of them; `a` also means `a/b`, as in Obsidian."""
     status: str | None = "active"
     max_priority: int = 4
     since: str | None = None
-    """Created at this time or later; ISO 8601, in UTC unless it says otherwise."""
+    """Created at this time or later; ISO 8601, UTC unless it has an offset."""
     until: str | None = None
     """Created before this time."""
     heads_only: bool = True
-    """Leave out what a newer fact replaced."""
+    """Leave out superseded facts."""
     user: str | None = None
-    """Only what is about this user (`userId`). An index may leave this one to whoever
-    looks at the facts it names."""
-
+    """Only facts about this user (`userId`). An index may leave this filter to its caller."""
     tiers: frozenset[str] = frozenset()
-    """Only these. An index may leave them to whoever looks, as it may the user."""
+    """Only these tiers. An index may leave this filter to its caller."""
 
     @property
     def plain_tags(self) -> frozenset[str]:
-        """The tags as they are compared."""
+        """The keys of the tags."""
         return frozenset(map(tag_key, self.tags))
 
     @property
     def moments(self) -> tuple[int, int]:
-        """From which moment on, and before which."""
+        """`since` and `until` in microseconds."""
         until = FOREVER if self.until is None else to_microseconds(self.until)
         return to_microseconds(self.since or ""), until
 
     def admits(self, fact: Fact) -> bool:
-        """Whether a fact may be found; no index may mean anything else."""
+        """Whether a fact passes all filters; every index must agree."""
         return (
             (self.scopes is None or fact.scope in self.scopes)
             and (not self.types or fact.type in self.types)
@@ -54,9 +52,9 @@ class FactFilters(NamedTuple):
             and not (self.heads_only and fact.superseded_by_id)
             and self.user in (None, fact.user_id)
             and (not self.tiers or tier_of(fact.priority) in self.tiers)
-            and ((self.since or self.until) is None or self._has_in_time(fact))
+            and ((self.since or self.until) is None or self._is_in_time(fact))
         )
 
-    def _has_in_time(self, fact: Fact) -> bool:
+    def _is_in_time(self, fact: Fact) -> bool:
         first, until = self.moments
         return first <= to_microseconds(fact.created_at) < until

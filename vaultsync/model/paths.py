@@ -1,8 +1,8 @@
-"""Paths of notes: the folder taxonomy, file names, and which names are the same file.
+"""Paths of notes: the folder taxonomy, file names, and which names denote the same file.
 
-A path that comes from outside passes `vault_path` before anything uses it. A name that
-is made here is legal on every file system and inside a wiki-link, so that a vault may
-move between machines; the title itself stays in the note.
+Paths from outside are checked by `vault_path` before they are used. Names that are generated
+here are valid on every file system and inside a wiki-link, so that a vault can move between
+machines; the title itself stays in the note.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ VaultPath = NewType("VaultPath", str)
 """Vault-relative, `/` between names, NFC. `""` is the root."""
 
 NAME_BYTES = 255
-"""What ext4, APFS and NTFS hold, at worst counted in UTF-8."""
+"""Maximum length of a name on ext4, APFS and NTFS, in bytes of UTF-8 at worst."""
 SLUG_LENGTH = 50
 STEM_BYTES = 120
-"""Leaves room for a date, an id and the suffixes of sync tools (Syncthing hashes names
-of more than 160 bytes)."""
+"""Leaves room for a date, an id and the suffixes of sync tools (Syncthing hashes names of more
+than 160 bytes)."""
 
 _OBSERVATIONS = "observations"
 _TIERS = frozenset({"critical", "notable", "background"})
@@ -34,17 +34,17 @@ _TIERS = frozenset({"critical", "notable", "background"})
 _SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z")
-"""Most paths: nothing about them has to be looked into."""
-# Compiled when it is first used: a question loads this module and looks at no path.
+"""Most paths: safe without further checks."""
+# Compiled on first use: recall imports this module and checks no path.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 
 
 def vault_path(text: str) -> VaultPath:
-    """The path in canonical spelling.
+    """The path in canonical form.
 
     Raises:
-        UnsafePathError: it would leave the vault, names a hidden file or folder, or
-        cannot be a name on every file system.
+        UnsafePathError: it leads out of the vault, names a hidden file or folder, or is
+        not a valid name on every file system.
     """
     if len(text) <= NAME_BYTES and _PLAIN_PATH.match(text):
         return VaultPath(text)
@@ -52,9 +52,9 @@ def vault_path(text: str) -> VaultPath:
     if path.startswith("/") or _DRIVE.match(path):
         raise UnsafePathError(text, "it is absolute")
     if "\\" in path:
-        raise UnsafePathError(text, "it holds a backslash")
+        raise UnsafePathError(text, "it contains a backslash")
     if re.search(_CONTROL, path):
-        raise UnsafePathError(text, "it holds a control character or is not UTF-8")
+        raise UnsafePathError(text, "it contains a control character or is not UTF-8")
     for name in path.split("/"):
         why = _unsafe(name)
         if why:
@@ -71,7 +71,7 @@ def _unsafe(name: str) -> str:
     if not shown:
         return "a name in it is empty"
     if shown.startswith("."):
-        return "names that begin with a dot are hidden and not ours"
+        return "names that begin with a dot are hidden files"
     if size > NAME_BYTES:
         return f"a name in it has more than {NAME_BYTES} bytes"
     if "~" in name and _SHORT_NAME.fullmatch(name):
@@ -87,7 +87,7 @@ def _without_format(name: str) -> str:
 
 
 def path_key(path: str) -> str:
-    """The same for two paths that some file system takes for one file."""
+    """A key that is equal for two paths that some file system treats as one file."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", path).casefold()
@@ -118,7 +118,7 @@ def join_path(folder: VaultPath, name: str) -> VaultPath:
     return vault_path(f"{folder}/{name}" if folder else name)
 
 
-# Letters and marks that show nothing (Default_Ignorable_Code_Point outside Cf and Cn).
+# Invisible letters and marks (Default_Ignorable_Code_Point outside Cf and Cn).
 _UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
@@ -126,9 +126,9 @@ _LONGEST_TITLE = 400
 
 
 def _visible(title: str) -> str:
-    """The title in NFC without what shows nothing; any blank is one space.
+    """The title in NFC without invisible characters, with single spaces.
 
-    Unassigned and private characters go too: APFS refuses the former.
+    Unassigned and private characters are removed too: APFS rejects the former.
     """
     if title.isascii() and title.isprintable():
         return " ".join(title.split())[:_LONGEST_TITLE]
@@ -149,7 +149,7 @@ _NO_HEX = re.compile("[^0-9a-f]")
 
 
 def slug(title: str) -> str:
-    """The title in lower-case letters, digits and hyphens; empty when it has none.
+    """The title in lower-case letters, digits and hyphens; empty when none remain.
 
     At most `SLUG_LENGTH` characters and `STEM_BYTES` bytes, cut between words when a
     word ends in the last third. A name that Windows keeps for itself gets a `_`.
@@ -182,9 +182,9 @@ _SUFFIXES = re.compile(r"(?:\.md|\.conflict|[ .])+\Z", re.IGNORECASE)
 
 
 def entity_name(title: str) -> str:
-    """The title as a file name that works everywhere; empty when nothing is left.
+    """The title as a file name that is valid everywhere; empty when nothing remains.
 
-    At most `STEM_BYTES` bytes, cut between characters as people see them.
+    At most `STEM_BYTES` bytes, cut between visible characters.
     """
     text = " ".join(_GAPS.sub(" ", _visible(title)).split())
     text = _JOINTS.sub(lambda found: " - " if " " in found[0] else "-", text.strip(" ./\\:|"))
@@ -195,7 +195,7 @@ def entity_name(title: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """Without what hides a file, reads as an option, or Windows drops at the end."""
+    """Without prefixes that hide a file or look like an option, and suffixes that Windows drops."""
     start = 0
     while start < len(text) and (
         text[start] in " .-~" or unicodedata.category(text[start])[0] == "M"
@@ -208,7 +208,7 @@ _RESERVED = r"(?i)(con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?=
 
 
 def _unreserved(name: str) -> str:
-    """Windows looks only at what stands before the first dot."""
+    """Append `_` to names that Windows reserves, which ignores the part behind the first dot."""
     return re.sub(_RESERVED, r"\1_", name, count=1) if re.match(_RESERVED, name) else name
 
 
@@ -224,7 +224,7 @@ def _cut(text: str, *, size: int, length: int | None = None) -> str:
     at = end
     while at and _continues(text, at):
         at -= 1
-    # One character with marks beyond the limit is cut all the same.
+    # A single character that is longer than the limit is cut nevertheless.
     return text[: at or end]
 
 
@@ -254,21 +254,21 @@ def _digits(fact_id: str) -> str:
 
 
 def short_id(fact_id: str) -> str:
-    """The last 8 hex digits: a UUIDv7 begins with the time, and ends at random."""
+    """The last 8 hex digits: a UUIDv7 begins with the time and ends with random bits."""
     return _digits(fact_id)[-8:]
 
 
 def file_name(*, title: str, type_name: str, created_at: str, fact_id: str, named: bool) -> str:
     """The name of a new note: date and title, or the title alone for `named` types."""
-    said = entity_name(title) if named else slug(title)
-    said = said or f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
+    stem = entity_name(title) if named else slug(title)
+    stem = stem or f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
     day = created_at[:10]
     date = f"{day}-" if _DATE.fullmatch(day) and not named else ""
-    return f"{date}{said}.md"
+    return f"{date}{stem}.md"
 
 
 def folder_for(*, scope: str, folder: str, tier: str | None) -> VaultPath:
-    """The folder of a type's notes in a scope; observations lie in folders by tier.
+    """The folder of a type's notes in a scope; observations have a folder per tier.
 
     Raises:
         UnsafePathError: see `vault_path`.
@@ -284,10 +284,10 @@ def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: s
     """The first path for `name` in a folder that is not taken.
 
     Args:
-        folder: where; `""` is the root.
-        name: what it should be called; a name that is too long is cut.
-        taken: the keys (`key_of`) of all files and folders of the vault.
-        fact_id: tells notes of one name apart.
+        folder: the folder; `""` is the root.
+        name: the preferred name; it is cut when it is too long.
+        taken: the keys (`path_key`) of all files and folders of the vault.
+        fact_id: distinguishes notes with the same name.
 
     Raises:
         UnsafePathError: see `vault_path`.
@@ -308,7 +308,7 @@ def _fitted(stem: str, tail: str) -> str:
 
 
 def _marks(fact_id: str) -> Iterator[str]:
-    yield ""  # nearly every name is free
+    yield ""  # most names are free
     digits = _digits(fact_id)
     for length in (8, 12, 16, 24, 32):
         if len(digits) >= length:
@@ -318,7 +318,7 @@ def _marks(fact_id: str) -> Iterator[str]:
 
 
 class PathInfo(NamedTuple):
-    """What a path says about the fact whose note lies there."""
+    """The scope, type folder and tier that a path implies."""
 
     scope: str | None
     """None outside the folders of scopes."""
@@ -351,11 +351,11 @@ def is_note_name(name: str) -> bool:
 
 
 # "(Conflicted copy Phone 202601021530)" is Obsidian Sync's since 1.9.7, "(Ann's
-# conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. The date keeps a person's own
-# note about conflicted copies out.
+# conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. The date excludes notes that are
+# about conflicted copies.
 _CONFLICT_COPY = r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}"
 
 
 def is_foreign_conflict_copy(name: str) -> bool:
-    """Whether a sync tool (Obsidian Sync, Syncthing, Dropbox) made the file."""
+    """Whether a sync tool (Obsidian Sync, Syncthing, Dropbox) created the file."""
     return re.search(_CONFLICT_COPY, name) is not None

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 else:
     Value = Any  # msgspec reads annotations, and knows no type that holds itself
-"""What a field holds: what JSON holds."""
+"""A JSON value."""
 
 
 class FieldOwner(Enum):
     """Who may change a field."""
 
     IDENTITY = "identity"
-    """Nobody, ever; an edit in the note is reported and put back."""
+    """Nobody; an edit in the note is reported and reverted."""
     SHARED = "shared"
-    """The person and the agents."""
+    """The user and the agents."""
     PLACE = "place"
     """The folder the note lies in."""
     MACHINE = "machine"
-    """The store; an edit in the note is reported and put back."""
+    """The store; an edit in the note is reported and reverted."""
     VOLATILE = "volatile"
-    """The store; shown in the note when it is rewritten for another reason."""
+    """The store; updated in the note only when it is rewritten for another reason."""
 
 
 class MergeRule(Enum):
@@ -49,9 +49,7 @@ class MergeRule(Enum):
 
 
 class ValueKind(Enum):
-    """What values a field takes."""
-
-    __hash__ = object.__hash__  # that of `Enum` is slow, and each value asks for it
+    """The values that a field accepts."""
 
     LINE = "one line of text"
     TEXT = "text"
@@ -85,7 +83,7 @@ class Field:
     """As spelled in Python."""
 
     def __post_init__(self) -> None:
-        """Spell the key once: it is asked for with every fact."""
+        """Compute `attr`."""
         object.__setattr__(self, "attr", snake_case(self.key))
 
 
@@ -105,7 +103,7 @@ FIELDS: tuple[Field, ...] = (
     Field("id", _ID, MergeRule.FIXED, ValueKind.ID, "the identity; survives every rename"),
     Field("type", _SH, MergeRule.WHOLE, ValueKind.TYPE, "one of the types"),
     Field("title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, else the file name"),
-    Field("context", _SH, MergeRule.WHOLE, ValueKind.LINE, "when or why it came to be"),
+    Field("context", _SH, MergeRule.WHOLE, ValueKind.LINE, "when or why it was written"),
     Field("content", _SH, MergeRule.TEXT, ValueKind.TEXT, "what the author wrote"),
     Field(
         "priority",
@@ -117,8 +115,8 @@ FIELDS: tuple[Field, ...] = (
     Field("status", _SH, MergeRule.WHOLE, ValueKind.LINE, "active, dormant, archived …"),
     Field("tags", _SH, MergeRule.SET, ValueKind.LINES, "tags, without #"),
     Field("aliases", _SH, MergeRule.SET, ValueKind.LINES, "other names of the note"),
-    Field("entities", _SH, MergeRule.SET, ValueKind.LINKS, "who and what it is about"),
-    Field("relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "facts that belong to it"),
+    Field("entities", _SH, MergeRule.SET, ValueKind.LINKS, "people and things it is about"),
+    Field("relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "related facts"),
     Field("scope", FieldOwner.PLACE, MergeRule.FOLDER, ValueKind.SCOPE, "who may see it"),
     Field("createdAt", _ID, MergeRule.FIXED, ValueKind.TIME, "when it was first written"),
     Field(
@@ -129,7 +127,7 @@ FIELDS: tuple[Field, ...] = (
         "when the store last changed it",
     ),
     Field("agentId", _ID, MergeRule.FIXED, ValueKind.LINE, "the agent that wrote it"),
-    Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the person it belongs to"),
+    Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the user it is about"),
     Field("source", _MA, MergeRule.STORE, ValueKind.LINE, "session, import, adopted …"),
     Field("sessionId", _MA, MergeRule.STORE, ValueKind.LINE, "the session it came from"),
     Field("conversationId", _MA, MergeRule.STORE, ValueKind.LINE, "the conversation"),
@@ -138,7 +136,7 @@ FIELDS: tuple[Field, ...] = (
     Field("supersededById", _MA, MergeRule.STORE, ValueKind.ID, "the newer fact"),
     Field("themeIds", _MA, MergeRule.STORE, ValueKind.LINES, "themes"),
     Field("importance", _MA, MergeRule.STORE, ValueKind.SHARE, "weight in ranking"),
-    Field("confidence", _MA, MergeRule.STORE, ValueKind.SHARE, "how sure the agent was"),
+    Field("confidence", _MA, MergeRule.STORE, ValueKind.SHARE, "how certain the agent was"),
     Field("sentiment", _MA, MergeRule.STORE, ValueKind.LINE, "positive, neutral, negative"),
     Field("emotionalWeight", _MA, MergeRule.STORE, ValueKind.SHARE, "resists decay"),
     Field("expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"),
@@ -156,7 +154,7 @@ FIELDS: tuple[Field, ...] = (
         ValueKind.TIME,
         "when it was last recalled",
     ),
-    Field("decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "what time left of it"),
+    Field("decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "share that remains after decay"),
     Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "recalls that used it"),
 )
 """The table of fields. A type's own fields follow in `TYPES`, all of them shared."""
@@ -165,7 +163,7 @@ FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({each.key: each for each i
 
 
 NON_FIELD_KEYS = frozenset({"embedding", "mirrored", "path", "revision"})
-"""What is told of a fact, here or by other programs, and is neither in it nor in its note."""
+"""Names that describe a fact, here or in other programs, but are not fields of it."""
 
 
 class FactType(NamedTuple):
@@ -174,10 +172,10 @@ class FactType(NamedTuple):
     name: str
     folder: str
     half_life: int
-    """Days after which a fact of this type weighs half (seeds 001 and 003)."""
+    """Days after which the recency of a fact of this type is halved."""
     own: tuple[Field, ...] = ()
     named: bool = False
-    """Whether its notes are named by their title alone, as entities are."""
+    """Whether its notes are named by the title alone, as those of entities are."""
 
 
 def _own(key: str, rule: MergeRule, kind: ValueKind, says: str) -> Field:
@@ -187,14 +185,14 @@ def _own(key: str, rule: MergeRule, kind: ValueKind, says: str) -> Field:
 _DECISION = (
     _own("decisionOutcome", MergeRule.WHOLE, ValueKind.LINE, "proposed, implemented …"),
     _own("decisionRationale", MergeRule.WHOLE, ValueKind.TEXT, "why"),
-    _own("decisionAlternatives", MergeRule.SET, ValueKind.LINES, "what else was possible"),
-    _own("decisionConsequences", MergeRule.SET, ValueKind.LINES, "what follows from it"),
+    _own("decisionAlternatives", MergeRule.SET, ValueKind.LINES, "the alternatives"),
+    _own("decisionConsequences", MergeRule.SET, ValueKind.LINES, "the consequences"),
     _own("decisionImpactedPaths", MergeRule.SET, ValueKind.LINES, "files it touches"),
 )
 _COMMITMENT = (
-    _own("commitmentDueDate", MergeRule.WHOLE, ValueKind.DATE, "until when"),
+    _own("commitmentDueDate", MergeRule.WHOLE, ValueKind.DATE, "the due date"),
     _own("commitmentStatus", MergeRule.WHOLE, ValueKind.LINE, "pending, in_progress …"),
-    _own("commitmentStakeholders", MergeRule.SET, ValueKind.LINKS, "who waits for it"),
+    _own("commitmentStakeholders", MergeRule.SET, ValueKind.LINKS, "who is waiting for it"),
 )
 _LESSON = (
     _own("lessonCategory", MergeRule.WHOLE, ValueKind.LINE, "debugging, process …"),
@@ -247,14 +245,14 @@ DEFAULT_STATUS = "active"
 TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}
 )
-"""Tier -> its priorities, the first being the one a move into its folder gives."""
+"""Tier -> its priorities; a move into the folder of a tier sets the first one."""
 LOWEST_PRIORITY = max(TIERS["background"])
-"""The last priority: asked for down to it, all facts are."""
+"""The lowest priority: a filter down to it admits all facts."""
 
 OWN_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType(
     {own.key: own for row in TYPES.values() for own in row.own}
 )
-"""Every type's own fields by key; a key belongs to one type or to all entities."""
+"""The own fields of all types by key; a key belongs to one type or to all entities."""
 
 
 def tier_of(priority: int) -> str:

@@ -16,7 +16,7 @@ def is_scope(name: str) -> bool:
 
 
 def check_scope(name: str) -> str:
-    """Return `name` when it is a scope.
+    """The name, if it is a valid scope.
 
     Raises:
         InvalidScopeError: it is not.
@@ -36,7 +36,7 @@ def private_scope(agent: str) -> str:
 
 
 def can_see(agent: str | None, scope: str) -> bool:
-    """Whether `agent` may read and write facts of `scope`; a person (None) sees all."""
+    """Whether `agent` may read and write facts of `scope`; the user (None) sees all."""
     if agent is None or not scope.startswith("private-"):
         return True
     return scope == f"private-{agent.casefold()}"

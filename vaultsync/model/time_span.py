@@ -1,4 +1,4 @@
-"""Spans of time, given by days, months or moments."""
+"""Spans of time, from days, months or moments."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class TimeSpan(NamedTuple):
     until: str | None = None
 
     def holds(self, time: str) -> bool:
-        """Whether a time, as facts spell it, lies within."""
+        """Whether a canonical time lies within."""
         return (self.since is None or time >= self.since) and (
             self.until is None or time < self.until
         )
 
     def within(self, other: TimeSpan) -> TimeSpan:
-        """What lies in both."""
+        """The intersection of both."""
         starts = filter(None, (self.since, other.since))
         ends = filter(None, (self.until, other.until))
         return TimeSpan(
@@ -37,12 +37,12 @@ _DAY = len("2026-02-14")
 
 
 def time_span(since: str | None, until: str | None) -> TimeSpan:
-    """From the first to the last of days, months or moments that somebody named.
+    """The span between two days, months or moments.
 
-    The last day or month is within; a moment is not.
+    The last day or month is included; a last moment is not.
 
     Raises:
-        InvalidFieldError: one is neither.
+        InvalidFieldError: one of them is not a time.
     """
     ends = []
     for at, (name, text) in enumerate((("since", since), ("until", until))):

@@ -1,9 +1,9 @@
 """The body of a note: heading, context line, content and the managed block.
 
-A body is cut into spans of its exact text, so that an edit replaces one span and leaves
-every other byte alone. The content is the author's: it is all that is neither heading nor
-context line nor what we manage. Text a person wrote inside or after the managed block is
-part of the content too, wherever it stands.
+A body is split into spans of its exact text, so that an edit replaces one span and leaves
+every other byte alone. The content belongs to the author: it is everything but the heading,
+the context line and the managed block. Text that the user wrote inside or after the
+managed block is part of the content, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RELATED_HEADING = "Related Facts"
 ENTITIES_HEADING = "Entities"
 PROVENANCE_HEADING = "Provenance"
 
-# A line that is underlined is a heading when it begins nothing else than a paragraph.
+# An underlined line is a heading only if it would otherwise begin a paragraph.
 _NO_PARAGRAPH = (
     r"(?:\#{1,6}|[-+*]|\d{1,9}[.)])(?:[ \t]|[\r\n])|>|```|~~~|<|\||=|%%|\$\$|\[[^\]\r\n]*\]:"
     r"|(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})[\r\n]"
@@ -45,15 +45,15 @@ _SECTIONS = tuple(f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, P
 
 
 class NoteBody(NamedTuple):
-    """A body and where its parts are; spans are (start, end) in `text`."""
+    """A body and its parts, which are spans (start, end) of `text`."""
 
     text: str
     heading: tuple[int, int] | None
-    """The text of the heading, without `# `, or without the line of `=` under it."""
+    """The text of the heading, without `# ` or the line of `=` below it."""
     context: tuple[int, int] | None
-    """The whole context line, its line end included."""
+    """The whole context line with its line break."""
     content: tuple[int, int]
-    """All between the top and the managed block, blank lines around it included."""
+    """Everything between the top and the managed block, with the blank lines around it."""
     block: tuple[int, int] | None
     """The managed block with its markers."""
     related: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class NoteBody(NamedTuple):
     entities: tuple[str, ...] = ()
     """Targets of the links under Entities."""
     strays: tuple[str, ...] = ()
-    """What a person wrote inside or after the managed block."""
+    """Text that the user wrote inside or after the managed block."""
 
     @property
     def title(self) -> str | None:
@@ -70,27 +70,27 @@ class NoteBody(NamedTuple):
 
     @property
     def context_text(self) -> str | None:
-        """What the context line says; None when it is empty or missing."""
+        """The text of the context line; None when it is empty or missing."""
         if self.context is None:
             return None
         return self.text[slice(*self.context)].partition("**Context:**")[2].strip() or None
 
     @property
-    def said(self) -> str:
-        r"""The content, `\n` line ends, no blank lines around it."""
+    def content_text(self) -> str:
+        r"""The content with `\n` line breaks and without surrounding blank lines."""
         first = normalize_text(self.text[slice(*self.content)])
         return "\n\n".join(part for part in (first, *self.strays) if part)
 
 
 def normalize_text(text: str) -> str:
-    r"""`\n` line ends, no blank lines around it."""
+    r"""The text with `\n` line breaks and without surrounding blank lines."""
     if "\r" in text:
         text = _BREAK.sub("\n", text)
     return text.strip("\n")
 
 
 def read_body(text: str) -> NoteBody:
-    """Cut a body into its parts. Total: any text is a body."""
+    """Split a body into its parts; any text is a body."""
     top = _TOP.match(text)
     heading = context = None
     start = 0
@@ -127,9 +127,7 @@ def _find_block(text: str, start: int) -> tuple[int, int] | None:
     return None
 
 
-def _read_block(
-    block: str,
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     related: list[str] = []
     entities: list[str] = []
     strays: list[list[str]] = [[]]
@@ -159,10 +157,10 @@ def _read_block(
 
 
 def render_body(*, title: str, context: str | None, content: str, block: str) -> str:
-    """The body of a note of ours; `block` as `render_block()` made it."""
+    """The body of a new note; `block` is the result of `render_block()`."""
     parts = [f"# {title}"]
     if context or content.lstrip("\n").startswith("> **Context:**"):
-        # An empty context line keeps a content that begins like one from being it.
+        # An empty context line, so that content that begins like one is not taken for it.
         parts.append(f"> **Context:** {context}" if context else "> **Context:**")
     if content:
         parts.append(content)
@@ -171,23 +169,23 @@ def render_body(*, title: str, context: str | None, content: str, block: str) ->
 
 
 def render_block(*, related: Sequence[str], entities: Sequence[str], origin: str) -> str:
-    """The managed block from the texts of its links and the line of provenance."""
-    made = f"{BLOCK_START}\n"
+    """The managed block, from the texts of its links and the provenance line."""
+    block = f"{BLOCK_START}\n"
     for name, links in ((RELATED_HEADING, related), (ENTITIES_HEADING, entities)):
         if links:
             listed = "\n- ".join(links)
-            made += f"## {name}\n- {listed}\n\n"
-    return f"{made}## {PROVENANCE_HEADING}\n{origin}\n{BLOCK_END}"
+            block += f"## {name}\n- {listed}\n\n"
+    return f"{block}## {PROVENANCE_HEADING}\n{origin}\n{BLOCK_END}"
 
 
 def set_title(body: NoteBody, title: str) -> NoteBody:
-    """Another heading, in a body that has one."""
+    """Replace the heading of a body that has one."""
     assert body.heading is not None  # noqa: S101 - the caller chose this form by it
     return read_body(_put(body.text, body.heading, title))
 
 
 def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
-    """Another context line, or none; a new one stands under the heading."""
+    """Replace, remove or (below the heading) add the context line."""
     if body.context is not None:
         old = body.text[slice(*body.context)]
         ending = old[len(old.rstrip("\r\n")) :]
@@ -210,12 +208,12 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
 
 
 def _one_break_less(text: str) -> str:
-    """The line end that followed the heading now follows the context line."""
+    """The text without the line break that now follows the context line."""
     return _BREAK.sub("", text, count=1) if _BREAK.match(text) else text
 
 
 def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
-    """Another content: lines that stay keep their bytes, strays move into it."""
+    """Replace the content: unchanged lines keep their bytes, and strays move into it."""
     raw = body.text[slice(*body.content)]
     lead = _EDGE_START.search(raw)
     tail = _EDGE_END.search(raw)
@@ -244,20 +242,20 @@ def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
 
 
 def _keep_lines(old: str, new: str, eol: str) -> str:
-    """The new text, in which each line that the old one has keeps its exact ending."""
+    """The new text, in which each line of the old text keeps its exact line break."""
     if "\r" not in old:
         return new if eol == "\n" else new.replace("\n", eol)
     before = re.split(r"(?<=\n)|(?<=\r)(?!\n)", old)
     bare = [_BREAK.sub("", line) for line in before]
     after = new.split("\n")
-    made: list[str] = []
+    result: list[str] = []
     matcher = SequenceMatcher(None, bare, after, autojunk=False)
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
         if bare[i1:i2] == after[j1:j2]:
-            made += [line if _BREAK.search(line) else line + eol for line in before[i1:i2]]
+            result += [line if _BREAK.search(line) else line + eol for line in before[i1:i2]]
         else:
-            made += [line + eol for line in after[j1:j2]]
-    return _EDGE_END.sub("", "".join(made), count=1)
+            result += [line + eol for line in after[j1:j2]]
+    return _EDGE_END.sub("", "".join(result), count=1)
 
 
 def _without_strays(block: str) -> str:
@@ -281,9 +279,14 @@ def _without_strays(block: str) -> str:
 def set_links(
     body: NoteBody, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
 ) -> NoteBody:
-    """Add lines of links to a section of the managed block, and take lines out.
+    """Add links to a section of the managed block, and remove links from it.
 
-    `add` holds texts of links, `remove` targets as `Body.related` spells them.
+    Args:
+        body: the body; without a managed block it stays as it is.
+        section: the heading of the section.
+        add: the texts of links to add.
+        remove: the targets of links to remove, as in `NoteBody.related`.
+        eol: the line break of the note.
     """
     if body.block is None or not (add or remove):
         return body
@@ -325,7 +328,7 @@ def _place_of(lines: Sequence[str], section: str) -> int:
 
 
 def _without_empty(lines: Sequence[str], section: str) -> list[str]:
-    """The lines without the heading of a section in which nothing is left."""
+    """The lines without the heading of a section that is empty now."""
     for number, line in enumerate(lines):
         if line.strip() != f"## {section}":
             continue

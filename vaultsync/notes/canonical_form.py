@@ -1,7 +1,7 @@
-"""Notes that are, byte for byte, what their facts would be written as.
+"""Canonical notes: byte for byte what their facts would be written as.
 
-What such a note says is known without reading it, since what is written and read again
-is the same fact. Volatile fields do not count: notes are not written for their sake.
+Such a note need not be parsed, since a fact that is written and read again is the same
+fact. Volatile fields are ignored, as they are never a reason to write.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vaultsync.notes.view_read import may_be_redacted
 _FIRST = re.compile(rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n")
 _CLOSING = b"\n---\n"
 _VOLATILE = [row.key for row in FIELDS if row.owner is FieldOwner.VOLATILE]
-# Of one line, and nothing is indented below it, as the rest of another value would be.
+# On one line, with nothing indented below it, which would belong to another value.
 _VOLATILE_LINE = re.compile(
     rf"\n({'|'.join(_VOLATILE)}): ([0-9][0-9T:.Z-]*)(?=\n[^\s-]|\Z)".encode()
 )
@@ -31,16 +31,16 @@ _LINK = re.compile(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
 
 
 def leading_id(data: bytes) -> str | None:
-    """The id of a text that begins as new notes do; all of it may be something else."""
+    """The id of a text that begins like a new note; the rest may be anything."""
     found = _FIRST.match(data)
     return found[1].decode() if found else None
 
 
 def is_canonical(data: bytes, path: VaultPath, fact: Fact, view: NoteView) -> bool:
-    """Whether a text is what a new note of the fact would be, in a place of its scope.
+    """Whether a text is what a new note of the fact would be, in a folder of its scope.
 
-    Links are taken as they stand in it, one for each related fact: other notes may have
-    been moved since.
+    Its links are accepted as they are, one for each related fact: the other notes may
+    have been moved since.
     """
     at_home = path.startswith(f"{fact.scope}/")
     if not at_home and path_info(path, TYPE_FOLDERS).scope is not None:
@@ -63,10 +63,10 @@ def _differs_in_volatile_only(one: bytes, other: bytes) -> bool:
 
 
 def _without_volatile_lines(head: bytes) -> bytes | None:
-    """A frontmatter without its volatile lines, if these can be read."""
+    """The frontmatter without its volatile lines; None if one of them is invalid."""
     found = _VOLATILE_LINE.findall(head)
     if len(found) != len({key for key, _ in found}):
-        return None  # a key that stands twice
+        return None  # a duplicate key
     try:
         for key, value in found:
             canonical(FIELDS_BY_KEY[key.decode()], _scalar(value.decode()))
@@ -76,7 +76,7 @@ def _without_volatile_lines(head: bytes) -> bytes | None:
 
 
 def _scalar(text: str) -> str | float:
-    """What YAML makes of it: a number, or a text such as a time."""
+    """The value as YAML reads it: a number, or a text such as a time."""
     try:
         return float(text)
     except ValueError:
@@ -84,7 +84,7 @@ def _scalar(text: str) -> str | float:
 
 
 def _links(data: bytes, fact: Fact) -> dict[str, str] | None:
-    """The links of the text by the facts they stand for, if there are as many."""
+    """The links in the text by related fact; None if their numbers differ."""
     listed = data.rpartition(_HEADING)[2].partition(b"\n\n")[0]
     texts = listed.decode(errors="replace").split("\n- ")
     if len(texts) != len(fact.related_fact_ids):

@@ -1,6 +1,6 @@
-"""What a person changed: the difference between two readings of a note.
+"""What the user changed: the difference between two versions of a note.
 
-What a note never showed is never taken for something removed.
+What a note never showed does not count as removed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,26 @@ from vaultsync.notes.parse import Note, type_of_folder
 def apply_note_edits(
     base: Fact, before: Note, now: Note, *, ids: Mapping[str, str] | None = None
 ) -> Fact:
-    """The fact as the person left it: the base with what differs between two readings.
+    """The base with the differences between two versions of its note.
 
-    `ids` says which facts the links under Related Facts lead to (target -> id); targets
-    it does not know are left alone. The scope is not judged here.
+    Args:
+        base: the fact that both sides agreed on.
+        before: the note of the base.
+        now: the note as it is.
+        ids: the facts that links under Related Facts lead to, by target; links to other
+            targets do not count. The scope is not changed.
     """
-    held = {problem.key for problem in now.problems}
-    mended = {problem.key for problem in before.problems}
+    invalid = {problem.key for problem in now.problems}
+    was_invalid = {problem.key for problem in before.problems}
     changes: dict[str, Value] = {}
     for key in {**before.values, **now.values}:
-        old = base.value(key) if key in mended else before.values.get(key)
+        old = base.value(key) if key in was_invalid else before.values.get(key)
         new = now.values.get(key)
-        if old != new and key not in held and not (key == "type" and new is None):
+        if old != new and key not in invalid and not (key == "type" and new is None):
             changes[key] = new
     for key in {**before.properties, **now.properties}:
         old, new = before.properties.get(key), now.properties.get(key)
-        if old != new and key not in held:
+        if old != new and key not in invalid:
             changes[key] = new
     moved_to = type_of_folder(now.place)
     if moved_to and moved_to != type_of_folder(before.place):
@@ -50,22 +54,15 @@ def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) ->
 
 
 def _set_links(
-    base: Fact,
-    before: Note,
-    now: Note,
-    changes: dict[str, Value],
-    ids: Mapping[str, str],
+    base: Fact, before: Note, now: Note, changes: dict[str, Value], ids: Mapping[str, str]
 ) -> None:
-    """Lines added to or taken from the managed block are edits of its fields."""
+    """Link lines that were added to or removed from the managed block edit their fields."""
     for key, old, new in (
         ("entities", before.body.entities, now.body.entities),
         ("relatedFactIds", before.body.related, now.body.related),
     ):
         if key == "entities":
-            was, are = (
-                {link_name(x): None for x in old},
-                {link_name(x): None for x in new},
-            )
+            was, are = ({link_name(x): None for x in old}, {link_name(x): None for x in new})
         else:
             was = {ids[x]: None for x in old if x in ids}
             are = {ids[x]: None for x in new if x in ids}
@@ -74,7 +71,4 @@ def _set_links(
         listed = changes.get(key, base.value(key))
         kept = list(listed) if isinstance(listed, (list, tuple)) else []
         kept = [each for each in kept if each in are or each not in was]
-        changes[key] = [
-            *kept,
-            *(each for each in are if each not in was and each not in kept),
-        ]
+        changes[key] = [*kept, *(each for each in are if each not in was and each not in kept)]

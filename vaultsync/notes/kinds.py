@@ -1,4 +1,4 @@
-"""Kinds of markdown files that are no notes."""
+"""Kinds of markdown files that are not notes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from vaultsync.model.paths import VaultPath
 
 TABLE_MARK = "vaultsync: index"
-"""The property that tells these files from notes, in a folder where a person sees them."""
+"""The property that marks an index page in a visible folder."""
 
 
 def is_table(data: bytes) -> bool:
-    """Whether the bytes of a file are of one that is made here."""
+    """Whether a file is a generated index page."""
     return data.startswith(f"---\n{TABLE_MARK}\n---\n".encode())
 
 
@@ -19,5 +19,5 @@ TABLE_NAME = re.compile(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)
 
 
 def is_index_page(index_folder: VaultPath, folder: VaultPath, name: str) -> bool:
-    """Whether a file lies in the visible twin of `.index/` and is named like a page of it."""
+    """Whether a file is in the visible copy of `.index/` and named like an index page."""
     return bool(index_folder) and folder == index_folder and TABLE_NAME.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Read a note: what its text says, field by field, and nothing about what it lacks."""
+"""Read a note: the values that its text shows, and none for what it does not show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of
+from vaultsync.model.paths import PathInfo, VaultPath, folder_for, path_info, stem_of
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
 from vaultsync.notes.body import NoteBody, read_body
 
@@ -28,7 +28,7 @@ TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """A property whose value its field does not take; the field keeps its old value."""
+    """A property with a value that its field does not accept; the field keeps its value."""
 
     key: str
     line: int
@@ -37,11 +37,11 @@ class FieldProblem:
 
 
 class UnknownPlaceholder(FieldProblem):
-    """A field in which a person wrote, or left, a placeholder that stands for nothing."""
+    """A field with a placeholder that stands for no secret."""
 
 
 class Note(NamedTuple):
-    """What the text of a note says."""
+    """A parsed note."""
 
     path: VaultPath
     place: PathInfo
@@ -51,12 +51,12 @@ class Note(NamedTuple):
     """The properties as written."""
     id: str | None
     values: Mapping[str, Value]
-    """What it shows, by key, canonical; lists as tuples of text."""
+    """The values it shows, by key, canonical; lists as tuples of text."""
     properties: Mapping[str, Value]
     """The author's other properties."""
     problems: tuple[FieldProblem, ...] = ()
     spelled: Mapping[str, Value] = MappingProxyType({})
-    """What it shows, by key, where that is not what it means: `notes/view.py`."""
+    """The wording it shows, by key, where that differs from the value (see `notes/view.py`)."""
 
     @property
     def links(self) -> frozenset[str]:
@@ -72,8 +72,8 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     """
     try:
         text = data.decode()
-    except UnicodeDecodeError as broken:
-        line = data.count(b"\n", 0, broken.start) + 1
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
         why = "the text is not UTF-8"
         hint = "save it as UTF-8 in your editor; the next pass takes it up"
         raise UnreadableNoteError(path, why, hint=hint, line=line) from None
@@ -91,7 +91,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         values["title"] = stem_of(path)
     if body.context is not None:
         values["context"] = body.context_text
-    values["content"] = body.said
+    values["content"] = body.content_text
     where = path_info(path, TYPE_FOLDERS)
     return Note(path, where, parts, body, raw, fact_id, values, properties, tuple(problems))
 
@@ -112,9 +112,9 @@ def _read_properties(
                 properties[check_property(key)] = json_value(key, value)
             elif value is not None:
                 values[key] = canonical(row, value)
-        except UsageError as wrong:
+        except UsageError as error:
             line = _line_of(parts, key)
-            problems.append(FieldProblem(key, line, wrong.message, wrong.hint))
+            problems.append(FieldProblem(key, line, error.message, error.hint))
     if values.get("type") == "entity" and values.get("entityType") in _ENTITY_TYPES:
         values["type"] = values["entityType"]
     return values, properties
@@ -127,9 +127,9 @@ def _read_id(
         return None
     try:
         return check_id(raw["id"])
-    except InvalidIdError as wrong:
+    except InvalidIdError as error:
         hint = "an id of vaultsync is a UUID: rename this property, or remove it"
-        problems.append(FieldProblem("id", _line_of(parts, "id"), wrong.message, hint))
+        problems.append(FieldProblem("id", _line_of(parts, "id"), error.message, hint))
         return None
 
 
@@ -137,13 +137,13 @@ _ID_LINE = rb"(?mi)^id:[ \t]*[\"']?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})
 
 
 def id_in(data: bytes) -> str | None:
-    """The id that a text seems to carry which cannot be read as a note."""
+    """The id that an unreadable note seems to have."""
     found = re.search(_ID_LINE, data)
     return found[1].decode().lower() if found else None
 
 
 def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
-    """All properties, own fields out of nested maps (as in `decision: {outcome: …}`) too."""
+    """All properties, with own fields taken out of maps such as `decision: {outcome: …}`."""
     found: list[tuple[str, Value]] = []
     for key, value in raw.items():
         if key not in _NESTED or not isinstance(value, Mapping):
@@ -163,7 +163,7 @@ def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
 
 
 def _relationships(held: Value, raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
-    """`[{target: "[[Bob]]", type: reports_to}]` as one property a relation."""
+    """`[{target: "[[Bob]]", type: reports_to}]` as one property per relation."""
     found: dict[str, list[Value]] = {}
     for each in held if isinstance(held, (list, tuple)) else ():
         if isinstance(each, Mapping) and each.get("type") and each.get("target"):
@@ -178,10 +178,15 @@ def _line_of(parts: NoteParts, key: str) -> int:
 
 
 def type_of_folder(where: PathInfo) -> str | None:
-    """The type whose notes belong in the folder of a note; None outside of all."""
+    """The type whose notes belong in the folder of a note; None in other folders."""
     return _FOLDER_TYPES.get(where.folder) if where.folder else None
 
 
 def tier_folder(fact: Fact) -> str | None:
     """The tier folder that a fact's note belongs to; None for other types."""
     return tier_of(fact.priority) if fact.type == "observation" else None
+
+
+def home_folder(fact: Fact) -> VaultPath:
+    """The folder in which the note of a fact belongs."""
+    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))

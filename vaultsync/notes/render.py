@@ -1,13 +1,12 @@
-"""Write a note: a new one, or one in which only the lines change that must.
+"""Write a note: a new one, or an existing one with only the necessary lines changed.
 
-Every rewrite is proved by reading its result.
+Every rewrite is proved by reading the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter
 
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
@@ -39,57 +38,43 @@ _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
 
 
 _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
-"""Kinds of values that hardly two notes share."""
-_MAX_CACHED_LINES = 4096
-"""So many values of one field are kept as lines."""
-
-
-class _FieldLines:
-    """Fields that stand together in a note; every fact is asked for all of them."""
-
-    def __init__(self, rows: Sequence[Field]) -> None:
-        self._rows = rows
-        self._lines: list[dict[Value, str]] = [{} for _ in rows]
-        self._values_of = attrgetter(*(row.attr for row in rows))
-
-    def lines(self, fact: Fact) -> list[str]:
-        """The lines of those that are set."""
-        found = []
-        values = self._values_of(fact)
-        for row, known, value in zip(self._rows, self._lines, values, strict=True):
-            if value or (value is not None and value not in _UNSET and row.key != _COUNT):
-                found.append(known.get(value) or _line(row, value, known))
-        return found
-
-
-def _line(row: Field, value: Value, known: dict[Value, str]) -> str:
-    """The lines of a field, kept: most values of a vault stand in many notes."""
-    made = frontmatter.emit_property(row.key, _written(row, value), "\n")
-    if row.kind not in _OF_ONE_NOTE:
-        if len(known) >= _MAX_CACHED_LINES:
-            known.clear()
-        known[value] = made
-    return made
-
-
+"""Kinds of values that two notes rarely share."""
 _COUNT = "accessCount"
-"""The one field of which 0 says nothing."""
-_FIELDS_ABOVE = _FieldLines(_SHOWN[:_MIDDLE])
-"""The fields above a type's own and the author's properties; below them stand others."""
-_KNOWN = _FieldLines(_SHOWN[_MIDDLE:])
+"""The only field in which 0 counts as unset."""
+_FIELDS_ABOVE = _SHOWN[:_MIDDLE]
+"""The fields above the type's own fields and the author's properties; the rest is below."""
+_FIELDS_BELOW = _SHOWN[_MIDDLE:]
+
+
+def _field_lines(rows: Sequence[Field], fact: Fact) -> list[str]:
+    """The lines of the fields that are set."""
+    lines = []
+    for row in rows:
+        value = getattr(fact, row.attr)
+        if value or (value is not None and value not in _UNSET and row.key != _COUNT):
+            line = _line if row.kind in _OF_ONE_NOTE else _cached_line
+            lines.append(line(row, value))
+    return lines
+
+
+def _line(row: Field, value: Value) -> str:
+    return frontmatter.emit_property(row.key, _written(row, value), "\n")
+
+
+_cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are in many notes
 
 
 def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
-    """A new note. `links` gives the text of the link to a fact by its id."""
+    """A new note; `links` has the text of the link to each related fact, by id."""
     others = {key: _written(OWN_FIELDS_BY_KEY[key], value) for key, value in fact.own.items()}
     others.update(fact.properties)
     lines = [
         "---\n",
         frontmatter.emit_property("id", fact.id, "\n"),
-        *_FIELDS_ABOVE.lines(fact),
+        *_field_lines(_FIELDS_ABOVE, fact),
     ]
     lines += [frontmatter.emit_property(key, value, "\n") for key, value in others.items()]
-    lines += _KNOWN.lines(fact)
+    lines += _field_lines(_FIELDS_BELOW, fact)
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,
@@ -104,7 +89,7 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
 
 
 def provenance_line(fact: Fact) -> str:
-    """The line of provenance."""
+    """The provenance line."""
     return _origin(fact.agent_id or "", fact.created_at[:10])
 
 
@@ -116,7 +101,7 @@ def _origin(agent_id: str, day: str) -> str:
 
 
 def _written(row: Field, value: Value) -> Value:
-    """A value as a note spells it: links quoted and in brackets."""
+    """A value as a note shows it: links in brackets."""
     if isinstance(value, (list, tuple)):
         if row.kind is ValueKind.LINKS:
             return [f"[[{each}]]" for each in value]
@@ -137,7 +122,7 @@ def add_id_line(note: Note, fact_id: str) -> bytes:
 
 
 def remove_id_line(note: Note) -> bytes:
-    """The text of a note with its `id` line taken out, for the undo of an adoption."""
+    """The text of a note without its `id` line, to undo an adoption."""
     parts = frontmatter.edit_properties(note.parts, {"id": None}, note.path, before=dict(note.raw))
     text = parts.text if parts.yaml.strip() else _bom(parts) + parts.body
     return text.encode()
@@ -148,53 +133,49 @@ def _bom(parts: NoteParts) -> str:
 
 
 def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
-    """The keys that a note must be rewritten for, so that it says what was merged.
+    """The keys in which a note has to be rewritten to say what was merged.
 
-    What a note shows is compared with what it shows; what it does not show, with what it
-    was taken to mean (`vault`). Volatile fields are never a reason to write.
+    Values that the note shows are compared with `merged`; for those that it does not show,
+    `vault` (the note as a fact) is. Volatile fields are never a reason to write.
     """
     found = []
-    held = {problem.key for problem in note.problems} - {"id"}
+    invalid = {problem.key for problem in note.problems} - {"id"}
     keys = dict.fromkeys([*(row.key for row in FIELDS), *vault.own, *merged.own])
     keys.update(dict.fromkeys([*vault.properties, *merged.properties]))
     for key in keys:
         row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
-        if key in held or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
+        if key in invalid or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue
-        shown = note.id if key == "id" else _shown_value(note, key, vault)
-        hidden = key not in note.values and key not in note.properties
-        if key != "id" and hidden and _is_unset(row, merged.value(key)):
-            continue  # what it does not show, it need not take back
-        if not _same(row, shown, merged.value(key)):
+        value = merged.value(key)
+        if key == "id":
+            shown: Value = note.id
+        elif key in note.values:
+            shown = note.values[key]
+        elif key in note.properties:
+            shown = note.properties[key]
+        elif _is_unset(row, value):
+            continue  # the note does not show it, so it need not take it back
+        else:
+            shown = vault.value(key)
+        if not _same(row, shown, value):
             found.append(key)
     return tuple(found)
 
 
-def _shown_value(note: Note, key: str, vault: Fact) -> Value:
-    for shown in (note.values, note.properties):
-        if key in shown:
-            return shown[key]
-    return vault.value(key)
-
-
 def _same(row: Field | None, one: Value, other: Value) -> bool:
     if row is None and (one is None) != (other is None):
-        return False  # a property that is there, be it an empty list, is not missing
+        return False  # a property with an empty list is not a missing property
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
         left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
         right = list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
-        if row is not None and row.kind in (
-            ValueKind.LINES,
-            ValueKind.LINKS,
-            ValueKind.IDS,
-        ):
+        if row is not None and row.kind in (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS):
             return set(left) == set(right)
         return left == right
     return one == other or (_is_unset(row, one) and _is_unset(row, other))
 
 
 def _is_unset(row: Field | None, value: Value) -> bool:
-    """Whether a field has no value; a property that is there has one, be it empty."""
+    """Whether a field has no value; a property always has one, even if it is empty."""
     return value is None or (row is not None and value in _UNSET)
 
 
@@ -206,32 +187,36 @@ def rewrite_note(
     links: Mapping[str, str],
     view: NoteView = IDENTITY_VIEW,
 ) -> bytes:
-    """The text of a note that says `merged`, with only the lines changed that must.
+    """The text of a note that says `merged`, with only the necessary lines changed.
 
-    `vault` is what the note was taken to mean. Volatile fields are brought up to date
-    where the note shows them. `lens` says how true texts are shown.
+    Args:
+        note: the note as it is.
+        vault: the note as a fact.
+        merged: the fact that it will say. Volatile fields are updated where the note
+            shows them.
+        links: the text of the link to each related fact, by id.
+        view: how the note shows texts.
 
     Raises:
         UnsafeSpliceError: the result could not be proved to say `merged`.
     """
     if REDACTION_PREFIX in note.parts.text:
-        # What a placeholder stands for is said by the fact that the note is to show.
+        # The merged fact says what the placeholders stand for.
         again = read_note(note.parts.text.encode(), note.path)
-        meant = view.from_note(again, merged, before=note)
-        note = meant._replace(problems=note.problems)
+        note = view.from_note(again, merged, before=note)._replace(problems=note.problems)
     changed = stale_keys(note, vault, merged)
     parts = note.parts
-    told = view.to_note_wording(note, merged)
-    properties = _property_changes(note, told, changed)
+    worded = view.to_note_wording(note, merged)
+    properties = _property_changes(note, worded, changed)
     if properties:
         parts = frontmatter.edit_properties(parts, properties, note.path, before=dict(note.raw))
-    body = _body_changes(note, told, changed, parts.eol, links)
+    body = _body_changes(note, worded, changed, parts.eol, links)
     fence = parts.fence
     if body.text and fence and not fence.endswith("\n"):
-        fence += parts.eol  # it ended the file
-    made = parts._replace(fence=fence, body=body.text).text.encode()
-    _prove(note, vault, merged, made, view)
-    return made
+        fence += parts.eol  # the fence was the end of the file
+    data = parts._replace(fence=fence, body=body.text).text.encode()
+    _prove(note, vault, merged, data, view)
+    return data
 
 
 def _property_changes(
@@ -260,13 +245,13 @@ def _property_changes(
 
 
 def _ends_its_last_line(old: Value, new: Value) -> bool:
-    """Whether a text stood below a `|`, which ends its last line, and can do so again."""
+    """Whether a text was a `|` block, which ends its last line, and can be one again."""
     texts = isinstance(old, str) and isinstance(new, str)
     return texts and str(old).endswith("\n") and "\n" in str(new)
 
 
 def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
-    """What comes up to date on the occasion, where the note shows it."""
+    """Updates of the volatile fields that the note shows."""
     found: dict[str, Value | None] = {}
     for row in FIELDS:
         if row.owner is FieldOwner.VOLATILE and row.key in note.values:
@@ -277,7 +262,7 @@ def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
 
 
 def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
-    """A list in which every element that stays is spelled as its author did."""
+    """A list in which every element that stays keeps its author's spelling."""
     spelled: dict[Value, Value] = {}
     for each in old if isinstance(old, (list, tuple)) else [old]:
         bare = canonical(row, [each]) if isinstance(each, (str, int, float)) else None
@@ -289,11 +274,7 @@ def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
 
 
 def _body_changes(
-    note: Note,
-    merged: Fact,
-    changed: tuple[str, ...],
-    eol: str,
-    links: Mapping[str, str],
+    note: Note, merged: Fact, changed: tuple[str, ...], eol: str, links: Mapping[str, str]
 ) -> NoteBody:
     body = bodies.read_body(note.body.text) if note.spelled else note.body
     if "entities" in changed:
@@ -325,11 +306,11 @@ def _body_changes(
     return body
 
 
-def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, view: NoteView) -> None:
-    again = view.from_note(read_note(made, note.path), merged, before=note)
-    held = {each.key for each in again.problems}.intersection(
+def _prove(note: Note, vault: Fact, merged: Fact, data: bytes, view: NoteView) -> None:
+    again = view.from_note(read_note(data, note.path), merged, before=note)
+    invalid = {each.key for each in again.problems}.intersection(
         each.key for each in note.problems
-    )  # what a person wrote there cannot be read, so it says nothing about the field
+    )  # an invalid value says nothing about the field
     left = stale_keys(again, merged, merged)
     kept = tuple(
         key
@@ -341,7 +322,7 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, view: NoteView) -
     others = tuple(
         key
         for key in differing_keys(apply_note_edits(vault, note, again), merged)
-        if key not in ("relatedFactIds", "scope", *held)
+        if key not in ("relatedFactIds", "scope", *invalid)
         and key not in again.values
         and (
             key in again.properties

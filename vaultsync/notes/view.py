@@ -1,13 +1,13 @@
-"""The lens between facts and notes: what a note shows of a text, and what it means by it.
+"""The view of a fact in its note: secrets redacted, active content escaped, and back.
 
-Facts hold true texts. Notes hold them with their secrets hidden (`privacy/redaction.py`) and
-disarmed (`privacy/escaping.py`). Merging is done with true texts on all sides: a note is read
-for what it means, and written so that it means what was merged.
+Facts hold the original texts. Notes hold them redacted (`privacy/redaction.py`) and escaped
+(`privacy/escaping.py`). Merges use original texts on all sides: reading a note restores
+them, and writing a note hides them again.
 
-- What is written and read again is the same fact.
-- A note that means the same is not written, however it is spelled: a secret or a script
-  that a person typed stays as it is.
-- Where a note is written for another reason, its lines that stay keep their spelling.
+- A fact that is written to a note and read again is the same fact.
+- A note with the same meaning is not rewritten: a secret or a script that the user typed
+  stays as it is.
+- When a note is rewritten for another reason, its unchanged lines keep their wording.
 """
 
 from __future__ import annotations
@@ -41,56 +41,52 @@ from vaultsync.privacy.redaction import (
     redaction_for,
 )
 
-if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
+if TYPE_CHECKING:  # answers use a view too, and need no parser of notes
     from vaultsync.notes.parse import Note
 
 DETECTION_RULES = "1"
-"""Changes with what is a secret, where the table of providers does not."""
+"""The version of the detection of secrets apart from the table of providers."""
 
 
 MAX_CACHED_HASHES = 100_000
-"""Hashes that are kept at most."""
+"""Maximum number of cached hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """What of a fact a note may show."""
+    """What notes and answers may show of facts."""
 
     redactor: Redactor | None = None
-    """None: nothing is hidden, nothing is disarmed, notes are what they show."""
+    """None: nothing is redacted or escaped."""
     redacts: bool = True
-    """Whether secrets are hidden. Placeholders are understood without, too."""
+    """Whether secrets are redacted. Placeholders are restored in any case."""
     escapes: bool = True
-    """Whether what would run in Obsidian is escaped. What is, is read back without, too."""
+    """Whether active content is escaped. Escaped text is restored in any case."""
+    has_own_rules: bool = False
+    """Whether the user has own rules, which may find a secret in any text."""
     version: str = ""
-    """Changes with what answers hide, as far as all processes of a vault agree on it."""
+    """Differs when answers redact other things; the same in all processes of a vault."""
     _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
-    """Texts without secrets by their hashes, and whether nothing in them may run: a pass
-    looks at each fact some times."""
-    _own: bool = field(init=False, default=False, compare=False, repr=False)
-    """Whether there are rules of the user's, which may find a secret in any text."""
-
-    def __post_init__(self) -> None:
-        """See once what is asked for with every fact."""
-        object.__setattr__(self, "_own", self.redactor is not None and self.redactor.own)
+    """Hashes of texts without secrets, and whether they have no active content either: a
+    run asks several times for each fact."""
 
     @staticmethod
-    def of(redactor: Redactor, *, hides: bool, disarms: bool) -> NoteView:
-        """A lens that knows its version."""
+    def of(redactor: Redactor, *, redacts: bool, escapes: bool) -> NoteView:
+        """A view with its version."""
         rules = [row.pattern for row in providers()]
         rules += [each.pattern for each in redactor.patterns]
-        rules += [DETECTION_RULES, str(hides), str(disarms), *sorted(redactor.optional)]
+        rules += [DETECTION_RULES, str(redacts), str(escapes), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
-        return NoteView(redactor, hides, disarms, digest.hexdigest()[:12])
+        return NoteView(redactor, redacts, escapes, redactor.own, digest.hexdigest()[:12])
 
     # ------------------------------------------------------------------ fact -> text
 
     def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
-        how = self._hiding(fact)
-        if not how.changes:
+        redaction = self._redaction(fact)
+        if not redaction.changes:
             return fact
-        return map_fact_texts(fact, lambda text, bare: how.hide(text, bare=bare))
+        return map_fact_texts(fact, lambda text, bare: redaction.hide(text, bare=bare))
 
     def to_note(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
@@ -103,9 +99,9 @@ class NoteView:
         return map_fact_texts(fact, lambda text, _: escape(text, runs=runs))
 
     def _shows_all(self, fact: Fact) -> bool:
-        """Whether there is neither a secret in a fact nor anything that may run."""
+        """Whether a fact has neither secrets nor active content."""
         words = joined_texts(fact)
-        if is_surely_clean(words) and not self._own:
+        if is_surely_clean(words) and not self.has_own_rules:
             return True
         key = hash(words)
         safe = self._seen.get(key)
@@ -118,7 +114,7 @@ class NoteView:
         return safe
 
     def _is_plain(self, words: str, key: int) -> bool:
-        """Whether there is neither a secret in a text nor a placeholder."""
+        """Whether a text has neither secrets nor placeholders."""
         if key in self._seen:
             return True
         if REDACTION_PREFIX in words or (self.redactor is not None and self.redactor.spans(words)):
@@ -129,15 +125,15 @@ class NoteView:
         return True
 
     def redact_text(self, text: str, *facts: Fact | None) -> str:
-        """A loose text without its secrets, as answers have it, nor those of `facts`."""
+        """A text without its secrets and without those of `facts`, as answers show it."""
         if self.redactor is None or not self.redacts:
             return text
         return self.redactor.hide(text, self.known_secrets(*facts))
 
     def redact_values(self, many: Sequence[tuple[str, Value]], *facts: Fact | None) -> list[Value]:
-        """Values of fields without their secrets, as answers have them.
+        """Values of fields without their secrets, as answers show them.
 
-        What is a secret in one of them, or in one of `facts`, is hidden in all.
+        A secret in one of them, or in one of `facts`, is redacted in all of them.
         """
         if self.redactor is None or not self.redacts:
             return [value for _, value in many]
@@ -155,78 +151,80 @@ class NoteView:
         return [map_value_texts(value, change, bare=key in LINK_KEYS) for key, value in many]
 
     def redact_value(self, key: str, value: Value, *facts: Fact | None) -> Value:
-        """One value of a field, as `values()`."""
+        """One value of a field, like `redact_values()`."""
         return self.redact_values([(key, value)], *facts)[0]
 
     def escape(self, value: Value) -> Value:
-        """A value as a file of the vault may show it that is never read back."""
+        """A value with escaped active content, for files that are never read back."""
         from vaultsync.privacy.escaping import escape  # noqa: PLC0415 - see above
 
         if self.redactor is None or not self.escapes:
             return value
         return map_value_texts(value, lambda text, _: escape(text))
 
-    def _hiding(self, fact: Fact) -> Redaction:
+    def _redaction(self, fact: Fact) -> Redaction:
         if self.redactor is None:
             return NO_REDACTION
         words = joined_texts(fact)
-        if (is_surely_clean(words) and not self._own) or self._is_plain(words, hash(words)):
+        if (is_surely_clean(words) and not self.has_own_rules) or self._is_plain(
+            words, hash(words)
+        ):
             return NO_REDACTION
         return redaction_for(self.redactor, list(fact_text_pieces(fact)), hides=self.redacts)
 
     def known_secrets(self, *facts: Fact | None) -> KnownSecrets:
-        """What the placeholders of some versions of a fact stand for."""
-        found = [self._hiding(each).secrets for each in facts if each is not None]
+        """The secrets behind the placeholders of some versions of a fact."""
+        found = [self._redaction(each).secrets for each in facts if each is not None]
         return join_secrets(found) if any(each.known for each in found) else NO_SECRETS
 
     # ------------------------------------------------------------------ text -> fact
 
     def from_base_note(self, note: Note, fact: Fact) -> Note:
-        """The note of a base as it is meant: what its fact says, where it shows that.
+        """The note of a base with its original texts.
 
-        Placeholders that were made with another key, or by other rules, are told from
-        what the fact says in their place.
+        Placeholders that were made with another key, or by other rules, are resolved by
+        what the fact has in their place.
         """
         from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
         keys = ("entities", *note.values, *note.properties)
-        told = {key: fact.value(key) for key in keys}
+        originals = {key: fact.value(key) for key in keys}
         return NoteViewReader(
             note,
             lambda: self.known_secrets(fact),
             note,
-            told,
+            originals,
             known=True,
             sure=False,
             proves=self.redactor.stands_for,
         ).done()
 
     def from_note(self, note: Note, *facts: Fact | None, before: Note | None = None) -> Note:
-        """The note as it is meant: with what its placeholders stand for, un-escaped.
+        """The note with its original texts: placeholders restored, escapes removed.
 
-        A placeholder that stands for nothing makes a problem of its field, unless the
-        fact of the note is new: then it is text.
+        A placeholder that stands for no secret is a problem of its field, unless the fact
+        is new: then it is text.
 
         Args:
             note: as it was read.
-            facts: the versions of its fact that are known, of base and store.
-            before: what `agreed()` said of the note of the base.
+            facts: the known versions of its fact, in the base and the store.
+            before: the note of the base, from `from_base_note()`.
         """
         from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
-        told: dict[str, Value] = {}
+        originals: dict[str, Value] = {}
         if before is not None:
-            told = {"entities": before.body.entities}
-            told |= {**before.values, **before.properties}
+            originals = {"entities": before.body.entities}
+            originals |= {**before.values, **before.properties}
         return NoteViewReader(
             note,
             lambda: self.known_secrets(*facts),
             before or note,
-            told,
+            originals,
             known=any(each is not None for each in facts),
             sure=True,
             proves=self.redactor.stands_for,
@@ -235,10 +233,11 @@ class NoteView:
     def restore_values(
         self, values: Mapping[str, Value], *facts: Fact | None
     ) -> tuple[dict[str, Value], str]:
-        """What an agent means by values that it made of an answer.
+        """Values from a caller who saw an answer, with secrets in place of placeholders.
 
-        Returns them, and the first placeholder that stands for nothing of `facts`, the
-        versions of the fact, if any.
+        Returns:
+            The values, and the first placeholder that stands for no secret of `facts`
+            (the versions of the fact), or an empty text.
         """
         found = dict(values)
         if self.redactor is None or REDACTION_PREFIX not in repr(values):
@@ -252,26 +251,25 @@ class NoteView:
     # -------------------------------------------------------------- merged -> spelling
 
     def to_note_wording(self, note: Note, merged: Fact) -> Fact:
-        """The merged fact as this note is to spell it: what it shows already, as it does."""
+        """The merged fact in the wording of the note, where that already shows it."""
         from vaultsync.notes.view_write import NoteViewWriter  # noqa: PLC0415 - see above
 
         if self.redactor is None:
             return merged
         if not note.spelled and self._shows_all(merged):
             return merged
-        how = self._hiding(merged)
-        tell = NoteViewWriter(note, how, runs=not self.escapes)
-        return tell.fact(merged)
+        redaction = self._redaction(merged)
+        return NoteViewWriter(note, redaction, runs=not self.escapes).fact(merged)
 
 
 IDENTITY_VIEW = NoteView()
-"""Through it, notes are what they show."""
+"""The view that shows everything as it is."""
 
 
 def _restore_value(value: Value, secrets: KnownSecrets, unknown: list[str], *, bare: bool) -> Value:
     def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-        said, missing = secrets.restore(text, bare=bare)
+        restored, missing = secrets.restore(text, bare=bare)
         unknown.extend(missing)
-        return said
+        return restored
 
     return map_value_texts(value, change, bare=bare)

@@ -1,4 +1,4 @@
-"""What a note means: with what its placeholders stand for, and un-escaped."""
+"""Read a note through its view: restore placeholders and remove escapes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK = REDACTION_PREFIX.encode()
 
 
 def may_be_redacted(text: str | bytes) -> bool:
-    """Whether a text can mean something else than it shows."""
+    """Whether a text may have placeholders or escapes."""
     if isinstance(text, bytes):
         return b"\\" in text or _MARK in text
     return "\\" in text or REDACTION_PREFIX in text
@@ -23,30 +23,31 @@ def may_be_redacted(text: str | bytes) -> bool:
 
 @dataclass(slots=True)
 class NoteViewReader:
-    """One note, being read for what it means."""
+    """Restores the original texts of one note."""
 
     note: Note
     find: Callable[[], KnownSecrets]
     shown: Note
-    """What placeholders are learned from, when they are not known: where this shows them,"""
-    told: Mapping[str, Value]
-    """that is said."""
+    """A version of the note that shows placeholders whose secrets are unknown."""
+    originals: Mapping[str, Value]
+    """The original values of that version, by key, from which they are learned."""
     known: bool
+    """Whether the fact is known, so that an unknown placeholder is a problem."""
     sure: bool
-    """Whether it surely is said there; else only what is proved is believed."""
+    """Whether `originals` are certain; otherwise only what `proves` confirms is used."""
     proves: Callable[[str, str], bool]
-    """Whether a placeholder was made of a text."""
+    """Whether a placeholder was made from a text."""
     _secrets: KnownSecrets | None = None
 
     def done(self) -> Note:
-        """The note as it is meant."""
+        """The note with its original texts."""
         note = self.note
         spelled: dict[str, Value] = {}
         problems: list[FieldProblem] = list(note.problems)
         values = self._read(note.values, spelled, problems)
         properties = self._read(note.properties, spelled, problems)
         body = note.body
-        names = tuple(self._meaning(each, bare=True)[0] for each in body.entities)
+        names = tuple(self._original(each, bare=True)[0] for each in body.entities)
         if names != body.entities:
             spelled.setdefault("entities", body.entities)
             body = body._replace(entities=names)
@@ -61,16 +62,13 @@ class NoteViewReader:
         )
 
     def _read(
-        self,
-        shown: Mapping[str, Value],
-        spelled: dict[str, Value],
-        problems: list[FieldProblem],
+        self, shown: Mapping[str, Value], spelled: dict[str, Value], problems: list[FieldProblem]
     ) -> dict[str, Value]:
         read: dict[str, Value] = {}
         for key, value in shown.items():
             unknown: list[str] = []
-            read[key] = meant = self._value(value, unknown, bare=key in LINK_KEYS)
-            if meant != value:
+            read[key] = self._value(value, unknown, bare=key in LINK_KEYS)
+            if read[key] != value:
                 spelled[key] = value
             if unknown and self.known:
                 problems.append(_unknown(self.note, key, unknown[0]))
@@ -78,13 +76,13 @@ class NoteViewReader:
 
     def _value(self, value: Value, unknown: list[str], *, bare: bool) -> Value:
         def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-            said, missing = self._meaning(text, bare=bare)
+            restored, missing = self._original(text, bare=bare)
             unknown.extend(missing)
-            return said
+            return restored
 
         return map_value_texts(value, change, bare=bare)
 
-    def _meaning(self, text: str, *, bare: bool) -> tuple[str, list[str]]:
+    def _original(self, text: str, *, bare: bool) -> tuple[str, list[str]]:
         if not may_be_redacted(text):
             return text, []
         text = unescape(text)
@@ -92,28 +90,28 @@ class NoteViewReader:
             return text, []
         if self._secrets is None:
             self._secrets = self.find()
-        said, unknown = self._secrets.restore(text, bare=bare)
+        restored, unknown = self._secrets.restore(text, bare=bare)
         if unknown and (more := self._learned(self._secrets)):
             self._secrets = KnownSecrets({**more, **self._secrets.known})
-            said, unknown = self._secrets.restore(text, bare=bare)
-        return said, unknown
+            restored, unknown = self._secrets.restore(text, bare=bare)
+        return restored, unknown
 
     def _learned(self, secrets: KnownSecrets) -> dict[str, str]:
-        """What placeholders stand for by what is said where they are shown."""
+        """The secrets of placeholders, learned from the original values at their places."""
         found: dict[str, str] = {}
-        told, shown = self.told, self.shown
+        shown = self.shown
         seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
         for key, value in {**seen, **shown.spelled}.items():
-            for true, text in text_spellings(told.get(key), value):
+            for true, text in text_spellings(self.originals.get(key), value):
                 if REDACTION_PREFIX in text:
                     found |= learn_placeholders(unescape(text), true, bare=key in LINK_KEYS)
         if self.sure:
             return found
-        # A person may have written one over a word that is no secret.
+        # The user may have written one over a word that is no secret.
         return {
-            name: said
-            for name, said in found.items()
-            if said in secrets.known.values() or self.proves(name, said)
+            name: secret
+            for name, secret in found.items()
+            if secret in secrets.known.values() or self.proves(name, secret)
         }
 
 

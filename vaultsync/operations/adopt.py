@@ -17,8 +17,8 @@ from vaultsync.notes.parse import read_note
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report, notices_of
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 

@@ -18,8 +18,8 @@ from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, pl
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import record_run, sync_once
 
 
@@ -98,7 +98,7 @@ def run_maintenance(
     if dry_run or not planned:
         return done
     named = tuple(action.fact.id for action in planned)
-    after = replace(request, named=named, exempt_from_guard=frozenset(named), confirm=None)
+    after = replace(request, fact_ids=named, exempt_from_guard=frozenset(named), confirm=None)
     followed = sync_once(ctx, after, progress=progress)
     whole = structs.replace(
         followed,

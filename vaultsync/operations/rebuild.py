@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from vaultsync.model.compare import differing_keys, plain_value
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
@@ -11,9 +9,9 @@ from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.planning import PlanRules, overlay_note, values_shown
 from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import TablePlanner, sync_with
 from vaultsync.sync.snapshot import path_in
 
@@ -56,7 +54,7 @@ def rebuild(
         reread=frozenset(
             path_in(folder.path, name) for folder in scan.folders.values() for name in folder.files
         ),
-        named=tuple(base.fact.id for base in ctx.archive.iter_bases()),
+        fact_ids=tuple(base.fact.id for base in ctx.archive.iter_bases()),
         actor=actor,
         trust_store=True,
         drain_outbox_first=source != "vault",
@@ -106,9 +104,8 @@ class VaultRebuildPlanner(TablePlanner):
             case, reason = case._replace(vault=vault_side), "as its note was last read"
         action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
-            return replace(
-                self.plan_note(action, case), do=ActionKind.CREATE_NOTE, reason="a new fact"
-            )
+            action = self.plan_note(action, case)
+            return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
         if change in _NO_NOTE:
             return action
         action = action.evolve(do=ActionKind.RECORD, reason="both say the same")

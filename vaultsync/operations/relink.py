@@ -23,13 +23,13 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.sync.changes import StoreChange
-from vaultsync.sync.conflict_notes import rewrite_conflict_note_links
+from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
-from vaultsync.sync.pass_types import SyncRequest, SyncRun
-from vaultsync.sync.planning import PlanRules
+from vaultsync.sync.planning import PlanRules, SyncRun
 from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import TablePlanner, sync_once, sync_with
 from vaultsync.sync.snapshot import path_in
 
@@ -89,9 +89,7 @@ def rewrite_note_links_of(
         if not named:
             break
         planner = LinkRewriter(targets, reason)
-        request = SyncRequest(
-            kind="links", named=named, facts_only=True, actor=LINKS_ACTOR, after=done
-        )
+        request = SyncRequest.for_facts(named, "links", actor=LINKS_ACTOR, after=done)
         report = sync_with(ctx, request, planner, progress=progress)
         if not report.quiet:
             done = report

@@ -22,7 +22,7 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import remember_unadopted, unadopted_paths
-from vaultsync.sync.item import DISPLACED_WAIT_SETTING, FEW_DISPLACED
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 
 NOTES_PER_FSYNC = FEW_DISPLACED
 """Notes per batch; each batch is flushed to disk together."""

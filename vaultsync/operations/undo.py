@@ -22,8 +22,8 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, notices_of
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import record_run, sync_once
 
 EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox"})
@@ -64,7 +64,7 @@ def undo_run(
         by_fact.setdefault(entry.fact_id, []).append(entry)
     request = SyncRequest(
         kind=f"undo {run}",
-        named=tuple(by_fact),
+        fact_ids=tuple(by_fact),
         actor=actor,
         run=ctx.clock.new_id(),
         exempt_from_guard=frozenset(by_fact),

@@ -1,6 +1,6 @@
-"""Whether a place in a text runs something in Obsidian, and how far that goes.
+"""Decide whether a place in a text is active in Obsidian, and where its construct ends.
 
-When in doubt, it does.
+In doubt, it is active.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ ACTIVE_TAGS = (
     "math", "link", "meta", "base", "style", "form", "input", "button", "textarea",
     "select", "template", "body", "html", "noscript",
 )  # fmt: skip
-"""HTML that loads, runs or sends something by itself, or at one click."""
+"""HTML that loads, runs or sends something without, or with a single, click."""
 
 ACTIVE_FENCES = re.compile(
     r"(?i)(?:dataview(?:js)?|datacore(?:js|jsx|ts|tsx)?|templater[\w-]*|js-engine|jse"
     r"|meta-bind[\w-]*|execute[\w-]*|run-[\w-]+|button|buttons|tasks|customjs|shell-command"
     r"|plantuml[\w-]*|kroki|query|sqlseal|jsx?:[\w-]+|html-render|iframe|dynamic-embed)(?![\w-])"
 )
-"""Fences that a plugin, or Obsidian, runs: as code, as a query, or by a service."""
+"""Fences that Obsidian or a plugin runs as code, as a query, or by a service."""
 
 ACTIVE_TAG_PATTERN = "|".join(ACTIVE_TAGS)
 _OTHER_TAG = re.compile(rf"<(?=[A-Za-z])(?!(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))")
-"""A tag that does nothing, but for its attributes."""
+"""A tag that can be active only because of its attributes."""
 
 
 class ActiveSite(NamedTuple):
-    """A place where a backslash disarms a text."""
+    """A place where a backslash makes a construct inactive."""
 
     kind: str
     start: int
     """Where its construct begins."""
     at: int
-    """Where a backslash goes, or the first of those that are there."""
+    """Where the backslash goes, or the first existing one."""
     slashes: int
-    """How many are there."""
+    """Number of existing backslashes."""
 
 
 _UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
-"""What before a fence can make something else of it."""
+"""Text that can change the meaning of a fence below it."""
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _REACH = 2_000
-"""Letters in which a tag, or the text of a link, ends."""
+"""Maximum length of a tag or of the text of a link."""
 _MAX_BRACKET_DEPTH = 8
-"""Brackets in brackets, from which on it is not looked for where they are closed."""
+"""Nested brackets beyond which the closing one is not searched."""
 _IN_CODE_TOO = frozenset({"templater", "fence", "tick"})
 
 
 class ActiveContent:
-    """What has to be known of a whole text to judge its sites."""
+    """Judges the sites of one text; caches what it needs to know of the whole text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -62,7 +62,7 @@ class ActiveContent:
         self._remote_names: bool | None = None
 
     def runs(self, site: ActiveSite) -> bool:
-        """Whether something would run, load or lead out of the vault there."""
+        """Whether the site would run or load something, or lead out of the vault."""
         text, at = self._text, site.at
         if site.kind not in _IN_CODE_TOO and self._is_code(at):
             return False
@@ -74,7 +74,7 @@ class ActiveContent:
             case "image":
                 return self._is_remote_image(at)
             case "link" | "define":
-                # One that is spelled out is a site of its own.
+                # A plain scheme is a site of its own.
                 plain = _PLAIN_SCHEME.match(text, at + 1)
                 return plain is None and _leads_out(_destination(text, at + 1))
             case "attribute":
@@ -88,7 +88,7 @@ class ActiveContent:
         return any(start <= at < end for start, end in self._code)
 
     def construct(self, site: ActiveSite) -> str:
-        """The text of what runs, so that another in its place is told from it."""
+        """The text of the construct, which identifies it."""
         text, start = self._text, site.start
         return text[start : _end_of(site, text)]
 
@@ -112,7 +112,7 @@ class ActiveContent:
         return self._names_remote()
 
     def _names_remote(self) -> bool:
-        """Whether any link of the text is defined apart from it, and leads out."""
+        """Whether the text has a link reference definition that leads out."""
         if self._remote_names is None:
             self._remote_names = any(
                 _is_remote(_destination(self._text, each.end()))
@@ -133,10 +133,10 @@ class ActiveContent:
 
 
 def is_active_fence(text: str, at: int) -> bool:
-    """Whether a fence whose language begins at a place is one that runs."""
+    """Whether the fence whose language begins at a position is active."""
     line = text[at : at + 200].partition("\n")[0]
-    said = _unspelled(line).lstrip("{. \t")
-    return ACTIVE_FENCES.match(said) is not None or line.startswith("$=")
+    language = _unescaped(line).lstrip("{. \t")
+    return ACTIVE_FENCES.match(language) is not None or line.startswith("$=")
 
 
 def _after_tick(text: str, site: ActiveSite) -> bool:
@@ -144,7 +144,7 @@ def _after_tick(text: str, site: ActiveSite) -> bool:
 
 
 def _closing(text: str, at: int) -> int | None:
-    """Where the bracket at `at` is closed; None when that is not sure."""
+    """Where the bracket at `at` is closed; None when that is uncertain."""
     depth = 0
     skip = False
     for place in range(at, min(at + _REACH, len(text))):
@@ -170,7 +170,7 @@ _TARGET = re.compile(r"\s{0,100}(?:<([^<>\n]{0,1000})|([^\s)]{0,1000}))")
 
 
 def _destination(text: str, at: int) -> str:
-    """Where a link leads, as it is after markdown and HTML took their escapes out."""
+    """The destination of a link, without the escapes of Markdown and HTML."""
     found = _TARGET.match(text, at)
     return _decoded((found[1] or found[2] or "") if found else "")
 
@@ -186,13 +186,13 @@ _BLANK = re.compile(r"[\x00-\x20\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]"
 
 def _decoded(text: str) -> str:
     """A destination, as a browser reads it."""
-    return _BLANK.sub("", _unspelled(text))
+    return _BLANK.sub("", _unescaped(text))
 
 
-def _unspelled(text: str) -> str:
-    """A text without the escapes of markdown and HTML."""
+def _unescaped(text: str) -> str:
+    """A text without the escapes of Markdown and HTML."""
     if "&" in text:
-        import html  # noqa: PLC0415 - its tables are large, and seldom asked for
+        import html  # noqa: PLC0415 - its tables are large, and rarely needed
 
         text = html.unescape(text)
     return _PUNCTUATED.sub(r"\1", text)
@@ -215,11 +215,11 @@ def _is_remote(destination: str) -> bool:
 
 
 def _code_of(text: str) -> Iterator[tuple[int, int]]:
-    """Fenced code that is surely nothing else, without its first and last line."""
+    """The content of fenced code that is certainly code."""
     at = 0
     for fence in fences(text):
         info = text[fence.start : fence.inner].lstrip(" ").lstrip(fence.mark[0])
-        # Backticks after tildes are for CommonMark alone, and not for Obsidian's editor.
+        # Only CommonMark allows backticks after tildes; Obsidian's editor does not.
         unsure = not fence.closed or (fence.depth == 0 and "`" in info)
         if unsure or _UNSURE.search(text, at, fence.start):
             return

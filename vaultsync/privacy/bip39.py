@@ -1,4 +1,4 @@
-"""Seed phrases of wallets: 12 to 24 words of a list, of which the last holds a checksum.
+"""Seed phrases of wallets: 12 to 24 words of a list, the last of which contains a checksum.
 
 The list, `privacy/bip39_english.txt`, is that of github.com/bitcoin/bips
 (bip-0039/english.txt): Copyright (c) 2013 Marek Palatinus and Pavol Rusnak, MIT license.
@@ -14,14 +14,14 @@ from functools import cache
 
 PHRASE_SIZES = (24, 21, 18, 15, 12)
 MAX_RUN_WORDS = 60
-"""Words in a row from which on they are a list of words, and no phrase."""
+"""A longer run of words is a word list, not a phrase."""
 _WORD = re.compile(r"[A-Za-z]+")
 _BETWEEN = re.compile(r"[\s\d,.;:)|*\"'`-]{1,12}")
-"""What stands between two words: blanks, a comma, a number with a dot, a bullet."""
+"""Separators of two words: blanks, a comma, a number with a dot, a bullet."""
 _MAX_REPEATS = 2
-"""Words of a phrase that may be in it a second time; of samples, and of code, more are."""
+"""Words of a phrase that may be repeated; samples and code have more."""
 _BITS = 11
-"""Of each word."""
+"""Per word."""
 
 
 @cache
@@ -32,7 +32,7 @@ def numbers() -> dict[str, int]:
 
 
 def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
-    """Where seed phrases stand in a text, whatever stands between their words."""
+    """The spans of seed phrases in a text."""
     places: list[tuple[int, int]] = []
     row: list[int] = []
     for match in _WORD.finditer(text):
@@ -49,7 +49,7 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _phrases_in(row: Sequence[int], places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The longest phrases in some words of the list that stand in a row."""
+    """The longest phrases in a run of words of the list."""
     if len(row) > MAX_RUN_WORDS:
         return
     for size in PHRASE_SIZES:
@@ -66,7 +66,7 @@ def _phrases_in(row: Sequence[int], places: Sequence[tuple[int, int]]) -> Iterat
 
 
 def _has_checksum(row: Sequence[int]) -> bool:
-    """Whether the last bits are the first ones of the hash of all others."""
+    """Whether the last bits are the checksum: the first bits of the hash of the others."""
     whole = 0
     for number in row:
         whole = whole << _BITS | number

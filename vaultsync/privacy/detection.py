@@ -1,7 +1,7 @@
-"""Where the secrets of a text are: tokens of providers, and what its form gives away.
+"""Find secrets in text: tokens of providers, and values that look like secrets.
 
-A text without any costs a few microseconds: tokens are looked for only in texts with a
-long word, and secrets that have a name only in texts with such a name.
+A text without secrets costs a few microseconds: tokens are searched only in texts with a
+long word, and named secrets only in texts with such a name.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ URL_LOGIN = r"://(?:[^\s/:@\"'<>]{0,100}(?P<user>:))?(?P<s>[^\s/\"'<>]{3,200})@(
 """`scheme://user:password@host`, and `scheme://token@host`."""
 
 _STEMS = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential")
-"""Words after which, with `=` or `:` between, a secret may stand; they begin `ASSIGNED`."""
+"""Words before a secret, followed by `=` or `:`; `ASSIGNED_VALUE` begins with them."""
 
 _KEYS_OF = (
     "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
     "master", "storage", "license", "service", "service_role", "admin", "webhook",
 )  # fmt: skip
-"""What stands before `key` when it is the key of a lock and not of a map."""
+"""Words before `key` that make it a credential, not the key of a map."""
 
 ASSIGNED_VALUE = (
     r"(?i:(?P<pass>pass(?:word|wort|wd|phrase|(?<![a-z]pass))|(?<![a-z])pwd)"
@@ -44,7 +44,7 @@ ASSIGNED_VALUE = (
     r"[\"'`*]{0,3}\]{0,2}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
     r"(?P<s>[^\s\"'`,;<>(){}\[\]|*]{6,512})"
 )
-"""`password: …`, `API_KEY=…`, `"token": "…"`; whether the value is a secret is checked apart."""
+"""`password: …`, `API_KEY=…`, `"token": "…"`; the value is checked separately."""
 
 SEED_PHRASE_KIND = "seed-phrase"
 OPTIONAL_FORMS: Mapping[str, str] = {
@@ -52,15 +52,15 @@ OPTIONAL_FORMS: Mapping[str, str] = {
     "iban": r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])",
     SEED_PHRASE_KIND: r"[A-Za-z]+",
 }
-"""Off by default; named `@card`, `@iban` and `@seed-phrase` among the patterns. All have a
-checksum."""
+"""Off by default; enabled by `@card`, `@iban` and `@seed-phrase` among the patterns. All have
+a checksum."""
 
 compiled = cache(re.compile)
-"""Most texts need none of the patterns, so none is compiled before it is needed."""
+"""Compiles on first use: most texts need no pattern."""
 
 
 class SecretSpan(NamedTuple):
-    """Where a secret stands in a text."""
+    """The position of a secret in a text."""
 
     start: int
     end: int
@@ -68,19 +68,19 @@ class SecretSpan(NamedTuple):
 
 
 def merge_spans(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
-    """Spans in order, those that overlap as one, named by the one that begins first."""
-    made: list[SecretSpan] = []
+    """Spans in order; those that overlap become one, with the kind of the first."""
+    merged: list[SecretSpan] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
-        if made and span.start < made[-1].end:
-            last = made[-1]
-            made[-1] = SecretSpan(last.start, max(last.end, span.end), last.kind)
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = SecretSpan(last.start, max(last.end, span.end), last.kind)
         else:
-            made.append(span)
-    return made
+            merged.append(span)
+    return merged
 
 
 _SIGNS = ":=<`\\!$~&"
-"""What stands in every secret that has a name or an address, and in all that may run."""
+"""Characters of which each named secret, URL and active content contains one."""
 
 
 def _kind(letter: str) -> str:
@@ -93,35 +93,35 @@ _KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
 _RUNS = _KINDS.replace(b"!", b" ")
 _LONG = b"x" * MIN_TOKEN_RUN
 _BEFORE, _FAR, _AFTER = 24, 80, 4
-"""Letters around a long word in which the literals of its kind are looked for."""
+"""Characters around a long word in which the literals of its kind are searched."""
 
 
 _UNSEEN = frozenset(
     "\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff"
 )
-"""Letters that nobody sees, which come into a token when it is copied from a page, and
-those that turn the direction of what follows."""
+"""Invisible characters, which get into a token that is copied from a page, and those that change
+the direction of text."""
 
 
 _ASCII = bytes(range(128))
 
 
 def _has_unseen(letters: bytes) -> bool:
-    """Whether nobody sees some letter of a text in UTF-8. Few of most are not ASCII."""
+    """Whether a text in UTF-8 contains an invisible character."""
     others = letters.translate(None, _ASCII).decode()
     return bool(others) and any(letter in others for letter in _UNSEEN)
 
 
 def find_secrets(text: str) -> Iterator[SecretSpan]:
-    """The secrets of the tables. A text without any costs a few microseconds."""
+    """The secrets of a text, in no order; spans may overlap."""
     return with_invisible_removed(_spans_of, text)
 
 
 def with_invisible_removed(
     find: Callable[[str], Iterator[SecretSpan]], text: str
 ) -> Iterator[SecretSpan]:
-    """What is found in a text, and what is found in it without letters nobody sees."""
+    """What is found in a text, and in the text without invisible characters."""
     yield from find(text)
     if not text.isascii() and _has_unseen(text.encode(errors="replace")):
         seen = [at for at, letter in enumerate(text) if letter not in _UNSEEN]
@@ -146,17 +146,17 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def is_surely_clean(text: str) -> bool:
-    """Whether a text has neither a long word nor a sign that a secret or a script needs.
+    """Whether a text has neither a long word nor a character that secrets or active content need.
 
-    Most texts are, and it costs two microseconds to know of a thousand letters.
+    Most texts do not; the check takes two microseconds for a thousand characters.
     """
     letters = text.encode(errors="replace")
-    looked = letters.translate(_KINDS)
-    return b"!" not in looked and _LONG not in looked and not _has_unseen(letters)
+    kinds = letters.translate(_KINDS)
+    return b"!" not in kinds and _LONG not in kinds and not _has_unseen(letters)
 
 
 def _one_by_one(text: str) -> bytes:
-    """A byte for each letter; what is not Latin is none that matters."""
+    """One byte per character; those outside of Latin-1 become `?`."""
     return text.encode("latin-1", "replace")
 
 
@@ -177,11 +177,11 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
             pattern = compiled(row.pattern)
             group = "s" if "s" in pattern.groupindex else 0
             for match in pattern.finditer(text):
-                token = match[group].rstrip(".")  # it ends a sentence
+                token = match[group].rstrip(".")  # the end of a sentence
                 if not _is_sample(token):
                     start = match.start(group)
                     end = start + len(token)
-                    # What is glued to a token is a part of it, or another one.
+                    # Characters right behind a token are a part of it, or another one.
                     while text[end : end + 1] in _WORD and end < len(text):
                         end += 1
                     yield SecretSpan(start, end, row.kind)
@@ -191,12 +191,12 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_sample(token: str) -> bool:
-    """Whether a token stands for one in a text that shows how tokens look."""
+    """Whether a token is an example in documentation."""
     return len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
 
 
 _SIGN_WITHIN = 60
-"""Letters from a stem within which `ASSIGNED` has its sign."""
+"""Characters from a stem within which `ASSIGNED_VALUE` has its sign."""
 
 
 def _assigned(text: str, low: bytes) -> Iterator[SecretSpan]:
@@ -231,7 +231,7 @@ _LONGEST_ADDRESS = 500
 
 
 def _is_in_query(text: str, at: int) -> bool:
-    """Whether a place is in an address, after its question mark."""
+    """Whether a position is in the query of a URL."""
     word = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
     return "?" in word and not any(map(str.isspace, word))
 
@@ -245,7 +245,7 @@ _DUMMY = (
 
 
 def _is_dummy(value: str) -> bool:
-    """Whether a value is a variable, a path or a word that stands for a value."""
+    """Whether a value is a variable, a path or a placeholder word."""
     return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
 
 
@@ -255,11 +255,11 @@ def _classes(value: str) -> int:
 
 
 _SHORT_WORD = 10
-"""Letters from which on a password without a digit is told from a word by its letters."""
+"""Length from which a value without a digit can be a password by its characters."""
 
 
 def _is_password(value: str) -> bool:
-    """Whether a value after `password` is none of the words that prose has there."""
+    """Whether a value after `password` is not a word of prose."""
     if not any(map(str.isalpha, value)):
         return False
     mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
@@ -269,7 +269,7 @@ def _is_password(value: str) -> bool:
 
 
 _LONG_HEX = 32
-"""Digits of a key that is written in hex: each has but four bits."""
+"""Length of a key in hex: each digit has only four bits."""
 
 
 def _is_random(value: str) -> bool:
@@ -288,20 +288,20 @@ def _is_random(value: str) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Bits for each letter, by how often each occurs."""
+    """Shannon entropy in bits per character."""
     size = len(text)
     return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
 
 
 def _is_card(text: str) -> bool:
-    """Luhn's sum."""
+    """Check the Luhn checksum."""
     digits = [int(each) for each in text if each.isdigit()]
     doubled = [sum(divmod(2 * each, 10)) for each in digits[-2::-2]]
     return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 def _is_iban(text: str) -> bool:
-    """The sum of ISO 13616."""
+    """Check the checksum of ISO 13616."""
     bare = text.replace(" ", "")
     return int("".join(str(int(each, 36)) for each in bare[4:] + bare[:4])) % 97 == 1
 
@@ -310,7 +310,7 @@ _CHECKED = {"card": _is_card, "iban": _is_iban}
 
 
 def optional_spans(text: str, kind: str) -> Iterator[SecretSpan]:
-    """The secrets of a kind that is looked for only when it is asked for."""
+    """The secrets of an optional kind."""
     if kind == SEED_PHRASE_KIND:
         from vaultsync.privacy.bip39 import seed_phrases  # noqa: PLC0415 - few need it
 
@@ -322,7 +322,7 @@ def optional_spans(text: str, kind: str) -> Iterator[SecretSpan]:
 
 
 def find_all(text: str, value: str, kind: str) -> Iterator[SecretSpan]:
-    """Wherever a text stands in another."""
+    """All occurrences of `value` in a text."""
     at = text.find(value) if value else -1
     while at >= 0:
         yield SecretSpan(at, at + len(value), kind)

@@ -1,4 +1,4 @@
-"""An error as JSON, the same on every surface, and back."""
+"""Errors as JSON, the same on every surface, and back."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ class Failure(TypedDict):
 
 
 def error_values(kind: str, message: str, hint: str = "") -> Trouble:
-    """What went wrong, without the secrets that its words repeat."""
+    """An error as JSON, with secrets removed from its texts."""
     return {"kind": kind, "message": scrub(message), "hint": scrub(hint)}
 
 
 def error_values_json(
     kind: str, message: str, hint: str = "", *, run: str | None = None
 ) -> Failure:
-    """The same as an answer."""
-    said = error_values(kind, message, hint)
-    return {"error": said if run is None else {**said, "run": run}}
+    """The same below the key `error`, with the id of the run if there is one."""
+    values = error_values(kind, message, hint)
+    return {"error": values if run is None else {**values, "run": run}}
 
 
 def error_json(error: errors.VaultsyncError, *, hint: str | None = None) -> Failure:
-    """An error; with another hint where its own is of no use."""
+    """An error as JSON; `hint` replaces its own."""
     own = error.hint if hint is None else hint
     return error_values_json(type(error).__name__, error.message, own, run=error.run)
 
 
-def error_from_json(said: Mapping[str, str]) -> errors.VaultsyncError:
-    """The error that `error_json()` told of, by its kind, in the same words."""
-    kind = getattr(errors, said["kind"], None)
+def error_from_json(values: Mapping[str, str]) -> errors.VaultsyncError:
+    """The error of `error_json()`, of the same class and with the same texts."""
+    kind = getattr(errors, values["kind"], None)
     if not (isinstance(kind, type) and issubclass(kind, errors.VaultsyncError)):
         kind = errors.VaultsyncError
-    error = kind.__new__(kind)  # its own __init__ would make the words anew
-    errors.VaultsyncError.__init__(error, said["message"], hint=said["hint"])
-    error.run = said.get("run")
+    error = kind.__new__(kind)  # its own __init__ would compose other texts
+    errors.VaultsyncError.__init__(error, values["message"], hint=values["hint"])
+    error.run = values.get("run")
     return error

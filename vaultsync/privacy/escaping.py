@@ -1,12 +1,12 @@
-r"""Text that would run in Obsidian -> the same text, disarmed by backslashes, and back.
+r"""Escape content that Obsidian would run, by backslashes, and undo it.
 
-What makes a text run is two neighbours: `<` and `%`, three backticks and a language, `!`
-and `[`. A backslash between them ends it, and markdown mostly does not show it. Where
-there are backslashes between them already, one more is put in, so that taking one out
-again always gives what was there: `unescaped(escaped(x)) == x` for every text.
+Content is active because of two adjacent parts: `<` and `%`, three backticks and a language,
+`!` and `[`. A backslash between them stops it, and is mostly invisible in rendered Markdown.
+Where there are backslashes already, one more is added, so that removing one restores the
+original: `unescape(escape(x)) == x` for every text.
 
-Each such place (a *site*) is found by its neighbours alone, on one line; whether it would
-run is judged by all of the text.
+Each such place (a *site*) is found by its adjacent parts alone, on one line; whether it is
+active depends on the whole text.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ _LETTERS = (
     ),
 )
 _LINES = (("tick", r"(?m:^)[ \t]{0,40}+" + _FOLLOWED),)
-"""The forms of sites: what is before the backslashes, and what must follow them. A backslash
-is never part of either, so that one more changes no other site.
+"""The forms of sites: the part before the backslashes, and the part after them. Neither contains
+a backslash, so that adding one changes no other site.
 
-All but those of lines begin with one letter, and `re` is ten times as fast with a pattern of
-which it knows all first letters; so what looks behind does so after the first letter.
+All but those of lines begin with a fixed character, with which `re` is ten times as fast; so
+lookbehinds follow the first character.
 """
 
 
 @cache
 def _pattern(*, links: bool, letters: bool, lines: bool) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """A pattern of sites, and the kinds of its groups."""
+    """The pattern of sites, and the kinds of its groups."""
     forms = [*_SIGNS]
     for wanted, more in ((links, _LINKS), (letters, _LETTERS), (lines, _LINES)):
         forms += more if wanted else ()
@@ -77,7 +77,7 @@ def _pattern(*, links: bool, letters: bool, lines: bool) -> tuple[re.Pattern[str
 
 
 def may_have_active_content(text: str) -> bool:
-    """Whether a text has to be looked at; that most need not costs about a microsecond."""
+    """Whether a text has to be scanned; the check takes about a microsecond for most texts."""
     return (
         ("\\" in text and _SLASHED.search(text) is not None)
         or ("<" in text and _TAGGED.search(text) is not None)
@@ -91,22 +91,22 @@ def may_have_active_content(text: str) -> bool:
 
 
 _SLASHED = re.compile(r"\\(?<![^<`~!\]jJvVoOfFdDsShHbBpP \t\n]\\)")
-"""A backslash where one of ours may be."""
+"""A backslash that may be an escape."""
 _OPEN_TAG = r"<[A-Za-z](?![A-Za-z0-9.-]*>)"
 """A tag that may have attributes."""
 _TAGGED = re.compile(rf"<(?:%|(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
 _ATTRIBUTED = re.compile(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
-"""Where an attribute may be that runs, or is escaped."""
+"""A possible attribute that is active or escaped."""
 _RESPELLED = re.compile(
     r"[&\\<\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]"
 )
-"""What can be in a destination that does not show where it leads."""
+"""Characters that can obscure the destination of a link."""
 _SCHEMES = ("avascript", "bscript", "bsidian", "ile", "ata")
 _SCHEME_ENDS = frozenset("tTnNeEaA")
 
 
 def _has_scheme(text: str) -> bool:
-    """Whether a word ends before a colon as the schemes do that run."""
+    """Whether a word before a colon ends like an active scheme."""
     at = text.find(":")
     while at >= 0:
         if text[at - 1 : at] in _SCHEME_ENDS:
@@ -118,12 +118,12 @@ def _has_scheme(text: str) -> bool:
 
 
 def _has_attribute(text: str) -> bool:
-    """Whether there is a tag that may have attributes, or an attribute may be escaped."""
+    """Whether there may be a tag with attributes, or an escaped attribute."""
     return ("<" in text or "\\" in text) and _ATTRIBUTED.search(text) is not None
 
 
 def _runs_code(text: str, fence: str) -> bool:
-    """Whether a fence may be one that runs, or code in a line begins as such code does."""
+    """Whether a fence, or inline code, may be active."""
     at = text.find(fence)
     while at >= 0:
         while text[at : at + 1] == fence[0]:
@@ -138,7 +138,7 @@ _BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 
 def _escape_sites(text: str) -> Iterator[ActiveSite]:
-    """The sites of a text that run or are escaped, and others."""
+    """The sites of a text: active, escaped and others."""
     spelled = _has_scheme(text)
     pattern, kinds = _pattern(
         links=spelled or _RESPELLED.search(text) is not None,
@@ -154,58 +154,60 @@ def _escape_sites(text: str) -> Iterator[ActiveSite]:
 
 
 def escape(text: str, *, runs: bool = False) -> str:
-    """A text of which nothing runs; with `runs`, only what looks escaped is escaped again."""
+    """Escape all active content; with `runs`, only what looks escaped already."""
     return _add_backslashes(
         text,
-        lambda look, site: bool(site.slashes) or (not runs and look.runs(site)),
+        lambda content, site: bool(site.slashes) or (not runs and content.runs(site)),
     )
 
 
 def escape_active(text: str, live: AbstractSet[str]) -> str:
-    """A text that is escaped in part, with what runs in it escaped too.
+    """Escape the active content of a text that is escaped in part.
 
-    What stands in `live`, as `running()` gives it, may run.
+    Constructs in `live`, as returned by `active_constructs()`, stay active.
     """
     return _add_backslashes(
         text,
-        lambda look, site: (
-            not site.slashes and look.runs(site) and look.construct(site) not in live
+        lambda content, site: (
+            not site.slashes and content.runs(site) and content.construct(site) not in live
         ),
     )
 
 
 def _add_backslashes(text: str, wanted: Callable[[ActiveContent, ActiveSite], bool]) -> str:
-    """A text with one more backslash at each site that is wanted."""
+    """Add a backslash at each wanted site."""
     if not may_have_active_content(text):
         return text
-    look = ActiveContent(text)
-    cuts = [site.at for site in _escape_sites(text) if wanted(look, site)]
+    content = ActiveContent(text)
+    cuts = [site.at for site in _escape_sites(text) if wanted(content, site)]
     if not cuts:
         return text
-    made = [text[: cuts[0]]]
+    parts = [text[: cuts[0]]]
     for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
-        made += ("\\", text[start:end])
-    return "".join(made)
+        parts += ("\\", text[start:end])
+    return "".join(parts)
 
 
 def unescape(text: str) -> str:
-    """What was escaped; a text that is not, is itself."""
+    """Undo `escape()`; other text is returned as it is."""
     if "\\" not in text:
         return text
-    made = []
+    parts = []
     at = 0
     for site in _escape_sites(text):
         if site.slashes:
-            made.append(text[at : site.at])
+            parts.append(text[at : site.at])
             at = site.at + 1
-    return "".join((*made, text[at:])) if made else text
+    return "".join((*parts, text[at:])) if parts else text
 
 
 def active_constructs(text: str) -> frozenset[str]:
-    """The constructs of a text that run, each with all that belongs to it."""
+    """The complete active constructs of a text."""
     if not may_have_active_content(text):
         return frozenset()
-    look = ActiveContent(text)
+    content = ActiveContent(text)
     return frozenset(
-        look.construct(site) for site in _escape_sites(text) if not site.slashes and look.runs(site)
+        content.construct(site)
+        for site in _escape_sites(text)
+        if not site.slashes and content.runs(site)
     )

@@ -1,4 +1,4 @@
-"""All texts of a fact: gathered to be looked over, and changed one by one."""
+"""Collect all texts of a fact, or change each of them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ LIST_FIELDS = tuple(row for row in FIELDS if row.kind in (ValueKind.LINES, Value
 LINK_KEYS = frozenset(
     row.key for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.kind is ValueKind.LINKS
 )
-"""The keys of fields that hold names of notes."""
+"""The keys of fields that contain names of notes."""
 _GET_TEXTS = attrgetter("content", *(x.attr for x in TEXT_FIELDS if x.key != "content"))
 _GET_LISTS = attrgetter(*(row.attr for row in LIST_FIELDS))
 
 TextChange = Callable[[str, bool], str]
-"""A text, and whether it is the name of a note -> another text."""
+"""Takes a text and whether it is the name of a note; returns the new text."""
 
 
 def joined_texts(fact: Fact) -> str:
-    """All texts of a fact in one, to be looked over at once."""
+    """All texts of a fact in one, for a single fast check."""
     parts = list(filter(None, _GET_TEXTS(fact)))
     for many in filter(None, _GET_LISTS(fact)):
         parts += many
@@ -54,7 +54,7 @@ def _loose(values: Mapping[str, Value]) -> Iterator[RedactionText]:
 
 
 def texts_in_value(value: Value, label: str, *, bare: bool) -> Iterator[RedactionText]:
-    """All texts of a value, which has a name."""
+    """All texts of a value with a label."""
     if isinstance(value, str):
         yield RedactionText(value, label, bare)
     elif isinstance(value, Mapping):
@@ -67,12 +67,12 @@ def texts_in_value(value: Value, label: str, *, bare: bool) -> Iterator[Redactio
 
 
 def map_value_texts(value: Value, change: TextChange, *, bare: bool = False) -> Value:
-    """A value with other texts; the same one when none changed."""
+    """A value with each text changed."""
     if isinstance(value, str):
         return change(value, bare)
     if isinstance(value, Mapping):
         return {
-            change(key, False): map_value_texts(each, change, bare=bare)  # noqa: FBT003 - keys are no names
+            change(key, False): map_value_texts(each, change, bare=bare)  # noqa: FBT003 - keys are not names of notes
             for key, each in value.items()
         }
     if isinstance(value, tuple):
@@ -83,9 +83,9 @@ def map_value_texts(value: Value, change: TextChange, *, bare: bool = False) -> 
 
 
 def map_fact_texts(fact: Fact, change: TextChange) -> Fact:
-    """A fact with other texts."""
+    """A fact with each text changed."""
     attrs: dict[str, object] = {
-        row.attr: change(text, False)  # noqa: FBT003 - texts are no names
+        row.attr: change(text, False)  # noqa: FBT003 - not a name of a note
         for row in TEXT_FIELDS
         if (text := getattr(fact, row.attr))
     }
@@ -102,14 +102,14 @@ def map_fact_texts(fact: Fact, change: TextChange) -> Fact:
     return fact.evolve(**attrs)
 
 
-def text_spellings(meant: Value, shown: Value) -> Iterator[tuple[str, str]]:
-    """What stands for what in a value that is no text."""
-    if isinstance(meant, str) and isinstance(shown, str):
-        yield meant, shown
-    elif isinstance(meant, Mapping) and isinstance(shown, Mapping):
-        yield from zip(meant, shown, strict=False)
-        for one, other in zip(meant.values(), shown.values(), strict=False):
+def text_spellings(original: Value, shown: Value) -> Iterator[tuple[str, str]]:
+    """Pairs of corresponding texts in a value and its redacted form."""
+    if isinstance(original, str) and isinstance(shown, str):
+        yield original, shown
+    elif isinstance(original, Mapping) and isinstance(shown, Mapping):
+        yield from zip(original, shown, strict=False)
+        for one, other in zip(original.values(), shown.values(), strict=False):
             yield from text_spellings(one, other)
-    elif isinstance(meant, Sequence) and isinstance(shown, Sequence):
-        for one, other in zip(meant, shown, strict=False):
+    elif isinstance(original, Sequence) and isinstance(shown, Sequence):
+        for one, other in zip(original, shown, strict=False):
             yield from text_spellings(one, other)

@@ -19,19 +19,19 @@ class SecretKind(NamedTuple):
     says: str
     needs: tuple[str, ...]
     pattern: str
-    """Compiled when it is first needed."""
+    """Compiled on first use."""
     far: bool = False
 
 
 _START = "(?<![A-Za-z0-9_-]{})"
-"""Tokens do not begin inside words; it keeps long words from being tried at each letter."""
+"""A token does not begin inside a word; without this, each position of a long word is tried."""
 _FIRST = re.compile(r"(?:[A-Za-z0-9_-]+|\[[A-Z]+\])(?![{*+?])")
-"""What a token begins with. Before `_START`, it lets `re` skip to where it occurs."""
+"""The literal prefix of a token. Before `_START`, it lets `re` skip to its occurrences."""
 
 
 @cache
 def providers() -> tuple[SecretKind, ...]:
-    """Tokens that their providers designed to be recognised."""
+    """Kinds of tokens that are designed to be recognized."""
     # Not by `importlib.resources`: its imports would cost a cold start 9 ms.
     data = pkgutil.get_data("vaultsync.privacy", "providers.toml") or b""
     return tuple(

@@ -1,10 +1,9 @@
 """Secrets in text -> placeholders, and back.
 
-A secret is a span of a text with a kind. Spans that touch the same letters become one.
-In its place stands `[REDACTED:kind:xxxxxxxx]`, eight hex digits of a keyed hash: the same
-secret has the same placeholder everywhere in a vault, and nobody without the key can
-try words against it. Nothing else has to be kept to go back: who has the true text can
-compute what its placeholders are.
+A secret is a span of a text with a kind. Spans that overlap become one. The placeholder is
+`[REDACTED:kind:xxxxxxxx]`, with eight hex digits of a keyed hash: the same secret has the
+same placeholder everywhere in a vault, and guesses cannot be tested without the key. No
+table is stored: the placeholders of a text can be computed from the original.
 """
 
 from __future__ import annotations
@@ -27,41 +26,37 @@ from vaultsync.privacy.detection import (
 REDACTION_PREFIX = "REDACTED:"
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 BARE_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
-"""The form in names of notes, which cannot hold brackets."""
+"""The form in names of notes, which cannot contain brackets."""
 
 QUOTED_KIND = "quoted"
-"""The kind of a placeholder that stands in a true text, where it would be taken for a
-secret of the same text."""
+"""The kind of a placeholder that is quoted in an original text, where it would be mistaken for
+that of a secret of the same text."""
 MIN_ANYWHERE_LENGTH = 8
-"""Letters of a secret that is hidden wherever it stands in a fact; shorter ones may be
-parts of words."""
+"""Length from which a secret is redacted everywhere in a fact; shorter ones may be words."""
 MIN_INSIDE_WORD_LENGTH = 16
-"""Letters of a secret that is hidden in the middle of words, too."""
+"""Length from which a secret is redacted inside of words, too."""
 
 
 class Redactor(NamedTuple):
-    """What is a secret, and the key of its placeholders."""
+    """Finds secrets, and computes their placeholders."""
 
     key: bytes
-    """Of this machine's vault alone."""
+    """The key of the placeholders, of this vault on this machine."""
     patterns: tuple[re.Pattern[str], ...] = ()
-    """The user's: the first group is the secret, or all of it."""
+    """The user's patterns: the first group, or the whole match, is the secret."""
     values: tuple[str, ...] = ()
-    """Texts that are secrets themselves: values of variables of the environment."""
+    """Texts that are secrets: values of environment variables."""
     optional: frozenset[str] = frozenset()
-    """Kinds of `OPTIONAL` that are looked for too."""
+    """Kinds of `OPTIONAL_FORMS` that are enabled."""
 
     def spans(self, text: str, known: Iterable[SecretSpan] = ()) -> list[SecretSpan]:
-        """Where the secrets of a text are, in order; none overlaps another.
-
-        Those that are `known` are among them.
-        """
+        """The secrets of a text and the `known` ones, in order, without overlaps."""
         found = [*find_secrets(text), *known]
         if self.own:
             found += with_invisible_removed(self._own_spans, text)
         while found:
             found = _unquoted(text, found)
-            # What stood right beside a secret is a word of its own without it.
+            # A text right beside a secret may be another one, without it.
             blank = ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
             rest = replace_spans(text, blank)
             more = [s for s in find_secrets(rest) if "\0" not in rest[s.start : s.end]]
@@ -71,7 +66,7 @@ class Redactor(NamedTuple):
         return found
 
     def _own_spans(self, text: str) -> Iterator[SecretSpan]:
-        """Those of the user's rules."""
+        """The matches of the user's rules."""
         for value in self.values:
             yield from find_all(text, value, "environment")
         for pattern in self.patterns:
@@ -84,34 +79,34 @@ class Redactor(NamedTuple):
 
     @property
     def own(self) -> bool:
-        """Whether there are rules of the user's."""
+        """Whether the user has rules."""
         return bool(self.values or self.patterns or self.optional)
 
     def placeholder(self, kind: str, secret: str) -> str:
-        """What stands for a secret."""
+        """The placeholder of a secret."""
         digest = hmac.new(self.key, secret.encode(errors="surrogatepass"), hashlib.sha256)
         return f"[REDACTED:{kind}:{digest.hexdigest()[:8]}]"
 
     def stands_for(self, name: str, secret: str) -> bool:
-        """Whether a placeholder was made of a text, with this key."""
+        """Whether a placeholder is that of a text, with this key."""
         return self.placeholder(name.split(":")[1], secret) == name
 
     def hide(self, text: str, also: KnownSecrets | None = None) -> str:
-        """A text that stands alone, with its secrets hidden, and those of `also`."""
+        """A single text with its secrets, and those of `also`, redacted."""
         names = also.names if also else {}
         more = [*_repeated(text, names), *_cut_off(text, names)] if names else ()
         return replace_spans(
             text,
             (
-                (s.start, s.end, names.get(said) or self.placeholder(s.kind, said))
+                (s.start, s.end, names.get(secret) or self.placeholder(s.kind, secret))
                 for s in self.spans(text, more)
-                if (said := text[s.start : s.end])
+                if (secret := text[s.start : s.end])
             ),
         )
 
 
 def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
-    """Spans in order, without those that are parts of placeholders."""
+    """Spans in order, without those inside of placeholders."""
     if spans and REDACTION_PREFIX in text:
         taken = [match.span() for match in PLACEHOLDER.finditer(text)]
         spans = [
@@ -123,41 +118,41 @@ def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
 
 
 _REGISTERED_RULES: dict[Redactor, None] = {}
-"""The rules of the vaults of this process, each once. Errors and logs come from anywhere,
-and know no vault."""
+"""The rules of the vaults of this process, each once: errors and logs come from anywhere, and
+belong to no vault."""
 
 
 def register_rules(redactor: Redactor) -> None:
-    """Have `scrub()` cut out what the user's rules find, too, from now on."""
+    """Make `scrub()` apply the user's rules, too."""
     if redactor.own:
         _REGISTERED_RULES[redactor._replace(key=b"")] = None
 
 
 def scrub(text: str) -> str:
-    """A text with its secrets cut out, where no key is at hand: for errors and logs."""
+    """A text with its secrets removed, without a key: for errors and logs."""
     found = [span for rules in tuple(_REGISTERED_RULES) for span in rules.spans(text)]
     spans = merge_spans([*find_secrets(text), *found])
     return replace_spans(text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans))
 
 
 def replace_spans(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """A text with other words at some spans, which are in order."""
-    made: list[str] = []
+    """A text with replacements at some spans, which are in order."""
+    parts: list[str] = []
     at = 0
     for start, end, words in changes:
-        made += (text[at:start], words)
+        parts += (text[at:start], words)
         at = end
-    return "".join((*made, text[at:])) if made else text
+    return "".join((*parts, text[at:])) if parts else text
 
 
 class KnownSecrets(NamedTuple):
-    """The secrets of some texts that belong together, by what stands for them."""
+    """The secrets of some related texts, by placeholder."""
 
     known: Mapping[str, str]
-    """Placeholder -> what it stands for; one that a true text holds is itself."""
+    """Placeholder -> secret; a placeholder that an original text quotes maps to itself."""
 
     def restore(self, text: str, *, bare: bool = False) -> tuple[str, list[str]]:
-        """A text with what its placeholders stand for, and those that are not known.
+        """The original of a text, and the placeholders in it that are unknown.
 
         `bare` is for names of notes, in which placeholders have no brackets.
         """
@@ -165,7 +160,7 @@ class KnownSecrets(NamedTuple):
             return text, []
         unknown: list[str] = []
 
-        def said(match: re.Match[str]) -> str:
+        def secret_of(match: re.Match[str]) -> str:
             name = f"[{match[0]}]" if bare else match[0]
             secret = self.known.get(name)
             if secret is None:
@@ -173,11 +168,11 @@ class KnownSecrets(NamedTuple):
                 return match[0]
             return secret[1:-1] if bare and secret == name else secret
 
-        return (BARE_PLACEHOLDER if bare else PLACEHOLDER).sub(said, text), unknown
+        return (BARE_PLACEHOLDER if bare else PLACEHOLDER).sub(secret_of, text), unknown
 
     @property
     def names(self) -> dict[str, str]:
-        """What stands for each of them; what a text quotes is none."""
+        """Secret -> placeholder, without placeholders that a text quotes."""
         return {secret: name for name, secret in self.known.items() if secret != name}
 
 
@@ -185,7 +180,7 @@ NO_SECRETS = KnownSecrets({})
 
 
 def learn_placeholders(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
-    """What the placeholders of a text stand for, when it shows a true text; else nothing."""
+    """The secrets of placeholders, from a redacted text and its original; empty if they differ."""
     form = BARE_PLACEHOLDER if bare else PLACEHOLDER
     names = [f"[{each}]" if bare else each for each in form.findall(shown)]
     first, *parts = form.split(shown)
@@ -197,7 +192,7 @@ def learn_placeholders(shown: str, true: str, *, bare: bool = False) -> dict[str
         last = number == len(names)
         end = len(true) - len(part) if last else true.find(part, at + 1)
         if part == "" and not last:
-            return {}  # two side by side: nobody can tell where one ends
+            return {}  # where one of two adjacent secrets ends is unknown
         if end <= at or not true.startswith(part, end):
             return {}
         if found.setdefault(name, true[at:end]) != true[at:end]:
@@ -267,11 +262,11 @@ def redaction_for(
     hides: bool,
     also: KnownSecrets = NO_SECRETS,
 ) -> Redaction:
-    """How to hide the secrets of texts that belong together.
+    """How to redact the secrets of related texts.
 
-    A secret of one of them, or of `also`, is hidden in all, and so is what was left of it
-    when it was cut off at the end of a title. With `hides` off, nothing is, but for
-    placeholders that a text quotes and that would be taken for its secrets.
+    A secret of one of them, or of `also`, is redacted in all, even where a title ends
+    within it. With `hides` off, only quoted placeholders are replaced that would be
+    mistaken for those of secrets.
     """
     found = {piece: _labelled(redactor, piece) for piece in pieces}
     names = also.names | {
@@ -291,7 +286,7 @@ def redaction_for(
     changes: dict[tuple[str, bool], list[tuple[int, int, str]]] = {}
     for piece, spans in found.items():
         hidden = spans if hides else ()
-        quoted = _taken_for_secrets(redactor, piece, hidden, known, names)
+        quoted = _mistaken_for_secrets(redactor, piece, hidden, known, names)
         shown = merge_spans([*hidden, *quoted])
         if shown:
             changes[piece.text, piece.bare] = [
@@ -300,25 +295,25 @@ def redaction_for(
     return Redaction(KnownSecrets(known), changes) if known else NO_REDACTION
 
 
-def _taken_for_secrets(
+def _mistaken_for_secrets(
     redactor: Redactor,
     piece: RedactionText,
     spans: Sequence[SecretSpan],
     known: dict[str, str],
     names: dict[str, str],
 ) -> Iterator[SecretSpan]:
-    """The placeholders that a true text quotes and that stand for something in it.
+    """The placeholders that an original text quotes and that also stand for one of its secrets.
 
-    All others that it quotes are known as what they are.
+    All others that it quotes map to themselves.
     """
     for span in _quoted(piece):
         if _inside(span, spans):
             continue
-        said = piece.text[span.start : span.end]
-        name = f"[{said}]" if piece.bare else said
+        quoted = piece.text[span.start : span.end]
+        name = f"[{quoted}]" if piece.bare else quoted
         if known.setdefault(name, name) != name:
-            names[said] = redactor.placeholder(QUOTED_KIND, said)
-            known[names[said]] = said
+            names[quoted] = redactor.placeholder(QUOTED_KIND, quoted)
+            known[names[quoted]] = quoted
             yield span
 
 
@@ -328,7 +323,7 @@ def _named(names: Mapping[str, str], piece: RedactionText, start: int, end: int)
 
 
 def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
-    """The spans of a text, those that are secrets for what it is called among them."""
+    """The spans of a text, with those that are secrets because of its label."""
     spans = redactor.spans(piece.text)
     if not piece.label or "\n" in piece.text:
         return spans
@@ -341,7 +336,7 @@ def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
 
 
 def _repeated(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
-    """Where secrets that were found elsewhere stand; short ones as words of their own."""
+    """Occurrences of secrets that were found elsewhere; of short ones, only whole words."""
     for secret in secrets:
         if len(secret) >= MIN_ANYWHERE_LENGTH and not secret.isalpha():
             for span in find_all(text, secret, "secret"):
@@ -352,7 +347,7 @@ def _repeated(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
 
 
 def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
-    """What is left of a secret that was cut at the end of a title."""
+    """The rest of a secret that was cut off at the end of a title."""
     if not text.endswith("…"):
         return
     kept = text[:-1]

@@ -32,8 +32,8 @@ from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.service.obsidian_writes import ObsidianWrites
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report, Status
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import daemon_status
 
 T = TypeVar("T")
@@ -287,7 +287,7 @@ class DaemonRunner:
 
     def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
-        daemon = DaemonLoop(memory, make, self._intervals, tell=self._publish, jitter=_jitter)
+        daemon = DaemonLoop(memory, make, self._intervals, emit=self._publish, jitter=_jitter)
         self._daemon = daemon
         files = MemoryFileWatch(memory, self._publish)
         daily = DailyMaintenance(memory, lambda: memory.ctx, self._publish, daemon.record_error)

@@ -1,7 +1,4 @@
-"""The archive: what the engine knows.
-
-The rows of the archive.
-"""
+"""The archive: what the engine remembers between runs, and the rows of it."""
 
 from __future__ import annotations
 
@@ -21,48 +18,48 @@ class Base(NamedTuple):
     """What both sides last agreed on about one fact."""
 
     fact: Fact
-    """`fact.revision` is the store's version, `fact.path` where the note lies."""
+    """With the revision of the store's version and the path of the note."""
     sha: str
-    """Of the note's bytes; the bytes are the blob of that sha."""
+    """The sha256 of the note's bytes; the archive keeps them as a blob."""
     stamp: FileStamp | None
-    """The note's stamp when its bytes were last seen to be `sha`; None: look again."""
+    """The note's stamp when its bytes were last seen to have `sha`; None if unknown."""
     missing_since: str | None = None
-    """The time of the pass that first found the note gone."""
+    """The time of the run that first found the note missing."""
 
     @property
     def path(self) -> VaultPath:
-        """Where the note lies."""
+        """The path of the note."""
         return self.fact.path or VaultPath("")
 
 
 class WriteIntent(NamedTuple):
-    """A write that was begun; what a crash leaves is judged by it."""
+    """A write that was begun, by which the next run repairs what a crash left."""
 
     op: str
     fact_id: str
     path: VaultPath
     before: str | None
-    """The sha the note had; None when it is to be created."""
+    """The sha of the note before the write; None when it is created."""
     after: str | None
-    """The sha it shall have, the same when only its fact is written; None when it is to
-    be withdrawn, or, with `before` None, when its fact is to be deleted after it."""
+    """The sha of the note after the write, the same when only the fact is written; None
+    when the note is deleted or, if `before` is None too, when its fact is."""
     fact: Fact
-    """What the store shall hold then; with its revision when it holds it already."""
+    """The fact in the store after the write; with a revision if the store has it already."""
 
 
 class DisplacedFile(NamedTuple):
-    """A displaced file, kept while an editor might still write into it."""
+    """A file that a write replaced, kept while an editor may still save into it."""
 
     op: str
     fact_id: str
     path: VaultPath
     sha: str
     due: float
-    """Seconds since the epoch after which it goes."""
+    """When it may be removed, in seconds since the epoch."""
 
 
 class OutboxEntry(NamedTuple):
-    """A change that waits for a store that is away: a delta, not a copy."""
+    """A change that waits until the store is available: a delta, not a copy."""
 
     op: str
     fact_id: str
@@ -75,7 +72,7 @@ class OutboxEntry(NamedTuple):
 
 
 class HistoryEntry(NamedTuple):
-    """One field of one fact changed."""
+    """The change of one field of a fact."""
 
     run: str
     at: str
@@ -84,15 +81,14 @@ class HistoryEntry(NamedTuple):
     """The side that the change came from: `vault` or `store`."""
     actor: str
     field: str
-    """A field, a property, or one of `path`, `note`, `fact`: where it lies, whether
-    there is a note, whether there is a fact: from nothing, or from a note with its id, to
-    the path of the note, and back."""
+    """A field, a property, or `path` (the note moved), `note` or `fact` (it was created or
+    deleted; the values are the note's path or None, or the id for a note that had one)."""
     before: Value
     after: Value
 
 
 class Notice(NamedTuple):
-    """Something that waits for a person."""
+    """Something that the user has to know or do."""
 
     kind: str
     path: VaultPath
@@ -100,13 +96,13 @@ class Notice(NamedTuple):
     hint: str
     line: int | None = None
     sha: str = ""
-    """The bytes it was seen in; empty when it is not about bytes."""
+    """The sha of the file it is about; empty when it is not about the bytes of a file."""
     seen: str = ""
-    """The time it was first seen."""
+    """When it was first seen."""
 
 
 class RunRecord(NamedTuple):
-    """One pass that did something."""
+    """A run that did something."""
 
     run: str
     at: str
@@ -115,30 +111,30 @@ class RunRecord(NamedTuple):
 
 
 class Archive(Protocol):
-    """What the engine knows: bases, intents, conflicts, history. One file, one writer.
+    """The engine's memory: bases, intents, conflicts, history. One file, one writer.
 
-    Reading sees all earlier writes. Writes happen inside `transaction()`: all of them are
-    durable when its block ends without an error, none when it ends with one.
+    Reads see all earlier writes. Writes happen inside `transaction()`: all of them are
+    durable when its block ends, none when it raises.
     """
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Group writes. Not to be nested."""
+        """Group writes. Transactions do not nest."""
         ...
 
     def setting(self, key: str) -> str | None:
-        """A remembered word (`vault_id`, `store_id`, `cursor`, …)."""
+        """The value of a setting (`vault_id`, `store_id`, `cursor`, …)."""
         ...
 
     def set_setting(self, key: str, value: str | None) -> None:
-        """Remember a word, or forget it."""
+        """Set a setting; None removes it."""
         ...
 
     def folders(self) -> dict[VaultPath, bytes]:
-        """The fingerprints of the folders in which nothing was left to do."""
+        """The fingerprints of folders in which nothing was left to do; empty where unknown."""
         ...
 
     def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
-        """Remember fingerprints; None forgets one."""
+        """Set fingerprints; None removes a folder."""
         ...
 
     def count_bases(self) -> int:
@@ -150,17 +146,17 @@ class Archive(Protocol):
         ...
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
-        """The bases there are."""
+        """The bases of those facts that have one."""
         ...
 
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
-        """Where the notes of some facts lie; those that are missing are left out."""
+        """The paths of the notes of some facts, without missing notes."""
         ...
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        """The bases whose note lies directly in a folder, by the name of the file.
+        """The bases of notes directly in a folder, by file name.
 
-        Those that are missing do not: another note may have their place.
+        Without those of missing notes: another note may have their paths.
         """
         ...
 
@@ -185,31 +181,31 @@ class Archive(Protocol):
         ...
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Keep bytes by sha, for ever or until `vacuum`."""
+        """Keep bytes by sha, for good."""
         ...
 
     def blob(self, sha: str) -> bytes | None:
-        """Kept bytes."""
+        """The bytes with a sha; None when they were not kept."""
         ...
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
-        """Remember begun writes."""
+        """Add intents."""
         ...
 
     def drop_intents(self, ops: Iterable[str]) -> None:
-        """Forget them."""
+        """Remove them."""
         ...
 
     def intents(self) -> list[WriteIntent]:
-        """Begun writes, oldest first."""
+        """Open intents, oldest first."""
         ...
 
-    def put_displaced_files(self, lingers: Iterable[DisplacedFile]) -> None:
-        """Remember displaced files."""
+    def put_displaced_files(self, files: Iterable[DisplacedFile]) -> None:
+        """Add displaced files."""
         ...
 
     def drop_displaced_files(self, ops: Iterable[str]) -> None:
-        """Forget them."""
+        """Remove them."""
         ...
 
     def displaced_files(self) -> list[DisplacedFile]:
@@ -217,11 +213,11 @@ class Archive(Protocol):
         ...
 
     def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
-        """Queue changes; a row with a known op replaces it."""
+        """Queue changes; one with the op of a queued change replaces it."""
         ...
 
     def drop_outbox(self, ops: Iterable[str]) -> None:
-        """Forget them."""
+        """Remove them."""
         ...
 
     def outbox(self) -> list[OutboxEntry]:
@@ -229,7 +225,7 @@ class Archive(Protocol):
         ...
 
     def put_conflict(self, conflict: Conflict) -> None:
-        """Set a conflict, open or closed; its id is made of what it holds."""
+        """Set a conflict, open or closed; its id depends on what it holds."""
         ...
 
     def conflicts(self, *, closed: bool = False) -> list[Conflict]:
@@ -237,7 +233,7 @@ class Archive(Protocol):
         ...
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
-        """Append history. It is never changed."""
+        """Append to the history, which is never changed."""
         ...
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
@@ -245,29 +241,29 @@ class Archive(Protocol):
         ...
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
-        """The newest entry by which each fact lost its note; without those that never did."""
+        """The newest entry that records the removal of each fact's note, if there is one."""
         ...
 
     def put_run(self, run: RunRecord) -> None:
-        """Remember a pass."""
+        """Add a run."""
         ...
 
     def find_run(self, run: str) -> RunRecord | None:
-        """A pass by its id."""
+        """A run by its id."""
         ...
 
     def last_run(self) -> RunRecord | None:
-        """The newest pass."""
+        """The newest run."""
         ...
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
-        """Replace what waits for a person at a path; an empty list clears it."""
+        """Replace the notices of a path."""
         ...
 
     def notices(self) -> list[Notice]:
-        """Everything that waits for a person, by path."""
+        """All notices, by path."""
         ...
 
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
+        """Close the file; harmless when repeated."""
         ...

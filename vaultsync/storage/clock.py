@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time and ids: the only source of what differs from run to run."""
+    """Time and ids: the only things that differ from run to run."""
 
     def now(self) -> datetime:
         """The time, in UTC."""

@@ -1,4 +1,4 @@
-"""How far something that is derived from the store has followed its feed."""
+"""Versions of data derived from the store: how far each has followed the feed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from vaultsync.storage.store import FeedRow, Store
 
 
 class FeedBacklog(NamedTuple):
-    """What something derived has to take in."""
+    """What derived data has to catch up with."""
 
     rows: list[FeedRow]
-    """Of the feed, by seq."""
+    """The rows of the feed, by seq."""
     store_id: str
     seq: int
     """Where the feed ends."""
     anew: bool
-    """It is of another store, schema or past: all that it holds is to be forgotten."""
+    """It belongs to another store, schema or history, and has to be built from scratch."""
 
 
 def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
-    """What has to be taken in by something that is at a version.
+    """What derived data at a version has to catch up with.
 
     Raises:
         StoreUnavailableError: the store is away.
@@ -33,7 +33,7 @@ def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
 
 
 def seq_of_version(store: Store, store_id: str, version: str | None, schema: str) -> int | None:
-    """How far of the feed a version is; None when it is of another store, schema or past.
+    """The row up to which a version has followed the feed; None if it cannot be continued.
 
     Raises:
         StoreUnavailableError: the store is away.
@@ -43,16 +43,16 @@ def seq_of_version(store: Store, store_id: str, version: str | None, schema: str
 
 
 def make_version(store: Store, store_id: str, seq: int, schema: str) -> str:
-    """The name of a state of a store, as taken in by a schema.
+    """The version of data derived up to a row of the store's feed, by a schema.
 
-    It holds the revision, too: a store that was restored from a backup and written to
-    since counts the same numbers again.
+    It includes the revision: a store that was restored from a backup and written to since
+    uses the same numbers again.
     """
     return f"{store_id}:{seq}:{schema}:{store.revision_at(seq) or ''}"
 
 
 def store_seq_of_version(version: str | None, store_id: str) -> int:
-    """How far of the feed of a store a version is; 0 when it is of another store."""
+    """The row up to which a version has followed a store's feed; 0 for another store."""
     if version is None or not version.startswith(f"{store_id}:"):
         return 0
     seq = version[len(store_id) + 1 :].partition(":")[0]

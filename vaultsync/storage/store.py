@@ -22,10 +22,10 @@ class FeedRow(NamedTuple):
 
 
 class StoreState(NamedTuple):
-    """Where a store stands."""
+    """How far the feed of a store goes, and how much it holds."""
 
     store_id: str
-    """Of this store, for ever; another one has another."""
+    """The id of this store, which no other store has."""
     seq: int
     """The newest row of the feed; 0 in an empty store."""
     facts: int
@@ -37,14 +37,14 @@ class StoreWrite(NamedTuple):
 
     fact_id: str
     fact: Fact | None
-    """What to hold; None makes a tombstone, which keeps what the fact last said."""
+    """The new version; None makes a tombstone, which keeps the last version."""
     expect: str | None
-    """The revision that this replaces; None when the store must not know the id."""
+    """The revision that this replaces; None when the store must not have the id."""
     actor: str
     needs: str | None = None
     """The fact of an earlier write of the same batch: where that is refused, so is this."""
     op: str = ""
-    """Names the write, so that `did` can tell of it when its answer was lost."""
+    """Names the write, so that `was_applied` can find it when the answer was lost."""
 
 
 class Store(Protocol):
@@ -56,7 +56,7 @@ class Store(Protocol):
     """
 
     def state(self) -> StoreState:
-        """Where the store stands."""
+        """The state of the store."""
         ...
 
     def feed(self, since: int = 0) -> list[FeedRow]:
@@ -88,7 +88,7 @@ class Store(Protocol):
         ...
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        """What a tombstone last said, with the tombstone's `revision`; None if none."""
+        """The last version of a deleted fact, with the tombstone's revision; None if none."""
         ...
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
@@ -113,7 +113,7 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the store; harmless when repeated."""
+        """Close the store; harmless when repeated."""
         ...
 
 

@@ -1,8 +1,8 @@
 """The vault: the files of one vault.
 
-A *stamp* is what the file system says of a file without reading it, a hint only; a *sha*
-is the sha256 of a file's bytes in hex, and the only thing decisions rest on; an *op* is
-the id of one intended write, and names its file in the staging folder.
+A *stamp* is what the file system tells about a file without reading it: a hint only. A
+*sha* is the hex sha256 of a file's bytes, which all decisions depend on. An *op* is the id
+of one intended write, and the name of its file in the staging folder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vaultsync.model.paths import VaultPath
 
 
 class FileStamp(NamedTuple):
-    """What the file system says of a file; equal stamps mean "probably unchanged"."""
+    """Metadata of a file; equal stamps mean "probably unchanged"."""
 
     size: int
     mtime_ns: int
@@ -28,11 +28,11 @@ class FolderListing(NamedTuple):
     path: VaultPath
     """`""` is the root."""
     fingerprint: bytes
-    """Equal for equal names and stamps of all `files` and `odd`; for nothing else."""
+    """A hash of the names and stamps of all files, regular or not."""
     files: Mapping[str, FileStamp]
     """Regular files whose name ends in `.md`, by name as listed on disk."""
     non_regular: Mapping[str, str]
-    """What ends in `.md` and is no regular file of one link: name -> "a link", …"""
+    """Other entries whose name ends in `.md`, with what they are: "a link", …"""
 
 
 class VaultScan(NamedTuple):
@@ -40,13 +40,13 @@ class VaultScan(NamedTuple):
 
     folders: Mapping[VaultPath, FolderListing]
     unreadable: Mapping[VaultPath, str]
-    """Folders that could not be listed -> why. Nothing is known about what is below."""
+    """Folders that could not be listed, and why. Nothing is known about their contents."""
     at_ns: int
     """The vault's time (as in stamps) when the walk began."""
 
 
 class NoteFile(NamedTuple):
-    """A file, read whole while nobody changed it."""
+    """A file that was read completely while it did not change."""
 
     data: bytes
     sha: str
@@ -63,7 +63,7 @@ class Vault(Protocol):
     """
 
     def vault_id(self) -> str:
-        """The id in the marker `.meta/config.toml`, read anew at each call.
+        """The id in the marker `.meta/config.toml`, read again at each call.
 
         Raises:
             VaultMissingError: root or marker is missing or unreadable.
@@ -81,7 +81,7 @@ class Vault(Protocol):
         ...
 
     def folder(self, path: VaultPath) -> FolderListing | None:
-        """One folder, listed anew; None when it is not there or cannot be listed."""
+        """List one folder again; None when it is missing or cannot be listed."""
         ...
 
     def stamp(self, path: VaultPath) -> FileStamp | None:
@@ -94,7 +94,7 @@ class Vault(Protocol):
         ...
 
     def read(self, path: VaultPath) -> NoteFile:
-        """The whole file, as it was at one moment (its stamp was equal before and after).
+        """Read the whole file as it was at one moment (with equal stamps before and after).
 
         Raises:
             NoteMissingError, NotRegularFileError.
@@ -104,11 +104,11 @@ class Vault(Protocol):
         ...
 
     def stage(self, op: str, data: bytes) -> None:
-        """Put `data` into the staging folder under `op`, replacing what was there."""
+        """Write `data` to the staging folder as `op`, replacing what was there."""
         ...
 
     def staged(self, op: str) -> NoteFile | None:
-        """What lies in the staging folder under `op`."""
+        """The file staged as `op`, if any."""
         ...
 
     def ops(self) -> list[str]:
@@ -116,7 +116,7 @@ class Vault(Protocol):
         ...
 
     def discard(self, op: str) -> None:
-        """Remove the file staged under `op`; nothing when there is none."""
+        """Remove the file staged as `op`, if any."""
         ...
 
     def create(self, op: str, path: VaultPath) -> FileStamp:

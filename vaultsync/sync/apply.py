@@ -1,97 +1,90 @@
-"""Some actions carried out together, so that they share their waits for the disk.
+"""Carry out a plan in batches of actions that share their waits for the disk.
 
 The order of effects is that of the protocol (docs/concepts/what-is-safe.md), so that a
-crash anywhere leaves what `sync/recovery.py` can repair:
+crash at any point leaves what `sync/recovery.py` can repair:
 
-1. one archive transaction: the bytes of before and after, conflicts, intents, and the
-   history of what is nowhere else once it has been replaced
+1. one archive transaction: the bytes before and after, conflicts, intents, and the
+   history of what exists nowhere else once it is replaced
 2. conflict notes and staged files, then one wait for the disk
 3. the store: conditional writes, all in one transaction
-4. the vault: atomic exchange, what was displaced is examined
+4. the vault: atomic exchanges; the displaced files are kept
 5. one wait for the disk
-6. one archive transaction: bases, history, what lingers; the intents go
+6. one archive transaction: bases, history, displaced files; the intents go
 
-While a batch waits for the disk or the clock, the bytes of the next one are decided.
-
-The waits for the disk and for the clock, and the work that needs none meanwhile.
-
-The bytes that each note shall have.
-
-Carry out a plan, batch by batch.
+While one batch waits for the disk or the clock, the bytes of the next are decided.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.notes.parse import read_note
+from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
 from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice, WriteIntent
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.sync.conflict_notes import conflict_of_action, write_conflict_note
-from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction
-from vaultsync.sync.fast_path import record_unchanged
-from vaultsync.sync.history import error_notice, history_entries, restore_note
-from vaultsync.sync.identity import absent_bases, is_note_back
-from vaultsync.sync.item import (
+from vaultsync.storage.vault import FileStamp
+from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
+from vaultsync.sync.context import Background, LinkTexts, SyncContext
+from vaultsync.sync.decision_table import (
     CREATES_NOTE,
-    DISPLACED_WAIT_SETTING,
     DROPS_BASE,
     EXCHANGES,
-    FEW_DISPLACED,
-    ApplyOutcome,
-    PendingAction,
-    original_bytes,
+    WRITES_STORE,
+    ActionKind,
+    PlannedAction,
 )
+from vaultsync.sync.history import error_notice, history_entries, restore_note
+from vaultsync.sync.identity import absent_bases, is_note_back
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
+from vaultsync.sync.recovery import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
 
-THREAD_FROM = 100
-"""From so many actions on, a wait is long enough for a thread."""
+BASES_PER_TRANSACTION = 10_000
+"""How many bases go into one transaction, which writes each page of the archive once."""
+MIN_BACKGROUND_ACTIONS = 100
+"""The size of a batch from which on its wait for the disk is worth a thread."""
 
 
-def sync_while(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> None:
-    """Wait for the disk, and get on with some work until it answers.
-
-    Where there is little to wait for, the work is done first, all of it: no thread, and
-    always the same order of events.
+def sync_while(
+    sync: Callable[[], None], work: Iterator[object], background: Background | None
+) -> None:
+    """Wait for the disk, and meanwhile get on with the next batch.
 
     Args:
         sync: returns when everything is on the disk.
-        work: steps that write nothing; what is left of them can be done later.
-        many: whether there is much to wait for.
+        work: steps that write nothing; those that remain can be done later.
+        background: runs `sync` beside the work; without it, all work is done first, so
+            that events always have the same order.
 
-    Raises: what either does; the wait is over then, too.
+    Raises: what either raises, once `sync` is over.
     """
-    if not many:
+    if background is None:
         for _ in work:
             pass
         sync()
         return
-    with ThreadPoolExecutor(1, "vaultsync-sync") as thread:
-        synced = thread.submit(sync)
+    with background(sync) as is_done:
         for _ in work:
-            if synced.done():
+            if is_done():
                 break
-        synced.result()
 
 
 def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
-    """Get on with some work for so long, and sleep for what is left of the time.
+    """Get on with the next batch for some time, and sleep for what is left of it.
 
     Args:
-        clock: which tells the time.
-        seconds: how long to wait; not at all when they are none or fewer.
-        work: as of `wait()`.
+        clock: the time.
+        seconds: how long to wait; at 0 or below, no work is begun.
+        work: as for `sync_while()`.
 
     Raises: what the work does.
     """
@@ -103,25 +96,84 @@ def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
     clock.sleep(until - clock.monotonic())
 
 
+@dataclass(slots=True)
+class PendingAction:
+    """One action being carried out."""
+
+    action: PlannedAction
+    op: str
+    fact: Fact
+    """What both sides will hold."""
+    data: bytes | None = None
+    """The new bytes of the note; None when it goes or is not written."""
+    sha: str = ""
+    conflict: Conflict | None = None
+    history_written: bool = False
+    """Whether its history has been written."""
+    failed: bool = False
+    store_written: bool = False
+    stamp: FileStamp | None = None
+
+    @property
+    def new_bytes(self) -> bool:
+        """Whether the note gets other bytes."""
+        return self.data is not None and self.sha != self.action.sha
+
+    @property
+    def writes_store(self) -> bool:
+        """Whether the fact is written or deleted."""
+        return self.action.do in WRITES_STORE
+
+    @property
+    def writes_vault(self) -> bool:
+        """Whether the note is written, moved or deleted."""
+        moved = self.action.to is not None
+        return self.new_bytes or moved or self.action.do is ActionKind.DELETE_NOTE
+
+
+@dataclass(slots=True)
+class ApplyOutcome:
+    """What was done of a plan, and what is left."""
+
+    done: list[PlannedAction] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    """Facts for the next run: something changed while they were written."""
+    notices: list[Notice] = field(default_factory=list)
+    touched: set[VaultPath] = field(default_factory=set)
+    """Folders in which something was written."""
+    conflicts: list[Conflict] = field(default_factory=list)
+    stamps: dict[VaultPath, FileStamp | None] = field(default_factory=dict)
+    """The stamps of the notes; None where the stamp cannot be trusted."""
+    revisions: set[str] = field(default_factory=set)
+    """The revisions of our own writes."""
+    removed: set[VaultPath] = field(default_factory=set)
+    """Where notes were that this run moved or deleted."""
+
+
+def original_bytes(note: Note) -> bytes:
+    """The bytes of a note as it was read."""
+    return note.parts.text.encode()
+
+
 class NoteComposer:
-    """Decides what is written; writes nothing."""
+    """Composes the bytes of notes; writes nothing."""
 
     def __init__(self, ctx: SyncContext, links: LinkTexts) -> None:
         self._ctx = ctx
         self._view = ctx.view
         self._links = links
-        self._buried: Mapping[str, HistoryEntry] = {}
+        self._tombstones: Mapping[str, HistoryEntry] = {}
 
     def prepare(self, actions: Sequence[PlannedAction]) -> None:
-        """Look up at once what the notes of many actions are made of."""
+        """Look up everything the notes of these actions need, at once."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
-        self._buried = self._ctx.archive.note_tombstones(new)
+        self._tombstones = self._ctx.archive.note_tombstones(new)
         written = [x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD]
         linked = [key for fact in written for key in fact.related_fact_ids]
         self._links.prepare(dict.fromkeys(linked))
 
     def of(self, action: PlannedAction, fact: Fact) -> bytes | None:
-        """The bytes; None when the note is to go, or there is none.
+        """The bytes of the note; None when the note goes or there is none.
 
         Raises:
             NoteError: it could not be proved that nothing else changes.
@@ -129,15 +181,15 @@ class NoteComposer:
         note = action.note
         match action.do:
             case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
-                return self._note_again(fact, action.shown or self._view.to_note(fact))
+                return self._new_note(fact, action.shown or self._view.to_note(fact))
             case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
                 return None
             case ActionKind.CREATE_FACT | ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
-                said = action.vault
-                assert note is not None and said is not None  # noqa: S101, PT018
-                if action.do is not ActionKind.CREATE_FACT and stale_keys(note, said, fact):
+                vault = action.vault
+                assert note is not None and vault is not None  # noqa: S101, PT018
+                if action.do is not ActionKind.CREATE_FACT and stale_keys(note, vault, fact):
                     links = self._links.to(fact.related_fact_ids)
-                    return rewrite_note(note, said, fact, links=links, view=self._view)
+                    return rewrite_note(note, vault, fact, links=links, view=self._view)
                 return add_id_line(note, fact.id) if note.id != fact.id else original_bytes(note)
             case _:
                 pass
@@ -149,57 +201,53 @@ class NoteComposer:
             return rewrite_note(note, action.vault, fact, links=links, view=self._view)
         return original_bytes(note)
 
-    def _note_again(self, fact: Fact, shown: Fact) -> bytes:
-        """The note of a fact: as it last was when it had one, else a new one."""
+    def _new_note(self, fact: Fact, shown: Fact) -> bytes:
+        """A note for a fact: its last one if it had one, otherwise a new one."""
         links = self._links.to(fact.related_fact_ids)
-        last = restore_note(self._ctx.archive, self._buried.get(fact.id))
+        last = restore_note(self._ctx.archive, self._tombstones.get(fact.id))
         if last is not None:
             try:
                 path = fact.path or last.fact.path or VaultPath("")
                 note = self._view.from_base_note(read_note(last.data, path), last.fact)
                 return rewrite_note(note, last.fact, fact, links=links, view=self._view)
             except NoteError:
-                pass  # its last text cannot be built upon: the new form says it all
+                pass  # the last text cannot be rewritten; a new note holds everything
         return render_note(shown, links=links)
 
 
 class ApplyBatch:
-    """The six steps over some actions."""
+    """Some actions, carried out in the six steps."""
 
     def __init__(
         self,
-        ctx: SyncContext,
+        work: SyncRun,
         actions: Sequence[PlannedAction],
         outcome: ApplyOutcome,
-        *,
-        run: str,
-        seen: Mapping[VaultPath, ScannedFile],
         links: LinkTexts,
-        actor: str,
     ) -> None:
-        self.ctx = ctx
+        self.ctx = ctx = work.ctx
         self.actions = actions
         self.outcome = outcome
-        self.run = run
-        self.seen = seen
+        self.run = work.run
+        self.actor = work.request.actor
+        self.seen = work.snapshot.seen
         self.notes = NoteComposer(ctx, links)
-        self.actor = actor
         self.at = ctx.now()
         self.today = ctx.today()
         self.began_ns = int(ctx.clock.now().timestamp() * 1e9)
         self.blobs: dict[str, bytes] = {}
         self.kept: set[str] = set()
-        self.lingers: list[DisplacedFile] = []
+        self.displaced: list[DisplacedFile] = []
         self.agreed: dict[str, Base] = {}
         self.newest: str | None = None
         self.items: list[PendingAction] = []
-        # One that is never begun would hold all of the pass until the next collection.
+        # A generator that is never started would keep the run in memory until it is collected.
         self.steps = self._decide() if actions else iter(())
 
     def apply(self, following: ApplyBatch) -> None:
-        """Carry the actions out; what cannot be done now is named in the outcome.
+        """Carry the actions out, and decide the `following` batch while waiting.
 
-        What comes after this batch is decided while it waits.
+        The outcome names what cannot be done now.
         """
         for _ in self.steps:
             pass
@@ -216,12 +264,13 @@ class ApplyBatch:
         self._record(items)
 
     def _wait(self, ahead: Iterator[None]) -> None:
-        sync_while(self.ctx.vault.sync, ahead, many=len(self.actions) >= THREAD_FROM)
+        is_long = len(self.actions) >= MIN_BACKGROUND_ACTIONS
+        sync_while(self.ctx.vault.sync, ahead, self.ctx.background if is_long else None)
 
     # 0 ------------------------------------------------------------------ decide bytes
 
     def _decide(self) -> Iterator[None]:
-        """Step by step, what is to be written: nothing is touched."""
+        """Decide what is written, one action per step; writes nothing."""
         self.notes.prepare(self.actions)
         for action in self.actions:
             item = self._prepare(action)
@@ -247,7 +296,7 @@ class ApplyBatch:
         return item
 
     def _is_back(self, item: PendingAction) -> bool:
-        """Whether the note is there after all: the last look before a deletion."""
+        """Whether the note is there after all: the last check before a fact is deleted."""
         base = item.action.base
         if item.action.do is not ActionKind.DELETE_FACT or base is None:
             return False
@@ -273,14 +322,14 @@ class ApplyBatch:
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
-            if item.action.replaces:  # it is nowhere else once the store is written
+            if item.action.replaces:  # once the store is written, it exists nowhere else
                 history += self._history(item)
                 item.history_written = True
         self.newest = newest_row_mark(self.ctx)
         if not (intents or conflicts or history):
             return
         with self.ctx.archive.transaction():
-            # What notes are to show was read: an older store could not say it again.
+            # The notes will show what was read; an older store could not repeat it.
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             self.ctx.archive.put_blobs(self.blobs)
             self.ctx.archive.add_history(history)
@@ -306,15 +355,14 @@ class ApplyBatch:
             self._wait(ahead)
 
     def _show_conflict(self, item: PendingAction, conflict: Conflict) -> bool:
-        """Write the conflict note; without it, nothing of the action is done."""
+        """Write the conflict note; False when that failed, which cancels the action."""
         try:
             written = write_conflict_note(self.ctx, conflict)
-        except (NoteError, PermissionError) as trouble:
+        except (NoteError, PermissionError) as error:
             path = conflict.path
-            why = f"{path}: no conflict note can be written beside it: {trouble}"
+            why = f"{path}: no conflict note can be written beside it: {error}"
             hint = "give yourself the right to write there; the next pass tries again"
-            told = Notice("not_written", path, why, hint, seen=self.at)
-            self._give_up(item, told)
+            self._give_up(item, Notice("not_written", path, why, hint, seen=self.at))
             return False
         self.outcome.conflicts.append(written)
         self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))
@@ -327,10 +375,9 @@ class ApplyBatch:
         writes = []
         for item in todo:
             action = item.action
-            gone = action.do is ActionKind.DELETE_FACT
-            held = None if gone else item.fact.evolve(path=None)
-            expect = action.revision
-            writes.append(StoreWrite(item.fact.id, held, expect, "vault", op=item.op))
+            is_deletion = action.do is ActionKind.DELETE_FACT
+            fact = None if is_deletion else item.fact.evolve(path=None)
+            writes.append(StoreWrite(item.fact.id, fact, action.revision, "vault", op=item.op))
         if not writes:
             return
         results = self.ctx.store.write(writes)
@@ -356,7 +403,7 @@ class ApplyBatch:
             elif action.do is ActionKind.DELETE_NOTE:
                 vault.stage_removal(item.op, path, action.sha or "")
                 self.outcome.removed.add(path)
-                self._linger(item, path, action.sha or "")
+                self._keep_displaced(item, path, action.sha or "")
             else:
                 if action.to is not None:
                     vault.move(path, action.to)
@@ -365,7 +412,7 @@ class ApplyBatch:
                     self.outcome.touched.add(parent_folder(path))
                 if item.new_bytes:
                     item.stamp = vault.exchange(item.op, path, action.sha or "")
-                    self._linger(item, path, action.sha or "")
+                    self._keep_displaced(item, path, action.sha or "")
         except NoteChangedError as changed:
             for data in changed.displaced:
                 self.blobs[hashlib.sha256(data).hexdigest()] = data
@@ -376,28 +423,27 @@ class ApplyBatch:
             self._half_done(item)
             why = f"{path}: the note cannot be written: {denied.strerror}"
             hint = "give yourself the right to write there; the next pass tries again"
-            told = Notice("not_written", path, why, hint, seen=self.at)
-            self.outcome.notices.append(told)
-        except NoteError as trouble:
+            self.outcome.notices.append(Notice("not_written", path, why, hint, seen=self.at))
+        except NoteError as error:
             self._half_done(item)
-            self.outcome.notices.append(error_notice("not_written", trouble, self.at))
+            self.outcome.notices.append(error_notice("not_written", error, self.at))
 
-    def _linger(self, item: PendingAction, path: VaultPath, sha: str) -> None:
+    def _keep_displaced(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds
-        self.lingers.append(DisplacedFile(item.op, item.fact.id, path, sha, due))
+        self.displaced.append(DisplacedFile(item.op, item.fact.id, path, sha, due))
 
     def _half_done(self, item: PendingAction) -> None:
-        """The note changed under our hands: the store may have what was merged already.
+        """The note changed meanwhile, when the store may already hold what was merged.
 
-        What the note said when we read it is in the store then, so it is the base now:
-        the next pass merges what the person wrote since.
+        Then the store has what the note said when it was read, and that becomes the base:
+        the next run merges what the user wrote since.
         """
         staged = self.ctx.vault.staged(item.op)
         action = item.action
         if staged is not None and staged.sha != item.sha and action.path:
-            # An editor's own file was displaced and put back: it may still hold this one.
+            # An editor's file was displaced and put back; the editor may still have it open.
             self.blobs[staged.sha] = staged.data
-            self._linger(item, action.path, staged.sha)
+            self._keep_displaced(item, action.path, staged.sha)
         else:
             self.ctx.vault.discard(item.op)
         if item.store_written and action.vault is not None and action.sha and action.note:
@@ -415,7 +461,7 @@ class ApplyBatch:
     # 5 ------------------------------------------------------------------- durable
 
     def _restamp(self, items: Sequence[PendingAction], ahead: Iterator[None]) -> None:
-        """Trust no stamp that a change in the same tick of the clock could hide behind."""
+        """Replace stamps so recent that a change in the same clock tick could hide behind them."""
         now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
             item
@@ -464,15 +510,15 @@ class ApplyBatch:
             self.ctx.archive.put_blobs(self.blobs)
             self.ctx.archive.put_bases(bases.values())
             self.ctx.archive.set_setting(HIGH_WATER_SETTING, self.newest)
-            # What was known of these folders is no more, should the pass end here.
+            # Should the run end here, the next one has to scan these folders again.
             places |= self.outcome.touched
             self.ctx.archive.set_folders(dict.fromkeys(places, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
             self.ctx.archive.drop_bases(dropped)
             self.ctx.archive.add_history(history)
-            self.ctx.archive.put_displaced_files(self.lingers)
-            if len(self.lingers) > FEW_DISPLACED:
-                self.ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.lingers[-1].due))
+            self.ctx.archive.put_displaced_files(self.displaced)
+            if len(self.displaced) > FEW_DISPLACED:
+                self.ctx.archive.set_setting(DISPLACED_WAIT_SETTING, str(self.displaced[-1].due))
             self.ctx.archive.drop_intents([i.op for i in items if i.op])
 
     def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
@@ -505,39 +551,57 @@ def _intent(item: PendingAction) -> WriteIntent:
     return WriteIntent(item.op, fact.id, path, before, after, fact)
 
 
+def _record_unchanged(
+    ctx: SyncContext, agreed: Sequence[ScannedFile]
+) -> dict[VaultPath, FileStamp | None]:
+    """Keep a base of each fact, and the bytes of its note; the stamps of the notes."""
+    began_ns = int(ctx.clock.now().timestamp() * 1e9)
+    stamps: dict[VaultPath, FileStamp | None] = {}
+    for start in range(0, len(agreed), BASES_PER_TRANSACTION):
+        bases: list[Base] = []
+        blobs: dict[str, bytes] = {}
+        some = agreed[start : start + BASES_PER_TRANSACTION]
+        for seen in some:
+            file, fact = seen.file, seen.canonical_of
+            assert fact is not None  # noqa: S101 - they all have one
+            stamp = stamps[seen.path] = trusted_stamp(file.stamp, began_ns)
+            bases.append(Base(fact, file.sha, stamp))
+            blobs[file.sha] = file.data
+        newest = newest_row_mark(ctx)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs(blobs)
+            ctx.archive.put_bases(bases)
+            ctx.archive.set_setting(HIGH_WATER_SETTING, newest)
+            # Should the run end here, the next one has to scan these folders again.
+            places = {parent_folder(seen.path) for seen in some}
+            ctx.archive.set_folders(dict.fromkeys(places, b""))
+    return stamps
+
+
 _IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
 
 
-def apply_plan(
-    ctx: SyncContext,
-    actions: Sequence[PlannedAction],
-    *,
-    run: str,
-    seen: Mapping[VaultPath, ScannedFile],
-    agreed: Sequence[ScannedFile] = (),
-    progress: Progress | None = None,
-    actor: str = "person",
-) -> ApplyOutcome:
-    """Record what is `agreed`, and carry out the actions.
+def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutcome:
+    """Record the bases of new notes that agree with their facts, and carry out the plan.
 
-    What cannot be done now is named in the outcome.
+    The outcome names what could not be done now.
 
     Raises:
-        OSError: the disk is full or broken; what was begun is repaired by the next pass.
-        StoreUnavailableError: the same, of the store.
+        OSError: the disk is full or broken; the next run repairs what was begun.
+        StoreUnavailableError: the same for the store.
     """
-    outcome = ApplyOutcome(stamps=record_unchanged(ctx, agreed))
-    todo = [action for action in actions if action.do not in _IDLE]
+    ctx = work.ctx
+    outcome = ApplyOutcome(stamps=_record_unchanged(ctx, work.unchanged))
+    todo = [action for action in work.plan.actions if action.do not in _IDLE]
     size = ctx.policy.batch
-    # Notes that have no base yet can be linked to by others of this pass.
+    # Notes of this run can link to each other before they have bases.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
     links = LinkTexts(ctx, planned)
     starts = range(0, len(todo), size)
 
     def batch(start: int) -> ApplyBatch:
-        some = todo[start : start + size]
-        return ApplyBatch(ctx, some, outcome, run=run, seen=seen, links=links, actor=actor)
+        return ApplyBatch(work, todo[start : start + size], outcome, links)
 
     current = batch(0)
     for start in starts:

@@ -1,12 +1,13 @@
 """What happened to one fact on each side since the base: a change per side.
 
 Bytes decide, never times: a note is unchanged when its bytes are the base's, reformatted
-when they differ but mean the same. `updatedAt` is never looked at.
+when they differ but mean the same. `updatedAt` is ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from vaultsync.notes.body import BLOCK_END
 from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note
 from vaultsync.notes.render import stale_keys
+from vaultsync.storage.store import FeedRow
 
 _BLOCK_END = BLOCK_END.encode()
 
@@ -25,7 +27,6 @@ _BLOCK_END = BLOCK_END.encode()
 class VaultChange(Enum):
     """What happened to a note since the base."""
 
-    __hash__ = object.__hash__  # that of `Enum` is slow, and each fact asks the table
     NONE = "no note"
     CREATED = "new note"
     FOREIGN = "note with an unknown id"
@@ -45,7 +46,6 @@ class VaultChange(Enum):
 class StoreChange(Enum):
     """What happened to a fact in the store since the base."""
 
-    __hash__ = object.__hash__
     NONE = "no fact"
     CREATED = "new fact"
     TOMBSTONE = "tombstone"
@@ -57,6 +57,19 @@ class StoreChange(Enum):
     AWAY = "store away"
 
 
+@dataclass(frozen=True, slots=True)
+class StoreFeed:
+    """What the store wrote since the last run, as far as this run looks at it."""
+
+    rows: Sequence[FeedRow] = ()
+    since: int = 0
+    """The row up to which the last run had read the feed."""
+    is_whole: bool = False
+    """It was read from its first row, so it names each fact the store ever knew."""
+    is_available: bool = True
+    """False while the store does not answer."""
+
+
 class VaultSide(NamedTuple):
     """One fact as the vault has it now."""
 
@@ -65,9 +78,9 @@ class VaultSide(NamedTuple):
     sha: str | None = None
     note: Note | None = None
     fact: Fact | None = None
-    """What the note is taken to mean."""
+    """The note as a fact."""
     scope: str | None = None
-    """The scope of the folder it lies in, when that is not the fact's."""
+    """The scope of its folder, when that is not the scope of the fact."""
 
 
 class StoreSide(NamedTuple):
@@ -76,17 +89,12 @@ class StoreSide(NamedTuple):
     change: StoreChange
     revision: str | None = None
     fact: Fact | None = None
-    """What it says; for a tombstone, what it last said."""
+    """The fact; for a tombstone, its last version."""
     actor: str = ""
 
 
 def vault_change(
-    base: Fact,
-    before: Note,
-    now: Note,
-    sha: str,
-    *,
-    ids: Mapping[str, str] | None = None,
+    base: Fact, before: Note, now: Note, sha: str, *, ids: Mapping[str, str] | None = None
 ) -> VaultSide:
     """How a note that has a base differs from it, given that its bytes or path do."""
     fact = apply_note_edits(base, before, now, ids=ids)
@@ -112,8 +120,8 @@ def store_change(
 ) -> StoreChange:
     """How a fact in the store differs from its base.
 
-    `known` says whether the store has ever heard of the id, `deleted` whether what it
-    has is a tombstone.
+    `known` says whether the store ever held the id, `deleted` whether it now holds a
+    tombstone.
     """
     if base is None:
         if not known:
@@ -133,8 +141,8 @@ def store_change(
 def is_half_saved(before: bytes, now: bytes) -> bool:
     """Whether a file looks as if its editor were still writing it.
 
-    It is empty, was cut in the middle of a line or of the managed block of what it was,
-    ends inside the frontmatter it had, or ends inside a character.
+    It is empty, or the old text cut in the middle of a line, of the managed block or of
+    the frontmatter, or it ends inside a character.
     """
     if not now.strip():
         return bool(before.strip())

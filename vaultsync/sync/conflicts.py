@@ -1,11 +1,27 @@
-"""Conflicts: found again, and settled by a tick, a deletion or a command."""
+"""Conflicts: how the user resolves them, and their notes in the vault.
+
+A conflict is resolved by ticking boxes in its note, by deleting the note, or by a command.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from vaultsync.errors import NoteError, RevisionMismatchError, UnknownPlaceholderError
+from msgspec import to_builtins
+
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    RevisionMismatchError,
+    StoreUnavailableError,
+    UnknownPlaceholderError,
+)
+from vaultsync.links.rewrite import RetargetLink, rewrite_note_links
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -15,51 +31,50 @@ from vaultsync.notes.conflict_note import (
     Conflict,
     FieldConflict,
     conflict_id,
+    conflict_id_in,
+    conflict_path,
     is_deletion,
+    render_conflict,
+    shown_conflict,
     ticked_fields,
 )
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreSide
-from vaultsync.sync.conflict_notes import (
-    fact_versions,
-    is_note_of,
-    remove_conflict_note,
-    write_conflict_note,
-)
 from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.merge import MergeResult, merge
 from vaultsync.sync.snapshot import VaultSnapshot
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictResolution:
-    """What a person said about a conflict by what they did to its note."""
+    """The user's decision about a conflict."""
 
     conflict: Conflict
     take: str
-    """`store` for what was ticked, `keep` when the conflict note was deleted; `vault` is
-    only ever said by a command."""
+    """`store` for ticked fields, `keep` for a deleted conflict note; `vault` comes from a
+    command only."""
     fields: tuple[str, ...]
     text: str | None = None
-    """What a person made of both versions of one field; goes before `take`."""
+    """What the user made of both versions of a field; overrides `take`."""
 
 
 def find_resolutions(
-    ctx: SyncContext, found: VaultSnapshot, *, dry_run: bool = False
+    ctx: SyncContext, snapshot: VaultSnapshot, *, dry_run: bool = False
 ) -> list[ConflictResolution]:
-    """What was said about the open conflicts since the last pass."""
-    said = []
+    """The resolutions of open conflicts that the scan shows: ticked boxes, deleted notes."""
+    resolutions = []
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
-        if path is not None and (found.is_unreadable(path) or _folder_is_clean(found, path)):
+        if path is not None and (snapshot.is_unreadable(path) or _folder_is_clean(snapshot, path)):
             continue
-        if path not in found.conflict_notes:
-            moved = _moved(ctx, found, conflict)
+        if path not in snapshot.conflict_notes:
+            moved = _moved(ctx, snapshot, conflict)
             if moved is None:
-                # Without a path, a crashed pass had not come to write it.
+                # Without a path, a crashed run had not written it yet.
                 if path is not None:
                     everything = tuple(each.field for each in conflict.fields)
-                    said.append(ConflictResolution(conflict, "keep", everything))
+                    resolutions.append(ConflictResolution(conflict, "keep", everything))
                 continue
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved
@@ -69,17 +84,17 @@ def find_resolutions(
         boxes = _ticked_boxes(ctx, path)
         fields = tuple(x.field for x in conflict.fields if x.field in boxes)
         if fields:
-            said.append(ConflictResolution(conflict, "store", fields))
-    return said
+            resolutions.append(ConflictResolution(conflict, "store", fields))
+    return resolutions
 
 
-def _folder_is_clean(found: VaultSnapshot, path: VaultPath) -> bool:
+def _folder_is_clean(snapshot: VaultSnapshot, path: VaultPath) -> bool:
     folder = VaultPath(path.rpartition("/")[0])
-    return folder in found.scan.folders and folder not in found.scanned_folders
+    return folder in snapshot.scan.folders and folder not in snapshot.scanned_folders
 
 
-def _moved(ctx: SyncContext, found: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
-    for path in sorted(found.conflict_notes):
+def _moved(ctx: SyncContext, snapshot: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
+    for path in sorted(snapshot.conflict_notes):
         if is_note_of(ctx, path, conflict.id):
             return path
     return None
@@ -96,47 +111,47 @@ def _ticked_boxes(ctx: SyncContext, path: VaultPath) -> frozenset[str]:
 def resolve_conflict(
     ctx: SyncContext, resolution: ConflictResolution, *, actor: str = "person"
 ) -> Conflict:
-    """Do what a person said about a conflict, and close what it settles.
+    """Apply the user's decision about a conflict, and close the conflict when it is complete.
 
-    Taking the store's version writes it to the store as an edit by that person: the pass
-    that follows brings it into the note through the same merge as any other edit.
+    Taking the store's version writes it to the store as an edit by the user; the next run
+    merges it into the note like any other edit.
 
     Raises:
         StoreUnavailableError: the store is away; the conflict stays open.
     """
     conflict = resolution.conflict
     chosen = [each for each in conflict.fields if each.field in resolution.fields]
-    wish = _store_changes(chosen, resolution.take)
+    changes = _store_changes(chosen, resolution.take)
     if resolution.text is not None:
-        wish = _edited_fields(ctx, conflict, chosen, resolution.text)
-    if wish is not None:
-        _write_store_changes(ctx, conflict, wish, actor)
+        changes = _edited_fields(ctx, conflict, chosen, resolution.text)
+    if changes is not None:
+        _write_store_changes(ctx, conflict, changes, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
     taken = "mixed" if resolution.text is not None else resolution.take
     outcome = "" if left else taken.replace("keep", "vault")
-    settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
+    resolved = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
         remove_conflict_note(ctx, conflict)
-        settled = replace(settled, conflict_path=None)
+        resolved = replace(resolved, conflict_path=None)
     with ctx.archive.transaction():
-        ctx.archive.put_conflict(settled)
-    return settled
+        ctx.archive.put_conflict(resolved)
+    return resolved
 
 
-def preview_resolutions(ctx: SyncContext, found: VaultSnapshot) -> dict[str, StoreSide]:
-    """What the store would hold of facts after `settle()`, for those that look ahead."""
+def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, StoreSide]:
+    """What the store would hold of facts after `resolve_conflict()`, for a dry run."""
     sides = {}
-    for resolution in find_resolutions(ctx, found, dry_run=True):
+    for resolution in find_resolutions(ctx, snapshot, dry_run=True):
         conflict = resolution.conflict
         chosen = [each for each in conflict.fields if each.field in resolution.fields]
-        wish = _store_changes(chosen, resolution.take)
+        changes = _store_changes(chosen, resolution.take)
         current = ctx.store.find_many([conflict.fact_id]).get(conflict.fact_id)
-        if wish is None or current is None:
+        if changes is None or current is None:
             continue
         fact: Fact | None = current
         change = StoreChange.DELETED
-        if not _is_deletion(wish):
-            change, fact = StoreChange.MODIFIED, _merged(current, wish).fact
+        if not _is_deletion(changes):
+            change, fact = StoreChange.MODIFIED, _merged(current, changes).fact
         elif _written_since(ctx, current):
             continue
         sides[conflict.fact_id] = StoreSide(change, current.revision, fact, "person")
@@ -146,10 +161,10 @@ def preview_resolutions(ctx: SyncContext, found: VaultSnapshot) -> dict[str, Sto
 def _edited_fields(
     ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
-    """The fields with what a person typed, who was shown placeholders for secrets.
+    """The fields with what the user typed, with secrets in place of placeholders.
 
     Raises:
-        UnknownPlaceholderError: one stands for nothing.
+        UnknownPlaceholderError: a placeholder stands for nothing.
     """
     agreed, *current = fact_versions(ctx, conflict)
     agreed = agreed or Fact(conflict.fact_id)
@@ -158,25 +173,25 @@ def _edited_fields(
         for each in conflict.fields
         for value in (each.vault, each.store)
     ]
-    made = []
+    edited = []
     for each in chosen:
-        said = {each.field: _typed(each, text)}
-        meant, unknown = ctx.view.restore_values(said, agreed, *current, *sides)
+        typed = {each.field: _typed_value(each, text)}
+        restored, unknown = ctx.view.restore_values(typed, agreed, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
-        made.append(replace(each, store=meant[each.field]))
-    return made
+        edited.append(replace(each, store=restored[each.field]))
+    return edited
 
 
-def _typed(field: FieldConflict, text: str) -> Value:
-    """What a person typed as a value of the field: a list has an item in each line."""
+def _typed_value(field: FieldConflict, text: str) -> Value:
+    """What the user typed, as a value of the field: a list has one item per line."""
     if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
         return [line.strip() for line in text.splitlines() if line.strip()]
     return text
 
 
 def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
-    """The fields that the store has to be given other values for; None when none."""
+    """The fields in which the store gets other values; None when there are none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:
         wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
@@ -195,7 +210,7 @@ def _write_store_changes(
         if not _is_deletion(chosen):
             fact = _with_store_version(ctx, conflict, current, chosen)
         elif _written_since(ctx, current):
-            return  # unseen by whoever took the deletion: it stays
+            return  # the user did not see this edit when choosing the deletion: it stays
         write = StoreWrite(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return
@@ -213,21 +228,18 @@ def _written_since(ctx: SyncContext, current: Fact) -> bool:
 
 def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
     """The store's version of some fields, merged with what was written since."""
-    stood = current.replace({each.field: each.vault for each in chosen})
-    wish = stood.replace({each.field: each.store for each in chosen})
-    return merge(stood, wish, current, peers=True)
+    before = current.replace({each.field: each.vault for each in chosen})
+    wanted = before.replace({each.field: each.store for each in chosen})
+    return merge(before, wanted, current, peers=True)
 
 
 def _with_store_version(
-    ctx: SyncContext,
-    conflict: Conflict,
-    current: Fact,
-    chosen: Sequence[FieldConflict],
+    ctx: SyncContext, conflict: Conflict, current: Fact, chosen: Sequence[FieldConflict]
 ) -> Fact:
-    """The fact with the store's version of some fields, as the conflict knows it.
+    """The fact with the store's version of some fields, as the conflict recorded it.
 
-    What was written since is merged with it. Where that cannot be, the person's word
-    stands, and what it runs over gets a conflict note of its own first.
+    What was written since is merged with it. Where that is impossible, the user's choice
+    stands, and what it overwrites gets a conflict note of its own first.
     """
     merged = _merged(current, chosen)
     if merged.conflicts:
@@ -241,3 +253,180 @@ def _with_store_version(
         write_conflict_note(ctx, newer)
         ctx.vault.sync()
     return merged.fact.evolve(updated_at=ctx.today())
+
+
+# ------------------------------------------------------------------ conflict notes
+
+
+def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> Conflict:
+    """The record of what an action could not merge."""
+    return Conflict(
+        id=conflict_id(action.fact_id, action.conflicts),
+        fact_id=action.fact_id,
+        path=action.to or action.path or VaultPath(""),
+        conflict_path=None,
+        fields=action.conflicts,
+        actor=_author_of_store_version(action),
+        at=at,
+        run=run,
+        title=fact.title,
+    )
+
+
+def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
+    """Write the conflict note beside the note; the same conflict again changes nothing.
+
+    Returns:
+        The conflict with the path and the sha of its note.
+    """
+    shown = _redacted_conflict(ctx, conflict)
+    data = render_conflict(shown).encode()
+    sha = hashlib.sha256(data).hexdigest()
+    op = f"conflict-{conflict.id}"
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()  # the conflict note must never be seen half written
+    taken: frozenset[str] = frozenset()
+    path = conflict_path(conflict.path)
+    while True:
+        try:
+            ctx.vault.create(op, path)
+        except NoteExistsError:
+            if is_note_of(ctx, path, conflict.id):
+                break
+            taken |= {path.casefold()}
+            path = conflict_path(conflict.path, taken=taken, conflict_id=conflict.id)
+        else:
+            break
+    ctx.vault.discard(op)
+    written = replace(conflict, conflict_path=path, sha=sha)
+    _record_conflict(ctx, written, shown)
+    return written
+
+
+def _record_conflict(ctx: SyncContext, conflict: Conflict, shown: Conflict) -> None:
+    """Record a conflict in the archive and, redacted, in the vault."""
+    at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
+    ctx.vault.write_meta(_meta(conflict), _record(at))
+    with ctx.archive.transaction():
+        ctx.archive.put_conflict(conflict)
+
+
+def rewrite_conflict_note_links(
+    ctx: SyncContext,
+    moved: Mapping[VaultPath, VaultPath],
+    retarget: Callable[[VaultPath], RetargetLink],
+) -> None:
+    """Update the links of conflict notes to notes that moved.
+
+    The user's changes in a conflict note stay. One that is being saved or that cannot be
+    read keeps its links.
+    """
+    for conflict in ctx.archive.conflicts():
+        path = conflict.conflict_path
+        if path is not None:
+            with suppress(NoteError, PermissionError, UnicodeDecodeError):
+                _relink(ctx, f"links-{conflict.id}", path, retarget(path))
+        if conflict.path in moved:
+            now = replace(conflict, path=moved[conflict.path])
+            _record_conflict(ctx, now, _redacted_conflict(ctx, now))
+
+
+def _relink(ctx: SyncContext, op: str, path: VaultPath, retarget: RetargetLink) -> None:
+    file = ctx.vault.read(path)
+    data = rewrite_note_links(file.data.decode(), path, retarget).encode()
+    if data == file.data:
+        return
+    ctx.vault.stage(op, data)
+    ctx.vault.sync()
+    kept = [file.data]
+    try:
+        ctx.vault.exchange(op, path, file.sha)
+    except NoteChangedError as changed:
+        kept = list(changed.displaced)
+    finally:
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})
+        ctx.vault.discard(op)
+
+
+def _redacted_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
+    """A conflict as a file in the vault may show it: without secrets and active content."""
+    hidden, view = redact_conflict(ctx, conflict), ctx.view
+    fields = tuple(
+        FieldConflict(
+            each.field, view.escape(each.base), view.escape(each.vault), view.escape(each.store)
+        )
+        for each in hidden.fields
+    )
+    return replace(hidden, fields=fields, title=str(view.escape(hidden.title)))
+
+
+def redact_conflict(ctx: SyncContext, conflict: Conflict) -> Conflict:
+    """A conflict as answers show it: without the secrets of its fact."""
+    view = ctx.view
+    if view.redactor is None:
+        return conflict
+    sides = [
+        (each.field, side)
+        for each in conflict.fields
+        for side in (each.base, each.vault, each.store)
+    ]
+    many = [("title", conflict.title), *sides]
+    title, *values = view.redact_values(many, *fact_versions(ctx, conflict))
+    fields = tuple(
+        FieldConflict(each.field, *values[at : at + 3])
+        for at, each in zip(range(0, len(values), 3), conflict.fields, strict=True)
+    )
+    return replace(conflict, fields=fields, title=str(title))
+
+
+def fact_versions(ctx: SyncContext, conflict: Conflict) -> list[Fact | None]:
+    """The fact of a conflict as the base and the store have it, where they do."""
+    base = ctx.archive.find_base(conflict.fact_id)
+    found = [base.fact if base else None]
+    with suppress(StoreUnavailableError):
+        found += ctx.store.find_many([conflict.fact_id]).values()
+    return found
+
+
+def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
+    """Whether this is the note of that conflict."""
+    try:
+        data = ctx.vault.read(path).data
+    except NoteError:
+        return False
+    return conflict_id_in(data.decode(errors="replace")) == conflict_id
+
+
+def _meta(conflict: Conflict) -> VaultPath:
+    return VaultPath(f".meta/conflicts/{conflict.id}.json")
+
+
+def _record(conflict: Conflict) -> bytes:
+    shown = to_builtins(shown_conflict(conflict))
+    record = {**shown, "actor": conflict.actor, "at": conflict.at}
+    return (json.dumps(record, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
+    """Remove the conflict note; the archive keeps its bytes."""
+    path = conflict.conflict_path
+    ctx.vault.drop_meta(_meta(conflict))
+    if path is None:
+        return
+    try:
+        file = ctx.vault.read(path)
+        with ctx.archive.transaction():
+            ctx.archive.put_blobs({file.sha: file.data})
+        op = f"settled-{conflict.id}"
+        ctx.vault.stage_removal(op, path, file.sha)
+        ctx.vault.discard(op)
+    except NoteError:
+        return  # it is gone already, or an editor is writing to it: it stays
+
+
+def _author_of_store_version(action: PlannedAction) -> str:
+    """The agent whose values the store holds; empty when that is unknown."""
+    if action.actor != "vault":
+        return action.actor
+    return (action.store.agent_id if action.store else None) or ""

@@ -1,11 +1,11 @@
-"""What every part of the engine is given: the two sides, the archive, the clock."""
+"""What every use case is given: vault, store, archive, clock, and the settings of a sync."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
@@ -15,7 +15,9 @@ from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.redacted_store import FactCache, RedactedStore
 
-if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
+if TYPE_CHECKING:  # a question has a context too, and uses little of it
+    from contextlib import AbstractContextManager
+
     from vaultsync.links.wikilinks import LinkResolver
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
@@ -23,23 +25,28 @@ if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.storage.vault import Vault
 
 
+Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]"
+"""Runs a function beside the caller: inside of `with`, the value says whether it is done;
+the end of `with` waits for it and raises what it raised."""
+
+
 class SyncPolicy(NamedTuple):
-    """The settings that decide, all with the defaults of the design."""
+    """The settings of a sync."""
 
     default_scope: str = PUBLIC
     default_type: str = DEFAULT_TYPE
     linger_seconds: float = 60.0
-    """How long a displaced file is kept while an editor might still write into it."""
+    """How many seconds a displaced file is kept, while an editor may still write to it."""
     settle_seconds: float = 30.0
-    """How long a note that looks half saved must stay so to count as an edit."""
+    """After how many seconds a note that looks half saved counts as an edit."""
     grace_seconds: float = 1.0
-    """How far apart the two looks must be that find a note deleted."""
+    """How many seconds lie between the two checks that find a note deleted."""
     batch: int = 1000
     """How many actions share one wait for the disk."""
     auto_link: bool = True
     """Whether entities that an agent mentions become links."""
     index_folder: VaultPath = VaultPath("")
-    """A folder of the vault that shows what `.index/` holds; none when it is empty."""
+    """The folder of the vault that also shows the index pages; none when empty."""
 
 
 def _utc(time: datetime, precision: str) -> str:
@@ -55,23 +62,23 @@ class ReadContext:
     clock: Clock
     policy: SyncPolicy = field(default_factory=SyncPolicy)
     view: NoteView = IDENTITY_VIEW
-    """What of facts notes and answers may show."""
+    """What notes and answers may show of facts."""
     read: FactCache | None = field(default=None, compare=False)
-    """Facts already read, shared by steps that read the same facts."""
+    """Facts that were read from `redacted_store`, for several readers of the same facts."""
 
     @property
     def redacted_store(self) -> Store:
-        """The store as answers and indexes see it."""
+        """The store as answers and indexes see it: without secrets."""
         if self.view.redactor is None:
             return self.store
         return RedactedStore(self.store, self.view, self.read)
 
     def now(self) -> str:
-        """The time to the millisecond, in UTC; later times are greater texts."""
+        """The time in UTC, to the millisecond; as text, later times are greater."""
         return _utc(self.clock.now(), "milliseconds")
 
     def today(self) -> str:
-        """The time to the second, as facts spell it."""
+        """The time in UTC, to the second, as facts hold it."""
         return _utc(self.clock.now(), "seconds")
 
 
@@ -81,10 +88,12 @@ class SyncContext(ReadContext):
 
     vault: Vault = field(kw_only=True)
     names: EntityNames = field(default_factory=EntityNames, compare=False, kw_only=True)
-    """Of all entities, to be found in what agents write."""
+    """The names of all entities, for automatic links."""
+    background: Background | None = field(default=None, compare=False, kw_only=True)
+    """How to wait for the disk and plan at once; without it, one comes after the other."""
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
-        """The facts that links of a note lead to, by target; dead links are left out."""
+        """The facts that links of a note lead to, by target; without dead links."""
         from vaultsync.links.wikilinks import LinkResolver  # noqa: PLC0415 - see above
 
         if not targets:
@@ -100,7 +109,7 @@ class SyncContext(ReadContext):
 
 
 class LinkTexts:
-    """The texts of links to facts that have notes, or get them in the same pass."""
+    """The texts of links to facts that have notes or get them in the same run."""
 
     def __init__(self, ctx: SyncContext, planned: Mapping[str, Fact]) -> None:
         self._ctx = ctx
@@ -110,7 +119,7 @@ class LinkTexts:
         self._facts: dict[str, Fact] = {}
 
     def prepare(self, fact_ids: Iterable[str]) -> None:
-        """Look up many facts at once that are going to be linked to."""
+        """Look up all facts at once that will be linked to."""
         bases = self._ctx.archive.find_bases(fact_ids)
         self._facts = {key: base.fact for key, base in bases.items()} | dict(self._planned)
 

@@ -1,17 +1,16 @@
-"""THE TABLE: what happened in the vault and in the store -> what is to be done.
+"""THE TABLE: what happened in the vault and in the store -> what to do.
 
-The decision is pure and total: each pair of changes has a row, and the table in the docs
-is generated from it. The numbers in the comments are those of the research notes this
-project started from.
+It is total: each pair of changes has a row. The table in the docs is generated from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
+
+import msgspec
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -23,7 +22,6 @@ from vaultsync.sync.changes import StoreChange, VaultChange
 class ActionKind(Enum):
     """What a row of the table says to do."""
 
-    __hash__ = object.__hash__  # see `VaultChange`
     NOTHING = "nothing"
     RECORD = "record base"
     UPDATE_STORE = "update store"
@@ -41,8 +39,23 @@ class ActionKind(Enum):
     NEEDS_REVIEW = "ask a person"
 
 
+WRITES_STORE = frozenset(
+    {
+        ActionKind.UPDATE_STORE,
+        ActionKind.MERGE,
+        ActionKind.CREATE_FACT,
+        ActionKind.DELETE_FACT,
+        ActionKind.REVIVE_FACT,
+        ActionKind.RESTORE_FACT,
+    }
+)
+CREATES_NOTE = frozenset({ActionKind.CREATE_NOTE, ActionKind.RECREATE_NOTE})
+EXCHANGES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
+DROPS_BASE = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT, ActionKind.DROP_BASE})
+
+
 class Decision(NamedTuple):
-    """What to do, and why, in words for a report."""
+    """What to do, and the reason that reports show."""
 
     do: ActionKind
     reason: str
@@ -54,8 +67,7 @@ REASON_BASE_ONLY = "same meaning, only the base moves"
 _SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
 _BLOCKED = Decision(ActionKind.NEEDS_REVIEW, "the note cannot be read; it is left alone")
 _HALF = Decision(
-    ActionKind.WAIT,
-    "the note looks half saved; it counts as an edit if it stays so for 30 s",
+    ActionKind.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
 )
 _FOLDER_UNREADABLE = Decision(
     ActionKind.WAIT, "its folder cannot be read; nothing is known about it"
@@ -64,8 +76,7 @@ _DUPLICATE_IDS = Decision(
     ActionKind.NEEDS_REVIEW, "two notes have its id, and neither lies where it was"
 )
 _RECHECK = Decision(
-    ActionKind.WAIT,
-    "the note is gone; the next pass deletes its fact, unless it is back by then",
+    ActionKind.WAIT, "the note is gone; the next pass deletes its fact, unless it is back by then"
 )
 _STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is away")
 _LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no deletion")
@@ -98,8 +109,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.MODIFIED, _S.TOUCHED): Decision(ActionKind.UPDATE_STORE, "changed in the vault"),
         (_V.MODIFIED, _S.MODIFIED): Decision(ActionKind.MERGE, "changed on both sides"),
         (_V.MODIFIED, _S.DELETED): Decision(
-            ActionKind.REVIVE_FACT,
-            "changed in the vault, deleted in the store: the edit wins",
+            ActionKind.REVIVE_FACT, "changed in the vault, deleted in the store: the edit wins"
         ),
         (_V.MODIFIED, _S.MISSING): _LOST,
         (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
@@ -112,8 +122,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.DELETED, _S.UNCHANGED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
         (_V.DELETED, _S.TOUCHED): Decision(ActionKind.DELETE_FACT, "deleted in the vault"),
         (_V.DELETED, _S.MODIFIED): Decision(
-            ActionKind.RECREATE_NOTE,
-            "deleted in the vault, changed in the store: the edit wins",
+            ActionKind.RECREATE_NOTE, "deleted in the vault, changed in the store: the edit wins"
         ),
         (_V.DELETED, _S.DELETED): _GONE_BOTH,
         (_V.DELETED, _S.MISSING): _GONE_BOTH,
@@ -126,14 +135,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
                 (_V.UNKNOWN, _FOLDER_UNREADABLE),
                 (_V.COPIED, _DUPLICATE_IDS),
             )
-            for store in (
-                _S.UNCHANGED,
-                _S.TOUCHED,
-                _S.MODIFIED,
-                _S.DELETED,
-                _S.MISSING,
-                _S.AWAY,
-            )
+            for store in (_S.UNCHANGED, _S.TOUCHED, _S.MODIFIED, _S.DELETED, _S.MISSING, _S.AWAY)
         },
     }
 )
@@ -152,8 +154,7 @@ DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Map
         ),
         (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
         (_V.FOREIGN, _S.NONE): Decision(
-            ActionKind.NEEDS_REVIEW,
-            "the note carries an id that this store never gave",
+            ActionKind.NEEDS_REVIEW, "the note carries an id that this store never gave"
         ),
         (_V.FOREIGN, _S.CREATED): Decision(ActionKind.MERGE, "on both sides, without a base"),
         (_V.FOREIGN, _S.TOMBSTONE): Decision(
@@ -181,8 +182,7 @@ def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
     return (DECISIONS_WITH_BASE if base else DECISIONS_WITHOUT_BASE)[vault, store]
 
 
-@dataclass(frozen=True)  # no slots: `but()` copies by `__dict__`
-class PlannedAction:
+class PlannedAction(msgspec.Struct, frozen=True):
     """One line of a plan: what to do about one fact, and what that rests on."""
 
     do: ActionKind
@@ -198,34 +198,32 @@ class PlannedAction:
     """The store's version this was decided on; None when it knows nothing."""
     note: Note | None = None
     vault: Fact | None = None
-    """What the note is taken to mean."""
+    """The note as a fact."""
     store: Fact | None = None
     merged: Fact | None = None
-    """What both sides shall say."""
+    """What both sides will hold."""
     base: Fact | None = None
     fields: tuple[str, ...] = ()
     conflicts: tuple[FieldConflict, ...] = ()
     reverted: tuple[str, ...] = ()
-    """Fields a person changed that are not theirs."""
+    """Fields that the user changed in the note but may not change."""
     discarded_fields: tuple[str, ...] = ()
-    """Fields of which the note said what nobody else did, and which it is not to say."""
+    """Fields whose values only the note had and loses."""
     replaces: bool = False
-    """The store is not to say what it says, though nobody else says it: a rebuild."""
+    """A rebuild replaces values that only the store has."""
     actor: str = ""
     """The agent that wrote the store's version."""
     moved: bool = False
     new_id: bool = False
-    """The note has to be given the id."""
+    """The note gets this id."""
     text: bytes | None = None
-    """What the note shall be byte by byte, when that was decided with the plan."""
+    """The exact bytes of the note, when the plan decides them."""
     shown: Fact | None = None
     """What a new note shows of the fact."""
 
     def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""
-        made = object.__new__(PlannedAction)
-        object.__setattr__(made, "__dict__", self.__dict__ | attrs)
-        return made
+        return msgspec.structs.replace(self, **attrs)
 
 
 MAX_DELETES = 10
@@ -243,16 +241,15 @@ def guard(
 ) -> str | None:
     """Why a plan is not plausible; None when it is.
 
-    Count and share: more than 10 and more than 10 % of the facts deleted (or more than
-    `max_delete`), or more than 100 and more than 25 % of the notes rewritten, in one
-    plan. A share alone let
-    59 % of somebody's notes be deleted (Joplin #16165), a count alone stops nobody's
-    small vault from being emptied.
+    A plan may not delete more than 10 facts and more than 10 % of them (or more than
+    `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
+    alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
+    alone would let a small vault be emptied.
     """
     deletes = sum(action.do in _DELETES for action in actions)
     allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
     if facts <= MAX_DELETES:
-        # A vault so small is never emptied without a question.
+        # A small vault is never emptied without a question.
         allowed = max(facts - 1, 1)
     if max_delete is not None:
         allowed = max_delete

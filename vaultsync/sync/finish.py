@@ -1,79 +1,68 @@
-"""After the plan: the cursor, what waits, and which folders need no second look."""
+"""The end of a run: what the archive keeps of it, and its report."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
+
+from msgspec.structs import replace
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.store import FeedRow
 from vaultsync.storage.vault import FileStamp, FolderListing
-from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.item import ApplyOutcome
-from vaultsync.sync.pass_types import SyncRun
-from vaultsync.sync.planning import waiting_facts
+from vaultsync.sync.apply import ApplyOutcome
+from vaultsync.sync.changes import StoreChange, VaultChange
+from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
+from vaultsync.sync.planning import SyncRun, waiting_facts
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, row_mark
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
 from vaultsync.sync.snapshot import path_in, trusted_stamp
 
 
 def record_absent(work: SyncRun) -> None:
-    """Remember which notes were seen to be gone, before others may have their places.
+    """Record which notes are missing, before other notes may take their places.
 
-    Two bases at one path would be one too many to look for, should the pass end early.
-    So would that of a note which lies elsewhere twice, or cannot be read there.
+    A run that ends early must not leave two bases at one path. The same holds for the
+    base of a note that is somewhere else twice, or cannot be read there.
     """
-    ctx, who = work.ctx, work.identities
-    twins = ctx.archive.find_bases(who.duplicate_ids).values()
-    places = [x for x in twins if not work.snapshot.is_unreadable(x.path)]
-    frozen = ctx.archive.find_bases(who.blocked)
-    places += [
-        base
-        for fact_id, base in frozen.items()
-        if base.path in work.snapshot.seen and who.blocked[fact_id].path != base.path
-    ]
-    gone = [
-        base._replace(missing_since=ctx.now())
-        for base in (*who.absent.values(), *places)
-        if base.missing_since is None and not work.snapshot.is_partial
-    ]
-    if gone:
+    ctx, identities, snapshot = work.ctx, work.identities, work.snapshot
+    if snapshot.is_partial:
+        return
+    missing = [*identities.absent.values()]
+    if identities.duplicate_ids:
+        bases = ctx.archive.find_bases(identities.duplicate_ids)
+        missing += [base for base in bases.values() if not snapshot.is_unreadable(base.path)]
+    if identities.blocked:
+        bases = ctx.archive.find_bases(identities.blocked)
+        missing += [
+            base
+            for fact_id, base in bases.items()
+            if base.path in snapshot.seen and identities.blocked[fact_id].path != base.path
+        ]
+    new = [base._replace(missing_since=ctx.now()) for base in missing if not base.missing_since]
+    if new:
         with ctx.archive.transaction():
-            ctx.archive.put_bases(gone)
+            ctx.archive.put_bases(new)
 
 
 def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
-    """Move the cursor, remember what waits, and which folders need no second look."""
+    """Record how far the run came: cursor, waiting facts, folders that need no other scan."""
     archive = work.ctx.archive
-    waiting = dict.fromkeys([*waiting_facts(work.plan.actions), *outcome.waiting])
-    if work.snapshot.is_partial or work.feed is None:
-        # Not everything was looked at: what waited before waits on.
-        decided = _decided(work) if work.request.folders is not None else frozenset()
-        waited = (archive.setting("waiting") or "").split()
-        waiting = dict.fromkeys([*(x for x in waited if x not in decided), *waiting])
-    settings = {"waiting": " ".join(waiting) or None}
-    if not work.snapshot.is_partial:
-        settings["stopped_run"] = None  # what the guard stopped was a whole pass
-    seen = [*(work.feed or ()), *_own_feed_rows(work, outcome)]
-    if seen or (work.request.trust_store and work.feed is not None):
-        settings["cursor"] = str(seen[-1].seq) if seen else None
-        settings["cursor_row"] = seen[-1].revision if seen else None
-        if work.request.trust_store:
-            settings[HIGH_WATER_SETTING] = (
-                row_mark(seen[-1].seq, seen[-1].revision) if seen else None
-            )
-    settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
+    settings = {k: v for k, v in _settings(work, outcome).items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work, outcome)
-    done = {action.fact_id for action in outcome.done}
-    fresh = [base for base in work.snapshot.restamped if base.fact.id not in done]
-    if not (settings or folders or notices or fresh):
+    restamped = work.snapshot.restamped
+    if restamped and outcome.done:
+        done = {action.fact_id for action in outcome.done}
+        restamped = [base for base in restamped if base.fact.id not in done]
+    if not (settings or folders or notices or restamped):
         return
     with archive.transaction():
-        archive.put_bases(fresh)
+        archive.put_bases(restamped)
         archive.set_folders(folders)
         for key, value in settings.items():
             archive.set_setting(key, value)
@@ -81,16 +70,35 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
             archive.set_notices(path, listed)
 
 
-def _decided(work: SyncRun) -> frozenset[str]:
-    """The facts that this pass looked at, on both sides."""
-    return frozenset(case.fact_id for case in work.cases)
+def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
+    """The settings that say where the next run begins."""
+    waiting = dict.fromkeys([*waiting_facts(work.plan.actions), *outcome.waiting])
+    if work.snapshot.is_partial or not work.feed.is_available:
+        # What this run did not look at still waits.
+        is_scan = work.request.folders is not None
+        examined = {case.fact_id for case in work.cases} if is_scan else set()
+        before = (work.ctx.archive.setting("waiting") or "").split()
+        waiting = dict.fromkeys([*(x for x in before if x not in examined), *waiting])
+    settings = {"waiting": " ".join(waiting) or None}
+    if not work.snapshot.is_partial:
+        settings["stopped_run"] = None  # the guard stops whole runs only
+    rows = [*work.feed.rows, *_own_feed_rows(work, outcome)]
+    is_rebuild = work.request.trust_store and work.feed.is_available
+    if rows or is_rebuild:
+        last = rows[-1] if rows else None
+        settings["cursor"] = str(last.seq) if last else None
+        settings["cursor_row"] = last.revision if last else None
+        if is_rebuild:
+            settings[HIGH_WATER_SETTING] = row_mark(last.seq, last.revision) if last else None
+    return settings
 
 
 def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
-    """The rows that this pass wrote itself, as far as nobody else wrote between them."""
-    if work.feed is None or work.request.facts_only or not outcome.revisions:
+    """The rows that this run wrote itself, up to the first that another process wrote."""
+    feed = work.feed
+    if not outcome.revisions or work.request.facts_only or not feed.is_available:
         return []
-    since = work.feed[-1].seq if work.feed else work.since
+    since = feed.rows[-1].seq if feed.rows else feed.since
     try:
         rows = work.ctx.store.feed(since)
     except StoreUnavailableError:
@@ -99,54 +107,56 @@ def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
 
 
 def _folders(work: SyncRun, outcome: ApplyOutcome) -> dict[VaultPath, bytes | None]:
-    """The fingerprints of the folders in which everything is settled now."""
-    ctx = work.ctx
-    unsettled = {
-        parent_folder(s.path)
-        for s in work.snapshot.seen.values()
-        # What could not be opened can be given free without a change of the file.
-        if not s.is_settled or (s.read_error is not None and not s.file.sha)
-    }
-    unsettled |= {parent_folder(base.path) for base in work.identities.absent.values()}
-    # Whose note it is may be told by what happens in another folder.
-    unsettled |= {
-        parent_folder(s.path) for files in work.identities.duplicate_ids.values() for s in files
-    }
+    """The new fingerprints of folders: empty where the next scan has to look again."""
+    ctx, snapshot = work.ctx, work.snapshot
+    known = ctx.archive.folders()
+    gone = [x for x in known if x not in snapshot.scan.folders and not snapshot.is_unreadable(x)]
+    changed = {*snapshot.scanned_folders, *outcome.touched}
+    if not (changed or gone):
+        return {}
+    unsettled = _unsettled_folders(work, outcome)
+    recorded = {base.path: base.stamp for base in snapshot.restamped} | outcome.stamps
+    names: defaultdict[VaultPath, set[str]] = defaultdict(set)
+    for path in recorded:
+        names[parent_folder(path)].add(file_name_of(path))
+    marks: dict[VaultPath, bytes | None] = {}
+    for path in changed:
+        is_touched = path in outcome.touched
+        folder = ctx.vault.folder(path) if is_touched else snapshot.scanned_folders[path]
+        settled = (
+            folder is not None
+            and path not in unsettled
+            and names[path] <= folder.files.keys()  # no new note went away at once
+            and _all_known(work, folder, recorded, outcome.removed)
+        )
+        marks[path] = folder.fingerprint if settled and folder else b""
+    for path in gone:
+        marks[path] = b"" if path in unsettled else None
+    return {path: mark for path, mark in marks.items() if known.get(path) != mark}
+
+
+def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
+    """Folders that have to be scanned again even if they do not change."""
+    paths: list[VaultPath] = [
+        each.path
+        for each in work.snapshot.seen.values()
+        # A file that cannot be opened may become readable without a change of the file.
+        if not each.is_settled or (each.read_error is not None and not each.file.sha)
+    ]
+    paths += [base.path for base in work.identities.absent.values()]
+    # What happens in another folder may decide whose note it is.
+    paths += [s.path for files in work.identities.duplicate_ids.values() for s in files]
     waiting = set(outcome.waiting)
     for action in work.plan.actions:
         if action.do in (ActionKind.WAIT, ActionKind.NEEDS_REVIEW) or action.fact_id in waiting:
             base = action.base.path if action.base else None
-            places = (action.to, action.path, base)
-            unsettled |= {parent_folder(path) for path in places if path}
-    if work.state is None:
-        # What a person said in conflict notes has to be heard when the store is back.
-        said = {parent_folder(path) for path in work.snapshot.conflict_notes}
-        paths = [c.conflict_path for c in ctx.archive.conflicts()]
-        unsettled |= said | {parent_folder(path) for path in paths if path}
-    found: dict[VaultPath, bytes | None] = {}
-    known = ctx.archive.folders()
-    recorded = {base.path: base.stamp for base in work.snapshot.restamped}
-    recorded.update(outcome.stamps)
-    names: defaultdict[VaultPath, set[str]] = defaultdict(set)
-    for path in recorded:
-        names[parent_folder(path)].add(file_name_of(path))
-    for path in {*work.snapshot.scanned_folders, *outcome.touched}:
-        folder = (
-            ctx.vault.folder(path)
-            if path in outcome.touched
-            else work.snapshot.scanned_folders[path]
-        )
-        settled = (
-            folder is not None
-            and path not in unsettled
-            and names[path] <= folder.files.keys()  # none went as soon as it was made
-            and _all_known(work, folder, recorded, outcome.removed)
-        )
-        found[path] = folder.fingerprint if settled and folder else b""
-    for path in known:
-        if path not in work.snapshot.scan.folders and not work.snapshot.is_unreadable(path):
-            found[path] = b"" if path in unsettled else None
-    return {p: mark for p, mark in found.items() if known.get(p) != mark}
+            paths += [path for path in (action.to, action.path, base) if path]
+    if not work.feed.is_available:
+        # Resolutions in conflict notes have to be read when the store is back.
+        paths += work.snapshot.conflict_notes
+        open_notes = [x.conflict_path for x in work.ctx.archive.conflicts()]
+        paths += [path for path in open_notes if path]
+    return {parent_folder(path) for path in paths}
 
 
 def _all_known(
@@ -155,7 +165,7 @@ def _all_known(
     recorded: Mapping[VaultPath, FileStamp | None],
     removed: AbstractSet[VaultPath],
 ) -> bool:
-    """Whether a folder holds what was seen in it, but for what this pass did there."""
+    """Whether a folder holds what the scan saw, apart from what this run did there."""
     before = work.snapshot.scan.folders.get(folder.path)
     for name in before.files if before and before is not folder else ():
         if name not in folder.files and path_in(folder.path, name) not in removed:
@@ -172,7 +182,7 @@ def _all_known(
             and path not in work.snapshot.known
             and trusted_stamp(stamp, work.snapshot.scan.at_ns) is None
         ):
-            # Seen, but perhaps in the same tick of the clock in which it changes again.
+            # It was read, but may change again in the same tick of the clock.
             return False
     return True
 
@@ -180,13 +190,11 @@ def _all_known(
 def changed_notices(
     work: SyncRun, outcome: ApplyOutcome | None = None
 ) -> dict[VaultPath, list[Notice]]:
-    """What is to be remembered as waiting for a person, where that differs.
+    """The notices to keep for each path where they differ from those kept now.
 
-    What was said of a note goes along when the pass moved it, and with it when the pass
-    took it away.
+    The notices of a note move with it when the run moved it, and go when the run removed it.
     """
     outcome = outcome or ApplyOutcome()
-    moved = {action.path: action.to for action in outcome.done if action.to}
     old: dict[VaultPath, list[Notice]] = {}
     for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
@@ -194,28 +202,32 @@ def changed_notices(
     for each in work.plan.notices:
         if each.kind in LASTING_NOTICES:
             new.setdefault(each.path, []).append(each)
-    as_agreed = {*work.snapshot.known, *(base.path for base in work.snapshot.restamped)}
+    if not (old or new):
+        return {}
+    snapshot = work.snapshot
+    moved = {action.path: action.to for action in outcome.done if action.to}
+    agreed = {*snapshot.known, *(base.path for base in snapshot.restamped)}
     after: dict[VaultPath, list[Notice]] = {}
     for path in {*old, *new}:
-        said, to = new.get(path, []), moved.get(path)
-        if path in as_agreed and not said:
-            # It was read once, so it can be; what was wrong in it then still is.
-            said = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
-        elif not said and not _was_examined(work, path):
-            said = old[path]
+        notices, to = new.get(path, []), moved.get(path)
+        if path in agreed and not notices:
+            # It was readable once, so it still is; other defects that it had are still there.
+            notices = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
+        elif not notices and not _was_examined(work, path):
+            notices = old[path]
         if to:
-            after[to] = [_notice_at(each, to) for each in said]
+            after[to] = [_notice_at(each, to) for each in notices]
         gone = path in outcome.removed or _notice_path_gone(work, path)
-        after.setdefault(path, [] if gone else said)
+        after.setdefault(path, [] if gone else notices)
     return {
-        path: said
-        for path, said in after.items()
-        if _notice_keys(old.get(path, [])) != _notice_keys(said)
+        path: notices
+        for path, notices in after.items()
+        if _notice_keys(old.get(path, [])) != _notice_keys(notices)
     }
 
 
 def _notice_at(notice: Notice, to: VaultPath) -> Notice:
-    """A notice of a note that lies somewhere else now."""
+    """The notice of a note that was moved."""
     return notice._replace(path=to, message=notice.message.replace(notice.path, to, 1))
 
 
@@ -224,7 +236,7 @@ def _was_examined(work: SyncRun, path: VaultPath) -> bool:
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
-    """Whether nothing lies any more where something was warned about."""
+    """Whether the file of a notice is gone."""
     folder = work.snapshot.scan.folders.get(parent_folder(path))
     if folder is None:
         return not work.snapshot.is_unreadable(path)
@@ -232,20 +244,132 @@ def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
 
 
 LASTING_NOTICES = frozenset(
-    {
-        "unreadable",
-        "invalid_field",
-        "scope_move",
-        "foreign_id",
-        "unknown_id",
-        "twins",
-        "odd",
-    }
+    {"unreadable", "invalid_field", "scope_move", "foreign_id", "unknown_id", "twins", "odd"}
 )
-"""What stays true until somebody does something about it."""
+"""Kinds that stay true until the user does something about them."""
 RESOLVED_BY_AGREEMENT = frozenset({"unreadable", "odd", "twins"})
-"""What is not true of a note that says what both sides agreed on."""
+"""Kinds that cannot be true of a note that says what both sides agreed on."""
 
 
 def _notice_keys(notices: Sequence[Notice]) -> list[tuple[str, str, int | None]]:
     return sorted((n.kind, n.message, n.line) for n in notices)
+
+
+# -------------------------------------------------------------------------- report
+
+_CONFIRM = (
+    "if this is intended, sync without --dry-run: the error names the run for `vaultsync sync"
+    " --confirm RUN`"
+)
+
+
+def make_report(
+    work: SyncRun,
+    done: Sequence[PlannedAction],
+    notices: Sequence[Notice],
+    seconds: float,
+    *,
+    guarded: str | None = None,
+) -> Report:
+    """The report of a run that did `done`, or would.
+
+    Args:
+        work: the run.
+        done: the actions that were carried out.
+        notices: those of carrying them out.
+        seconds: how long the run took.
+        guarded: why the guard would stop the run; None when it would not.
+    """
+    counts = dict.fromkeys(REPORT_COUNTS, 0)
+    for action in done:
+        for name in _counted(action):
+            counts[name] += 1
+    changed = {a.fact_id for a in done if a.do not in _NO_CHANGE or a.moved}
+    counts["unchanged"] = max(work.ctx.archive.count_bases() - len(changed), 0)
+    kept = work.ctx.archive.notices()
+    if work.request.dry_run and kept:
+        outdated = changed_notices(work)
+        kept = [each for each in kept if each.path not in outdated]
+    lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.plan.notices, *notices]}
+    attention = [*lasting.values()]
+    if guarded:
+        text = f"the guard would stop this run: {guarded}"
+        attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
+    actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
+    if not work.request.dry_run:
+        actions += [_taken(each) for each in work.plan.actions if each.do is ActionKind.WAIT]
+    if work.unchanged:  # at the end: of a long report only the beginning is kept
+        row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
+        name = _ACTION_NAMES[row.do]
+        actions += [ActionTaken(name, x.id or "", x.path, (), row.reason) for x in work.unchanged]
+    return Report(
+        work.run,
+        work.request.dry_run,
+        round(seconds, 3),
+        counts,
+        actions,
+        notices_of(attention),
+    )
+
+
+def join_reports(first: Report | None, second: Report) -> Report:
+    """One report of two runs that belong together."""
+    if first is None:
+        return second
+    counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
+    worked, again = (
+        {each.fact_id for each in report.actions if each.action != "wait"}
+        for report in (first, second)
+    )
+    counts["unchanged"] = max(second.counts["unchanged"] - len(worked - again), 0)
+    notices = {(n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)}
+    return replace(
+        second,
+        seconds=round(first.seconds + second.seconds, 3),
+        counts=counts,
+        actions=[*first.actions, *second.actions],
+        attention=[*notices.values()],
+    )
+
+
+_COUNTED: dict[ActionKind, tuple[str, ...]] = {
+    ActionKind.UPDATE_STORE: ("updated_in_store",),
+    ActionKind.UPDATE_VAULT: ("updated_in_vault",),
+    ActionKind.MERGE: ("updated_in_store", "updated_in_vault"),
+    ActionKind.CREATE_NOTE: ("created_in_vault",),
+    ActionKind.RECREATE_NOTE: ("created_in_vault",),
+    ActionKind.CREATE_FACT: ("created_in_store",),
+    ActionKind.REVIVE_FACT: ("created_in_store",),
+    ActionKind.RESTORE_FACT: ("created_in_store",),
+    ActionKind.DELETE_NOTE: ("deleted_in_vault",),
+    ActionKind.DELETE_FACT: ("deleted_in_store",),
+}
+
+
+_NO_CHANGE = (ActionKind.RECORD, ActionKind.DROP_BASE)
+"""Kinds of actions that change neither side."""
+
+
+def _counted(action: PlannedAction) -> Iterator[str]:
+    yield from _COUNTED.get(action.do, ())
+    if action.reason in ("changed on both sides", "on both sides, without a base") and (
+        action.do is not ActionKind.RECORD
+    ):
+        yield "merged"
+    if action.moved:
+        yield "moved"
+    if action.conflicts:
+        yield "conflicts"
+
+
+_ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
+
+
+def _taken(action: PlannedAction) -> ActionTaken:
+    return ActionTaken(
+        _ACTION_NAMES[action.do],
+        action.fact_id,
+        action.to or action.path,
+        action.fields,
+        action.reason,
+    )

@@ -1,4 +1,4 @@
-"""What a pass leaves in the archive: history entries, notices, the graves of notes."""
+"""The history of a run: one entry per changed field, and tombstones of notes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vaultsync.errors import NoteError
-from vaultsync.model.compare import differing_keys, plain_value
+from vaultsync.model.compare import differing_keys, value_at
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -20,17 +20,9 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 VAULT_SIDE, STORE_SIDE = "vault", "store"
 
 
-def error_notice(kind: str, trouble: NoteError, at: str) -> Notice:
-    """An error about one note, as something that waits for a person."""
-    return Notice(
-        kind,
-        VaultPath(trouble.path),
-        trouble.message,
-        trouble.hint,
-        trouble.line,
-        "",
-        at,
-    )
+def error_notice(kind: str, error: NoteError, at: str) -> Notice:
+    """The notice of an error about one note."""
+    return Notice(kind, VaultPath(error.path), error.message, error.hint, error.line, "", at)
 
 
 def history_entries(
@@ -46,20 +38,20 @@ def history_entries(
     match action.do:
         case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
             yield entry(STORE_SIDE, "note", None, path)
-            yield from _meanwhile(action, fact, STORE_SIDE, entry)
+            yield from _restored(action, fact, STORE_SIDE, entry)
             return
         case ActionKind.CREATE_FACT:
             yield entry(VAULT_SIDE, "fact", None if action.new_id else fact.id, path)
-            yield from _meanwhile(action, fact, VAULT_SIDE, entry)
+            yield from _restored(action, fact, VAULT_SIDE, entry)
             return
         case ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
             yield entry(VAULT_SIDE, "fact", fact.id, path)
         case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
-            said = action.vault or action.base
-            assert said is not None  # noqa: S101 - there was a note
+            last = action.vault or action.base
+            assert last is not None  # noqa: S101 - there was a note
             side = STORE_SIDE if action.do is ActionKind.DELETE_NOTE else VAULT_SIDE
-            yield entry(side, "note", make_note_tombstone(said, action), None)
-            yield from _overruled(action, fact, entry)
+            yield entry(side, "note", make_note_tombstone(last, action), None)
+            yield from _discarded(action, fact, entry)
             return
         case _:
             pass
@@ -67,133 +59,101 @@ def history_entries(
         yield from _field_entries(action, fact, action.base, entry)
     else:
         assert action.store is not None and action.vault is not None  # noqa: S101, PT018 - there are both
-        ours = differing_keys(action.store, fact)
-        for key in ours:
-            old, new = (
-                plain_value(action.store.value(key)),
-                plain_value(fact.value(key)),
-            )
-            yield entry(VAULT_SIDE, key, old, new)
+        from_vault = differing_keys(action.store, fact)
+        for key in from_vault:
+            yield entry(VAULT_SIDE, key, value_at(action.store, key), value_at(fact, key))
         for key in differing_keys(action.vault, fact):
-            if key not in (*ours, *action.discarded_fields):
-                old, new = (
-                    plain_value(action.vault.value(key)),
-                    plain_value(fact.value(key)),
-                )
-                yield entry(STORE_SIDE, key, old, new)
-    yield from _overruled(action, fact, entry)
+            if key not in (*from_vault, *action.discarded_fields):
+                yield entry(STORE_SIDE, key, value_at(action.vault, key), value_at(fact, key))
+    yield from _discarded(action, fact, entry)
 
 
 EntryFactory: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 
 
-def _meanwhile(
+def _restored(
     action: PlannedAction, fact: Fact, side: str, entry: EntryFactory
 ) -> Iterable[HistoryEntry]:
-    """What was changed on the side that the other gets it back from."""
+    """What changed on the side from which the other side is restored."""
     before = action.base
-    if before is None:
-        return
-    for key in differing_keys(before, fact):
-        yield entry(side, key, plain_value(before.value(key)), plain_value(fact.value(key)))
+    if before is not None:
+        for key in differing_keys(before, fact):
+            yield entry(side, key, value_at(before, key), value_at(fact, key))
 
 
-def _overruled(action: PlannedAction, fact: Fact, entry: EntryFactory) -> Iterable[HistoryEntry]:
+def _discarded(action: PlannedAction, fact: Fact, entry: EntryFactory) -> Iterable[HistoryEntry]:
     for key in action.discarded_fields:
-        assert action.vault is not None  # noqa: S101 - the note said something else
-        yield entry(
-            STORE_SIDE,
-            key,
-            plain_value(action.vault.value(key)),
-            plain_value(fact.value(key)),
-        )
+        assert action.vault is not None  # noqa: S101 - the note had another value
+        yield entry(STORE_SIDE, key, value_at(action.vault, key), value_at(fact, key))
 
 
 def _field_entries(
-    action: PlannedAction,
-    fact: Fact,
-    base: Fact,
-    entry: EntryFactory,
+    action: PlannedAction, fact: Fact, base: Fact, entry: EntryFactory
 ) -> Iterable[HistoryEntry]:
     path = action.to or action.path
     if path != base.path:
         yield entry(STORE_SIDE if action.to else VAULT_SIDE, "path", base.path, path)
-    theirs = set(differing_keys(base, action.store)) if action.store else set()
-    disputed = {conflict.field for conflict in action.conflicts}
-    for key in differing_keys(base, fact):
-        if key in action.discarded_fields or key in disputed:
+    store = action.store or base
+    from_store = differing_keys(base, store)
+    changed = differing_keys(base, fact)
+    skipped = {*action.discarded_fields, *(conflict.field for conflict in action.conflicts)}
+    for key in changed:
+        if key in skipped:
             continue
-        old, new = plain_value(base.value(key)), plain_value(fact.value(key))
-        ours = plain_value(action.vault.value(key)) if action.vault else new
-        if key not in theirs:
+        old, new = value_at(base, key), value_at(fact, key)
+        edited = value_at(action.vault, key) if action.vault else new
+        if key not in from_store:
             yield entry(VAULT_SIDE, key, old, new)
-        elif _agrees(action.store, fact, key):
+        elif store.value(key) == fact.value(key):
             yield entry(STORE_SIDE, key, old, new)
-        elif ours != new:  # merged of both: the person's part, then the agent's
-            yield entry(VAULT_SIDE, key, old, ours)
-            yield entry(STORE_SIDE, key, ours, new)
+        elif edited != new:  # merged from both: the user's part, then the agent's
+            yield entry(VAULT_SIDE, key, old, edited)
+            yield entry(STORE_SIDE, key, edited, new)
         else:
-            yield from _written_over(entry, key, old, _shown_history_value(action, key), new)
-    for key in theirs - {
-        *differing_keys(base, fact),
-        *disputed,
-        *action.discarded_fields,
-    }:
-        yield entry(
-            VAULT_SIDE,
-            key,
-            _shown_history_value(action, key),
-            plain_value(fact.value(key)),
-        )
+            yield from _replaced(entry, key, old, value_at(store, key), new)
+    for key in from_store:
+        if key not in changed and key not in skipped:
+            yield entry(VAULT_SIDE, key, value_at(store, key), value_at(fact, key))
     for each in action.conflicts:
         old = base.path if is_deletion(each) else each.base
-        yield from _written_over(entry, each.field, old, each.store, each.vault)
+        yield from _replaced(entry, each.field, old, each.store, each.vault)
 
 
-def _written_over(
+def _replaced(
     entry: EntryFactory, key: str, base: Value, store: Value, vault: Value
 ) -> Iterable[HistoryEntry]:
-    """What an agent wrote, which is in no base, and the person's words that stand over it."""
+    """What an agent wrote, which is in no base, and the user's value that replaced it."""
     yield entry(STORE_SIDE, key, base, store)
     yield entry(VAULT_SIDE, key, store, vault)
-
-
-def _shown_history_value(action: PlannedAction, key: str) -> Value:
-    assert action.store is not None  # noqa: S101 - it wrote the key
-    return plain_value(action.store.value(key))
-
-
-def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
-    return store is not None and store.value(key) == fact.value(key)
 
 
 def unrecorded_entries(
     archive: Archive, action: PlannedAction | None, run: str, at: str
 ) -> list[HistoryEntry]:
-    """The history of what a crashed pass did, but for what it told before it did it."""
+    """The history of what a crashed run did, without the entries it had written."""
     if action is None:
         return []
     known = archive.history(fact_id=action.fact_id)
-    said = {each.field: (each.before, each.after) for each in known}
+    written = {each.field: (each.before, each.after) for each in known}
     fact = action.merged or action.base
     assert fact is not None  # noqa: S101 - what was done was about a fact
     return [
         each
         for each in history_entries(action, fact, run, at, "person")
-        if said.get(each.field) != (each.before, each.after)
+        if written.get(each.field) != (each.before, each.after)
     ]
 
 
 def readable_history(
     found: Sequence[HistoryEntry], view: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
-    """The history of a fact as it is shown: a note that went by where it was, no secrets."""
+    """The history of a fact as answers show it: tombstones as paths, without secrets."""
     many: list[tuple[str, Value]] = []
     for each in found:
         before = tombstone_path(each) if each.field == "note" else None
         many += (each.field, before or each.before), (each.field, each.after)
-    told = view.redact_values(many, fact)
-    for entry, old, new in zip(found, told[::2], told[1::2], strict=True):
+    values = view.redact_values(many, fact)
+    for entry, old, new in zip(found, values[::2], values[1::2], strict=True):
         yield entry._replace(before=old, after=new)
 
 
@@ -206,20 +166,20 @@ class NoteTombstone:
 
 
 def make_note_tombstone(base: Fact, action: PlannedAction) -> Value:
-    """What has to be known to bring a note back: its bytes by sha, and what it said."""
+    """What is needed to restore a note: the sha of its bytes, its path and its fact."""
     path = action.path or base.path
     return {"sha": action.sha or "", "path": path, "fact": fact_to_json(base)}
 
 
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
-    """Where the note lay that an entry of the history buried."""
+    """Where the note was whose removal an entry records."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     return VaultPath(str(entry.before["path"]))
 
 
 def restore_note(archive: Archive, entry: HistoryEntry | None) -> NoteTombstone | None:
-    """The note that an entry of the history buried, if its bytes are still kept."""
+    """The note whose removal an entry records, if its bytes are still kept."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     data = archive.blob(str(entry.before.get("sha")))

@@ -1,11 +1,8 @@
-"""One case per fact that something may have happened to: both sides, side by side.
+"""Which file is the note of which fact, and one case per fact that may have changed.
 
-Here identity is settled: which file is the note of which fact, after renames, copies and
-edits of the id itself.
-
-Notes that were gone: whether they are back, or something that may be them.
-
-Notes that have no id yet: new ones, copies, and those a person wants adopted.
+Identity is the id, after renames, copies and edits of the id itself. A case is the triple
+of base, vault and store. Notes without an id (new ones, copies, notes to adopt) become
+cases with a fresh one.
 """
 
 from __future__ import annotations
@@ -24,6 +21,7 @@ from vaultsync.storage.archive import Base
 from vaultsync.storage.store import FeedRow
 from vaultsync.sync.changes import (
     StoreChange,
+    StoreFeed,
     StoreSide,
     VaultChange,
     VaultSide,
@@ -36,7 +34,7 @@ from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path
 
 
 def is_note_back(ctx: SyncContext, base: Base) -> bool:
-    """Whether something that could be the note of a fact lies where it was."""
+    """Whether a file that could be the note of a fact lies where the note was."""
     try:
         file = ctx.vault.read(base.path)
         claims = read_note(file.data, base.path).id
@@ -48,10 +46,10 @@ def is_note_back(ctx: SyncContext, base: Base) -> bool:
 
 
 def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
-    """Of bases about to be kept, those whose notes were gone and are not back.
+    """Those of the new bases whose notes were missing and still are, marked as missing.
 
-    A rebuild takes a note that cannot be read as it was read last. Two bases at one
-    path would be one too many to look for, should another note have its place.
+    A rebuild uses the last text of a note that cannot be read. When another note took its
+    place, there must not be two bases at one path.
     """
     gone = {base.fact.id: base.path for base in ctx.archive.missing_bases()}
     return [
@@ -62,9 +60,9 @@ def absent_bases(ctx: SyncContext, bases: Iterable[Base]) -> list[Base]:
 
 
 def _could_be(ctx: SyncContext, base: Base) -> bool:
-    """Whether a file without an id may be the note: no other fact's, and of that name.
+    """Whether a file without an id may be the note: it has the name and no other owner.
 
-    Where case does not count, it may bear another one.
+    On a file system that ignores case, the file may have another name.
     """
     name = file_name_of(base.path)
     owner = ctx.archive.bases_in(parent_folder(base.path)).get(name, base)
@@ -74,152 +72,159 @@ def _could_be(ctx: SyncContext, base: Base) -> bool:
 
 
 class Case(NamedTuple):
-    """One fact, with its base and both sides."""
+    """One fact: its base, and what the vault and the store say now."""
 
     fact_id: str
     base: Base | None
     vault: VaultSide
     store: StoreSide
     new_id: bool = False
-    """Its note has still to be given this id."""
+    """Its note does not have this id yet."""
     moved_to_scope: bool = False
-    """The note lies outside of what vaultsync adopts by itself."""
+    """The note lies outside the folders whose notes are adopted automatically."""
     last_path: VaultPath | None = None
-    """Where the note lay that a fact without one once had."""
+    """Where the last note of a fact without a note was."""
 
 
 @dataclass(slots=True)
 class NoteIdentities:
-    """Which file is whose note."""
+    """Which file is the note of which fact."""
 
     of_fact: dict[str, ScannedFile] = field(default_factory=dict)
     unchanged: dict[str, ScannedFile] = field(default_factory=dict)
-    """Notes, of facts without a base, that are what their facts are written as."""
+    """Canonical notes of facts that have no base yet."""
     duplicate_ids: dict[str, list[ScannedFile]] = field(default_factory=dict)
-    """Ids that several files claim, none with a better right."""
+    """Ids in several files, none of which has a better claim."""
     without_id: list[ScannedFile] = field(default_factory=list)
-    """Notes without an id, and copies: they are to get a new one."""
+    """Notes without an id, and copies: they get a new id."""
     absent: dict[str, Base] = field(default_factory=dict)
     blocked: dict[str, ScannedFile] = field(default_factory=dict)
-    """Facts whose note cannot be read, or is half saved."""
+    """Facts whose notes are unreadable or half saved."""
     unreadable: list[ScannedFile] = field(default_factory=list)
-    """Files that cannot be read and lie where no fact has its note."""
+    """Unreadable files at paths where no fact has its note."""
     has_unreadable_folders: bool = False
-    """Whether a note that is gone may lie in a folder that cannot be read."""
+    """Whether a missing note may lie in an unreadable folder."""
 
 
-def resolve_identities(ctx: SyncContext, found: VaultSnapshot) -> NoteIdentities:
-    """Say which of the files that were read is the note of which fact.
+def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentities:
+    """Decide which of the files that were read is the note of which fact.
 
     The file at the base's path owns the id. If it is gone, a single other file with the
-    id is the note, moved; among several, the one with the base's very bytes; else nobody.
-    A file that owns nothing is a copy.
+    id is the note, moved; among several, the one with exactly the base's bytes; otherwise
+    none. A file that owns no id is a copy.
     """
-    who = NoteIdentities(absent=dict(found.absent))
-    claims, bases = _claims_by_id(ctx, found, who)
+    identities = NoteIdentities(absent=dict(snapshot.absent))
+    if not (snapshot.seen or snapshot.absent):
+        return identities
+    claims, bases = _claims_by_id(ctx, snapshot, identities)
     for fact_id, files in claims.items():
         base = bases.get(fact_id)
-        owner = _choose_owner(files, base, displaced=fact_id in who.absent)
+        owner = _choose_owner(files, base, displaced=fact_id in identities.absent)
         if owner is not None:
             verbatim = base is None and owner.canonical_of is not None
-            (who.unchanged if verbatim else who.of_fact)[fact_id] = owner
-            who.absent.pop(fact_id, None)
-            who.without_id += [each for each in files if each is not owner]
-        elif base and fact_id not in who.absent and not found.is_unreadable(base.path):
-            who.without_id += files
+            (identities.unchanged if verbatim else identities.of_fact)[fact_id] = owner
+            identities.absent.pop(fact_id, None)
+            identities.without_id += [each for each in files if each is not owner]
+        elif base and fact_id not in identities.absent and not snapshot.is_unreadable(base.path):
+            identities.without_id += files
         else:
-            who.duplicate_ids[fact_id] = files
-            who.absent.pop(fact_id, None)
-    _recheck_moved_notes(ctx, found, who)
-    who.has_unreadable_folders = bool(who.absent) and _has_unreadable_folders(ctx, found)
-    return who
+            identities.duplicate_ids[fact_id] = files
+            identities.absent.pop(fact_id, None)
+    _recheck_moved_notes(ctx, snapshot, identities)
+    identities.has_unreadable_folders = bool(identities.absent) and _has_unreadable_folders(
+        ctx, snapshot
+    )
+    return identities
 
 
-def _has_unreadable_folders(ctx: SyncContext, found: VaultSnapshot) -> bool:
-    """Whether there are folders that cannot be read, here or where nobody looked."""
-    listed = ctx.archive.notices() if found.is_partial else ()
+def _has_unreadable_folders(ctx: SyncContext, snapshot: VaultSnapshot) -> bool:
+    """Whether there are unreadable folders, in this scan or (if it was partial) before."""
+    listed = ctx.archive.notices() if snapshot.is_partial else ()
     kinds = {each.kind for each in listed}
-    return bool(found.scan.unreadable) or "unreadable_folder" in kinds
+    return bool(snapshot.scan.unreadable) or "unreadable_folder" in kinds
 
 
-def _recheck_moved_notes(ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> None:
-    """Notes that lay elsewhere when their places were found empty are gone now.
+def _recheck_moved_notes(
+    ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities
+) -> None:
+    """Restart the wait for missing notes that may have been elsewhere until now.
 
-    They lay there twice, or could not be read: whose note it was nobody knows any more.
+    They had duplicates or were unreadable when their places were found empty, so only
+    since those are gone is it known that the notes are.
     """
-    if any(base.missing_since for base in who.absent.values()):
+    if any(base.missing_since for base in identities.absent.values()):
         listed = ctx.archive.notices()
-        told = "\n".join(x.message for x in listed if x.kind == "twins")
+        duplicates = "\n".join(x.message for x in listed if x.kind == "twins")
         unread = [each.path for each in listed if each.kind == "unreadable"]
-        went = any(not (found.has(path) or found.is_unreadable(path)) for path in unread)
-        for fact_id, base in who.absent.items():
-            if went or fact_id in told:
-                who.absent[fact_id] = base._replace(missing_since=None)
+        any_gone = any(not (snapshot.has(path) or snapshot.is_unreadable(path)) for path in unread)
+        for fact_id, base in identities.absent.items():
+            if any_gone or fact_id in duplicates:
+                identities.absent[fact_id] = base._replace(missing_since=None)
 
 
 def _claims_by_id(
-    ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities
+    ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities
 ) -> tuple[dict[str, list[ScannedFile]], dict[str, Base]]:
     """The files that claim each id, and the bases of those ids.
 
-    What is not the note of anybody goes into `who`; so do the facts whose place another
-    fact's note has taken.
+    Adds to `identities` the files that are no fact's note, and the facts whose places
+    were taken by other notes.
     """
     claims: dict[str, list[ScannedFile]] = {}
-    there = [seen.id for seen in found.seen.values() if seen.base is not None]
-    bases = ctx.archive.find_bases(filter(None, there))
-    for seen in found.seen.values():
+    claimed_ids = [seen.id for seen in snapshot.seen.values() if seen.base is not None]
+    bases = ctx.archive.find_bases(filter(None, claimed_ids))
+    for seen in snapshot.seen.values():
         if seen.is_note:
-            claim = _claimed(found, seen, bases)
+            claim = _claimed(snapshot, seen, bases)
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
-                who.absent[seen.base.fact.id] = seen.base
+                identities.absent[seen.base.fact.id] = seen.base
         elif seen.base is not None:
-            who.blocked[seen.base.fact.id] = seen
+            identities.blocked[seen.base.fact.id] = seen
         else:
-            who.unreadable.append(seen)
-    _block_unreadable_moves(who)
-    who.without_id = claims.pop("", [])
+            identities.unreadable.append(seen)
+    _block_unreadable_moves(identities)
+    identities.without_id = claims.pop("", [])
     bases |= ctx.archive.find_bases(claims)
-    _block_unreadable_unknown(ctx, who, claims)
+    _block_unreadable_unknown(ctx, identities, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
-        if base is not None and _is_absent_from_path(ctx, found, base):
-            who.absent[fact_id] = base
+        if base is not None and _is_absent_from_path(ctx, snapshot, base):
+            identities.absent[fact_id] = base
     return claims, bases
 
 
-def _block_unreadable_moves(who: NoteIdentities) -> None:
-    """A note that was renamed and broken at once is not gone: it cannot be read."""
-    for fact_id, base in list(who.absent.items()):
-        for seen in who.unreadable:
+def _block_unreadable_moves(identities: NoteIdentities) -> None:
+    """A note that was renamed and made unreadable at once is not gone, but unreadable."""
+    for fact_id, base in list(identities.absent.items()):
+        for seen in identities.unreadable:
             same_file = base.stamp and base.stamp.inode == seen.file.stamp.inode
             if fact_id.encode() in seen.file.data or (same_file and not seen.file.data):
-                who.blocked[fact_id] = seen
-                del who.absent[fact_id]
+                identities.blocked[fact_id] = seen
+                del identities.absent[fact_id]
                 break
 
 
 def _block_unreadable_unknown(
-    ctx: SyncContext, who: NoteIdentities, claims: Container[str]
+    ctx: SyncContext, identities: NoteIdentities, claims: Container[str]
 ) -> None:
-    """A note that cannot be read may be that of a fact without a base.
+    """An unreadable file may be the note of a fact without a base.
 
-    The archive was lost, perhaps: another note of that fact would be one too many.
+    If the archive was lost, that fact must not get a second note.
     """
-    strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.unreadable)}
-    known = ctx.archive.find_bases(strange)
-    for fact_id, seen in strange.items():
+    unreadable = {id_in(seen.file.data) or "": seen for seen in reversed(identities.unreadable)}
+    known = ctx.archive.find_bases(unreadable)
+    for fact_id, seen in unreadable.items():
         if fact_id and fact_id not in claims and fact_id not in known:
-            who.blocked[fact_id] = seen
+            identities.blocked[fact_id] = seen
 
 
-def _is_absent_from_path(ctx: SyncContext, found: VaultSnapshot, base: Base) -> bool:
-    """Whether nothing is where a note was, though its folder seemed settled.
+def _is_absent_from_path(ctx: SyncContext, snapshot: VaultSnapshot, base: Base) -> bool:
+    """Whether a note is missing although its folder looked unchanged.
 
-    Its id in another file must not be taken for a copy then.
+    Another file with its id is then the moved note, not a copy.
     """
-    if base.path in found.seen or found.is_unreadable(base.path):
+    if base.path in snapshot.seen or snapshot.is_unreadable(base.path):
         return False
     try:
         return ctx.vault.stamp(base.path) is None
@@ -227,11 +232,11 @@ def _is_absent_from_path(ctx: SyncContext, found: VaultSnapshot, base: Base) -> 
         return False
 
 
-def _claimed(found: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
+def _claimed(snapshot: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
     """The id a file stands for: its own, or that of the base at its path.
 
-    The id of another fact counts when that fact's note is not where it was: the file
-    was moved here, or both swapped their names.
+    The id of another fact counts if that fact's note is not where it was: this file was
+    moved here, or two notes swapped their names.
     """
     own = seen.id
     if seen.base is None:
@@ -241,10 +246,10 @@ def _claimed(found: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base])
     other = bases.get(own)
     if other is not None and other.path == seen.path:
         return own
-    there = found.seen.get(other.path) if other else None
+    there = snapshot.seen.get(other.path) if other else None
     now = there.id if there else None
     swapped = now is not None and now != own
-    return own if own in found.absent or swapped else seen.base.fact.id
+    return own if own in snapshot.absent or swapped else seen.base.fact.id
 
 
 def _choose_owner(
@@ -267,55 +272,63 @@ def _choose_owner(
 
 def make_cases(
     ctx: SyncContext,
-    found: VaultSnapshot,
-    who: NoteIdentities,
+    snapshot: VaultSnapshot,
+    identities: NoteIdentities,
     rows: Mapping[str, FeedRow],
+    feed: StoreFeed,
     *,
-    away: bool,
-    named: Iterable[str] = (),
-    whole_feed: bool = False,
+    recheck: Iterable[str] = (),
 ) -> list[Case]:
-    """The cases of a pass, but for notes that have no id yet.
+    """The cases of a run, without those of notes that have no id yet.
 
     Args:
-        ctx: the sides.
-        found: the scan.
-        who: whose note each file is.
-        rows: what the store wrote since the last pass, by fact.
-        away: whether the store is.
-        named: further facts to look at.
-        whole_feed: whether that began with the first fact the store ever knew.
+        ctx: the two sides and the archive.
+        snapshot: the scan.
+        identities: which file is whose note.
+        rows: the last writes of the store since the last run, by fact.
+        feed: how much of the feed they are.
+        recheck: further facts to look at.
     """
-    ids = dict.fromkeys([*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *named])
-    if whole_feed:
-        # A store that was put back before a pass came to its end never heard of them.
+    ids = dict.fromkeys(
+        [
+            *identities.of_fact,
+            *identities.duplicate_ids,
+            *identities.absent,
+            *identities.blocked,
+            *recheck,
+        ]
+    )
+    if feed.is_whole:
+        # A store that was restored before a run was complete may never have known them.
         known = ctx.archive.paths().values()
         ids |= dict.fromkeys(each for each in known if each not in rows)
+    if not (ids or rows):
+        return []
     bases = ctx.archive.find_bases([*ids, *rows])
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(ctx, ids, bases, rows, away=away, whole=whole_feed)
+    sides = _store_sides(ctx, ids, bases, rows, feed)
     adopted = adopted_folders(ctx)
-    buried = ctx.archive.note_tombstones(sides.keys() - bases.keys())
+    tombstones = ctx.archive.note_tombstones(sides.keys() - bases.keys())
     cases = []
     for fact_id in ids:
         base, store = bases.get(fact_id), sides[fact_id]
-        vault = _vault_side(ctx, found, who, fact_id, base=base, store=store.fact)
+        vault = _vault_side(ctx, snapshot, identities, fact_id, base=base, store=store.fact)
         case = Case(fact_id, base, vault, store)
         if base is None and store.fact is None:
-            seen = who.of_fact.get(fact_id)
+            seen = identities.of_fact.get(fact_id)
             elsewhere = seen is not None and not is_managed_path(seen, adopted)
             case = case._replace(moved_to_scope=elsewhere)
-        if fact_id in buried:
-            case = case._replace(last_path=tombstone_path(buried[fact_id]))
+        if fact_id in tombstones:
+            case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
         cases.append(case)
     return cases
 
 
 def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
-    """The folders outside the scopes that a person adopted."""
+    """The folders outside the scopes that the user adopted."""
     listed = ctx.archive.setting("adopted_folders")
     return tuple(listed.split("\n")) if listed is not None else ()
 
@@ -325,18 +338,16 @@ def _store_sides(
     ids: Collection[str],
     bases: dict[str, Base],
     rows: Mapping[str, FeedRow],
-    *,
-    away: bool,
-    whole: bool,
+    feed: StoreFeed,
 ) -> dict[str, StoreSide]:
-    if away:
+    if not feed.is_available:
         return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
     facts = ctx.store.find_many(ids)
     sides = {}
     for fact_id in ids:
         current = facts.get(fact_id)
         row = rows.get(fact_id)
-        if row is None and not whole:
+        if row is None and not feed.is_whole:
             row = ctx.store.last_write(fact_id)
         base = bases.get(fact_id)
         change = store_change(
@@ -345,31 +356,31 @@ def _store_sides(
             known=row is not None,
             deleted=row is not None and row.deleted,
         )
-        said = current or (ctx.store.tombstone(fact_id) if row else None)
-        revision = said.revision if said else None
-        sides[fact_id] = StoreSide(change, revision, said, row.actor if row else "")
+        last = current or (ctx.store.tombstone(fact_id) if row else None)
+        revision = last.revision if last else None
+        sides[fact_id] = StoreSide(change, revision, last, row.actor if row else "")
     return sides
 
 
 def _vault_side(
     ctx: SyncContext,
-    found: VaultSnapshot,
-    who: NoteIdentities,
+    snapshot: VaultSnapshot,
+    identities: NoteIdentities,
     fact_id: str,
     *,
     base: Base | None,
     store: Fact | None,
 ) -> VaultSide:
-    if fact_id in who.duplicate_ids:
-        return VaultSide(VaultChange.COPIED, who.duplicate_ids[fact_id][0].path)
-    if fact_id in who.blocked:
-        seen = who.blocked[fact_id]
+    if fact_id in identities.duplicate_ids:
+        return VaultSide(VaultChange.COPIED, identities.duplicate_ids[fact_id][0].path)
+    if fact_id in identities.blocked:
+        seen = identities.blocked[fact_id]
         kind = VaultChange.UNREADABLE if seen.is_settled else VaultChange.UNSETTLED
         return VaultSide(kind, seen.path)
-    seen_now = who.of_fact.get(fact_id)
+    seen_now = identities.of_fact.get(fact_id)
     if base is None:
         return _without_base(ctx, seen_now, store)
-    if base.path in found.non_regular:
+    if base.path in snapshot.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
         before = base_note(ctx, base)
@@ -381,11 +392,13 @@ def _vault_side(
             seen_now.file.sha,
             ids=ctx.ids(before.links ^ now.links, seen_now.path),
         )
-    if found.is_unreadable(base.path):
+    if snapshot.is_unreadable(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
-    if fact_id in who.absent:
-        due = _confirm_absent(ctx, who.absent[fact_id]) and not who.has_unreadable_folders
-        change = VaultChange.DELETED if due else VaultChange.GONE
+    if fact_id in identities.absent:
+        since = identities.absent[fact_id].missing_since
+        is_confirmed = since is not None and since < ctx.now()
+        deleted = is_confirmed and not identities.has_unreadable_folders
+        change = VaultChange.DELETED if deleted else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     note = base_note(ctx, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
@@ -396,16 +409,15 @@ def _without_base(ctx: SyncContext, seen: ScannedFile | None, store: Fact | None
         return VaultSide(VaultChange.NONE)
     note = seen.note
     assert note is not None  # noqa: S101 - it carries the id of the fact
-    meant = ctx.view.from_note(note, store)
-    return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, meant)
-
-
-def _confirm_absent(ctx: SyncContext, base: Base) -> bool:
-    return base.missing_since is not None and base.missing_since < ctx.now()
+    return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, ctx.view.from_note(note, store))
 
 
 def base_note(ctx: SyncContext, base: Base) -> Note:
-    """The note as both sides last agreed on it, read for what it means."""
+    """The note that both sides last agreed on.
+
+    Raises:
+        ArchiveError: its bytes are lost.
+    """
     data = ctx.archive.blob(base.sha)
     if data is None:
         raise ArchiveError(
@@ -415,15 +427,15 @@ def base_note(ctx: SyncContext, base: Base) -> Note:
     return ctx.view.from_base_note(read_note(data, base.path), base.fact)
 
 
-def taken_keys(ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> set[str]:
-    """The keys of all paths of the vault, so that no new note meets another.
+def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities) -> set[str]:
+    """The keys of all paths in use, so that no new note collides with one.
 
-    Those of bases count too, unless their notes are gone: a note that is somewhere else
-    and cannot be read now may come back to where it was.
+    Paths of bases count too, unless their notes are gone: a note that is unreadable
+    somewhere else may come back to where it was.
     """
     bases = ctx.archive.paths().items()
-    keys = {path_key(path) for path, fact_id in bases if fact_id not in who.absent}
-    for folder in found.scan.folders.values():
+    keys = {path_key(path) for path, fact_id in bases if fact_id not in identities.absent}
+    for folder in snapshot.scan.folders.values():
         keys.add(path_key(folder.path))
         prefix = folder.path + "/" if folder.path else ""
         keys.update(path_key(prefix + name) for name in (*folder.files, *folder.non_regular))
@@ -431,22 +443,17 @@ def taken_keys(ctx: SyncContext, found: VaultSnapshot, who: NoteIdentities) -> s
 
 
 def untracked_note_cases(
-    ctx: SyncContext,
-    who: NoteIdentities,
-    wanted: AbstractSet[VaultPath],
-    *,
-    away: bool,
+    ctx: SyncContext, identities: NoteIdentities, wanted: AbstractSet[VaultPath], *, away: bool
 ) -> list[Case]:
     """A case with a fresh id for each note that is to become a fact.
 
-    A note is taken when it lies in a scope, in an adopted folder or among `wanted`, or
-    when it is the copy of one of ours.
+    These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes.
     """
     adopted = adopted_folders(ctx)
     alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
     cases = []
-    for seen in sorted(who.without_id, key=lambda each: each.path):
+    for seen in sorted(identities.without_id, key=lambda each: each.path):
         if not _is_taken(seen, wanted, adopted):
             continue
         if seen.path in alone and seen.path not in wanted:
@@ -458,7 +465,7 @@ def untracked_note_cases(
 
 
 def _view_new_note(ctx: SyncContext, note: Note) -> Note:
-    """What a new note means: a copy has the secrets of the note it was made of."""
+    """A new note as its fact reads it: a copy has the secrets of the original."""
     base = ctx.archive.find_base(note.id) if note.id else None
     if base is None:
         return ctx.view.from_note(note)
@@ -466,13 +473,13 @@ def _view_new_note(ctx: SyncContext, note: Note) -> Note:
 
 
 def unadopted_paths(ctx: SyncContext) -> frozenset[str]:
-    """Notes whose adoption a person took back: not to be adopted by themselves again."""
+    """Notes whose adoption the user undid: they are not adopted automatically again."""
     listed = ctx.archive.setting("left_alone")
     return frozenset(listed.split("\n")) if listed else frozenset()
 
 
 def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:
-    """Remember which notes are not to be adopted by themselves."""
+    """Set which notes are not adopted automatically."""
     with ctx.archive.transaction():
         ctx.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
 
@@ -480,8 +487,32 @@ def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:
 def _is_taken(seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]) -> bool:
     note = seen.note
     if is_table(seen.file.data):
-        return False  # a table of contents; a copy of one is no fact either
+        return False  # neither an index page nor a copy of one is a fact
     if note is None or any(problem.key == "id" for problem in note.problems):
         return False
     is_copy = note.id is not None
     return is_copy or seen.path in wanted or is_managed_path(seen, adopted)
+
+
+def take_unchanged(
+    identities: NoteIdentities, rows: Sequence[FeedRow], *, recheck: Collection[str]
+) -> tuple[list[ScannedFile], dict[str, FeedRow]]:
+    """Split off the new notes that agree with their facts: only their bases are missing.
+
+    They are canonical, and the store still holds the revision they were compared with.
+    All others, and those of the facts in `recheck`, are cases like any note.
+
+    Returns:
+        These notes, and the rows of all other facts.
+    """
+    unchanged: list[ScannedFile] = []
+    rows_left = {row.fact_id: row for row in rows}
+    for fact_id, seen in identities.unchanged.items():
+        row = rows_left.get(fact_id)
+        assert seen.canonical_of is not None  # noqa: S101 - they all have one
+        if row and row.revision == seen.canonical_of.revision and fact_id not in recheck:
+            del rows_left[fact_id]
+            unchanged.append(seen)
+        else:
+            identities.of_fact[fact_id] = seen
+    return unchanged, rows_left

@@ -1,7 +1,7 @@
 """Three-way merge of a fact, field by field, as the table of fields says.
 
-`merge(base, vault, store)` never loses what somebody wrote: it is in the merged fact,
-it is in a conflict, or the other side alone took it away.
+`merge(base, vault, store)` never loses a change: it is in the merged fact or in a
+conflict, or the other side alone removed it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from vaultsync.model.compare import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
     FIELDS,
+    FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
     Field,
     FieldOwner,
@@ -35,7 +36,7 @@ from vaultsync.notes.conflict_note import FieldConflict
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What both sides shall hold, and what has to be written where."""
+    """What both sides will hold, and what has to be written where."""
 
     fact: Fact
     """With the vault's `path` and the store's `revision`."""
@@ -50,7 +51,7 @@ class MergeResult:
     vault changed: that note was moved, which is for a person to allow.
     """
     reverted: tuple[str, ...]
-    """What a person changed that is not a person's to change; the store's stands."""
+    """Fields that the user changed in the note but may not change; the store's value stands."""
 
 
 class _ValueMerge(NamedTuple):
@@ -68,8 +69,8 @@ def _whole(base: Value, vault: Value, store: Value) -> _ValueMerge:
 
 
 def _by_line(base: Value, vault: Value, store: Value) -> _ValueMerge:
-    # Text ends without a line end, yet a line added below the last one must not count
-    # as an edit of that one.
+    # Text has no final line break, but a line added below the last one must not count as
+    # an edit of that line.
     texts = [f"{text}\n" if text else "" for text in (base, vault, store)]
     merged = merge_text(*texts)
     if merged is None:
@@ -104,11 +105,15 @@ MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
 
 
 def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -> MergeResult:
-    """The fact that both sides shall hold.
+    """The fact that both sides will hold.
 
-    Without a base, a value that is not set or is its default counts as never written;
-    two others that differ are a conflict. Between `peers`, who may both write the store,
-    so are two values of a field that is the store's.
+    Args:
+        base: what both sides last agreed on. Without one, a value that is unset or the
+            default counts as never written; any other two values are a conflict.
+        vault: the fact as the note has it.
+        store: the fact as the store has it.
+        peers: whether both versions are writes to the store, so that machine fields can
+            conflict too.
     """
     agreed = base or Fact(vault.id, scope=vault.scope)
     attrs: dict[str, object] = {}
@@ -116,6 +121,8 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
     for key, row in _rows(vault, store, agreed):
+        if row and _is_same(row, vault, agreed) and _is_same(row, vault, store):
+            continue
         values = value_at(agreed, key), value_at(vault, key), value_at(store, key)
         rule = row.rule if row else MergeRule.MAP
         if peers and row and row.owner is FieldOwner.MACHINE:
@@ -154,9 +161,16 @@ def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
     return tuple(
         row.key
         for row in _MACHINE
-        if not agree(row, value_at(vault, row.key), value_at(base, row.key))
+        if not _is_same(row, vault, base)
+        and not _is_same(row, vault, store)
+        and not agree(row, value_at(vault, row.key), value_at(base, row.key))
         and not agree(row, value_at(vault, row.key), value_at(store, row.key))
     )
+
+
+def _is_same(row: Field, one: Fact, other: Fact) -> bool:
+    """Whether two facts hold the same value of a field that every type has."""
+    return row.key in FIELDS_BY_KEY and getattr(one, row.attr) == getattr(other, row.attr)
 
 
 def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:

@@ -1,11 +1,11 @@
-"""What a person has to know or do, out of a scan and a plan."""
+"""The notices of a run: what the user has to know or do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from vaultsync.errors import NoteError
+from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
@@ -16,27 +16,47 @@ from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.history import error_notice
-from vaultsync.sync.identity import Case, NoteIdentities, adopted_folders
-from vaultsync.sync.item import EXCHANGES
-from vaultsync.sync.snapshot import (
-    ScannedFile,
-    VaultSnapshot,
-    invalid_field_notice,
-    is_managed_path,
-)
+from vaultsync.sync.identity import Case, adopted_folders
+from vaultsync.sync.planning import SyncRun
+from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
+
+
+def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
+    """Notices without secrets: they quote notes, and they are stored and shown to all."""
+    redact = ctx.view.redact_text
+    return [n._replace(message=redact(n.message), hint=redact(n.hint)) for n in notices]
+
+
+def store_unavailable_notice(ctx: SyncContext) -> Notice:
+    """The notice of a run without the store."""
+    hint = "the next run after it is back brings everything over"
+    otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
+    hints = [hint, f"{otherwise} the notes"]
+    try:
+        ctx.store.state()
+        why = "it came back during this run"
+    except StoreUnavailableError as error:
+        why = error.why
+        hints = [error.helps, hint] if error.helps else hints
+    return Notice(
+        "store_away",
+        VaultPath(""),
+        f"the store does not answer: {why}; what must reach it waits",
+        "; ".join(hints),
+        seen=ctx.now(),
+    )
+
 
 NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 
 
-def scan_notices(
-    ctx: SyncContext,
-    found: VaultSnapshot,
-    who: NoteIdentities,
-    wanted: AbstractSet[VaultPath] = frozenset(),
-) -> list[Notice]:
-    """Files and folders that cannot be read, and ids that are none."""
+def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
+    """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
+    ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
+    if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
+        return []
     at, adopted = ctx.now(), adopted_folders(ctx)
     listed = [
         Notice(
@@ -46,26 +66,14 @@ def scan_notices(
             "give yourself the right to read it; the next pass takes it up",
             seen=at,
         )
-        for folder, why in found.scan.unreadable.items()
+        for folder, why in snapshot.scan.unreadable.items()
     ]
-    for path, what in found.non_regular.items():
+    for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
         listed.append(Notice("odd", path, text, NON_REGULAR_HINT, seen=at))
-    for seen in found.seen.values():
-        problems = seen.read.problems if seen.read is not None else ()
-        if seen.read_error is None and not problems:
-            continue
-        ours = seen.base is not None or is_managed_path(seen, adopted)
-        ours = ours or seen.path in wanted
-        if seen.read_error is not None and (ours or _is_copy(ctx, seen)):
-            listed.append(seen.read_error)
-        for problem in problems:
-            if problem.key == "id":
-                if ours and seen.base is None:
-                    listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
-            elif ours:
-                listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
-    for fact_id, files in who.duplicate_ids.items():
+    for seen in snapshot.seen.values():
+        listed += _file_notices(ctx, seen, adopted, wanted)
+    for fact_id, files in identities.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
             Notice(
@@ -79,8 +87,27 @@ def scan_notices(
     return listed
 
 
+def _file_notices(
+    ctx: SyncContext, seen: ScannedFile, adopted: Sequence[str], wanted: AbstractSet[VaultPath]
+) -> list[Notice]:
+    """What is wrong with one file, if it is (or should be) a note of the vault."""
+    problems = seen.read.problems if seen.read is not None else ()
+    if seen.read_error is None and not problems:
+        return []
+    managed = seen.base is not None or is_managed_path(seen, adopted) or seen.path in wanted
+    listed = []
+    if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
+        listed.append(seen.read_error)
+    for problem in problems if managed else ():
+        if problem.key != "id":
+            listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
+        elif seen.base is None:
+            listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
+    return listed
+
+
 def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
-    """Whether a file that cannot be read carries the id of a note that lies elsewhere."""
+    """Whether an unreadable file has the id of a note that is elsewhere."""
     fact_id = id_in(seen.file.data)
     return fact_id is not None and ctx.archive.find_base(fact_id) is not None
 
@@ -91,7 +118,7 @@ def _foreign_id(ctx: SyncContext, path: VaultPath, line: int, hint: str) -> Noti
 
 
 def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
-    """A person changed what is not theirs: said once, field by field."""
+    """The user changed fields that only the store may change: one notice per field."""
     listed = []
     for key in action.reverted:
         fixed = key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY
@@ -107,13 +134,13 @@ def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[N
 
 
 MAX_VALUE_CHARS = 60
-"""Characters of a value that a hint repeats."""
+"""Maximum length of a value that a hint repeats, in characters."""
 
 
 def _unheld_value_notices(
     action: PlannedAction, path: VaultPath, at: str, view: NoteView
 ) -> list[Notice]:
-    """An agent changed a field whose place in the note holds what the field cannot."""
+    """An agent changed a field that has an invalid value in the note, which stays."""
     note, vault, merged = action.note, action.vault, action.merged
     if note is None or vault is None or merged is None:
         return []
@@ -138,7 +165,7 @@ def _unheld_value_notices(
 
 
 def _placeholder_notices(ctx: SyncContext, action: PlannedAction, path: VaultPath) -> list[Notice]:
-    """Placeholders that a person wrote and that stand for nothing."""
+    """Placeholders in the note that stand for no secret."""
     return [
         invalid_field_notice(ctx, path, action.sha or "", problem)
         for problem in (action.note.problems if action.note else ())
@@ -152,9 +179,11 @@ def plan_notices(
     actions: Sequence[PlannedAction],
     allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
 ) -> list[Notice]:
-    """Moves into other scopes, edits of what is not a person's or that have no place."""
-    at = ctx.now()
+    """Moves into other scopes, edits of protected fields, invalid values, unknown ids."""
     listed: list[Notice] = []
+    if not cases:
+        return listed
+    at = ctx.now()
     for case, action in zip(cases, actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope
@@ -167,7 +196,9 @@ def plan_notices(
                 f"{path}: was moved to {scope}, but its fact belongs to"
                 f" {action.merged.scope}; who may see it did not change"
             )
-            hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
+            hint = (
+                "`vaultsync sync --allow-scope-moves` if this is intended; otherwise move it back"
+            )
             listed.append(Notice("scope_move", path, text, hint, seen=at))
         if action.reverted:
             listed += _reverted_notices(action, path, at)
@@ -178,14 +209,14 @@ def plan_notices(
             text = f"{path}: {action.reason}"
             hint = (
                 "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
-                " when the store was lost, `vaultsync rebuild --from vault` makes it anew"
+                " when the store was lost, `vaultsync rebuild --from vault` makes a new one"
             )
             listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed
 
 
 def refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
-    """What a pass would not write, since it could not prove that nothing else changes."""
+    """What a run would not write, because it could not prove that nothing else changes."""
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
     listed = []

@@ -1,4 +1,4 @@
-"""What agents wrote while the store was away: deltas that wait, merged when it is back."""
+"""What agents wrote while the store was unavailable: queued changes, merged when it is back."""
 
 from __future__ import annotations
 
@@ -9,34 +9,28 @@ from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
 from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
-from vaultsync.sync.conflict_notes import write_conflict_note
+from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 
 
 def drain_outbox(ctx: SyncContext) -> list[str]:
-    """Bring what waits into the store, oldest first; returns the facts it touched.
+    """Write the queued changes to the store, oldest first; each one is kept in the history.
 
-    What was brought over stays in the history.
+    Returns:
+        The facts that were written.
     """
     touched = []
     for row in ctx.archive.outbox():
         try:
             if not _deliver(ctx, row):
-                break  # others are faster just now; the order of what waits stays
+                break  # other writers are faster now; the order of the queue stays
         except StoreUnavailableError:
             break
         touched.append(row.fact_id)
         entry = HistoryEntry(
-            row.op,
-            row.at,
-            row.fact_id,
-            "store",
-            row.actor,
-            "outbox",
-            row.kind,
-            dict(row.after),
+            row.op, row.at, row.fact_id, "store", row.actor, "outbox", row.kind, dict(row.after)
         )
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
@@ -45,9 +39,10 @@ def drain_outbox(ctx: SyncContext) -> list[str]:
 
 
 def _deliver(ctx: SyncContext, row: OutboxEntry) -> bool:
-    """Write one row; harmless when it was written already and the answer got lost.
+    """Write one change; harmless when it was written already and the answer was lost.
 
-    False when others wrote the fact each time in between.
+    Returns:
+        False when another writer changed the fact before each of the attempts.
     """
     for _ in range(5):
         current = ctx.store.find_many([row.fact_id]).get(row.fact_id)
@@ -62,25 +57,25 @@ def _deliver(ctx: SyncContext, row: OutboxEntry) -> bool:
 def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
     if row.kind == "delete":
         if current is None or differing_keys(fact_from_values(row.before), current):
-            return None  # an edit that its writer could not see beats the deletion
+            return None  # an edit that the deleting agent could not see beats the deletion
         return StoreWrite(row.fact_id, None, current.revision, row.actor)
     if row.kind == "create":
         if current is not None:
             return None
         fact = fact_from_values(row.after)
-        buried = ctx.store.tombstone(row.fact_id)
-        return StoreWrite(row.fact_id, fact, buried.revision if buried else None, row.actor)
+        deleted = ctx.store.tombstone(row.fact_id)
+        return StoreWrite(row.fact_id, fact, deleted.revision if deleted else None, row.actor)
     current = current or ctx.store.tombstone(row.fact_id)
     expect = current.revision if current else None
     if current is None:
         base = ctx.archive.find_base(row.fact_id)
         if base is None:
             return None
-        current = base.fact  # the store lost it; an absence is no deletion
+        current = base.fact  # the store lost it; that is no deletion
     before = current.replace(row.before)
     wanted = before.replace(row.after)
-    # The row's writer saw `before`. What others wrote since is merged, and where it
-    # cannot be, it stands: it was acknowledged first.
+    # The agent of this row saw `before`. What others wrote since is merged; where that is
+    # impossible it stands, since it was acknowledged first.
     merged = merge(before, current, wanted, peers=True)
     if merged.conflicts:
         _keep_both(ctx, row, current, merged.conflicts)
@@ -89,12 +84,9 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
 
 
 def _keep_both(
-    ctx: SyncContext,
-    row: OutboxEntry,
-    current: Fact,
-    fields: tuple[FieldConflict, ...],
+    ctx: SyncContext, row: OutboxEntry, current: Fact, fields: tuple[FieldConflict, ...]
 ) -> None:
-    """What waited and cannot be merged goes into a conflict note."""
+    """Put a queued change that cannot be merged into a conflict note."""
     base = ctx.archive.find_base(row.fact_id)
     conflict = Conflict(
         id=conflict_id(row.fact_id, fields),

@@ -1,4 +1,4 @@
-"""Cases -> the plan: what to do about each fact, decided before anything is done."""
+"""From cases to a plan: what to do about each fact, decided before anything is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from vaultsync.model.paths import (
     VaultPath,
     file_name,
     file_name_of,
-    folder_for,
     free_path,
     parent_folder,
     path_info,
@@ -21,42 +20,61 @@ from vaultsync.model.paths import (
 from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, FieldOwner, Value
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
-from vaultsync.notes.parse import TYPE_FOLDERS, Note, tier_folder, type_of_folder
+from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.archive import Notice
-from vaultsync.sync.changes import VaultChange, moved_scope
+from vaultsync.sync.changes import StoreFeed, VaultChange, moved_scope
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.identity import Case
+from vaultsync.sync.identity import Case, NoteIdentities
 from vaultsync.sync.merge import merge
+from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 
 
 @dataclass(slots=True)
 class SyncPlan:
-    """The frozen list of actions, and what a person should know."""
+    """The actions of a run, and what the user should know."""
 
     actions: list[PlannedAction] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     unchanged: int = 0
 
 
+@dataclass(slots=True)
+class SyncRun:
+    """A run in progress: what it found, and its plan."""
+
+    ctx: SyncContext
+    request: SyncRequest
+    run: str
+    snapshot: VaultSnapshot
+    identities: NoteIdentities
+    cases: list[Case]
+    unchanged: Sequence[ScannedFile]
+    """New notes that agree with their facts: only their bases are missing."""
+    feed: StoreFeed
+    plan: SyncPlan = field(default_factory=SyncPlan)
+
+
 @dataclass(frozen=True, slots=True)
 class PlanRules:
-    """What the caller of a pass allowed."""
+    """What the caller of a run allowed."""
 
     allow_scope_moves: bool = False
     adopt: frozenset[VaultPath] = frozenset()
-    """Notes to be taken even when they carry ids that this store never gave."""
+    """Notes to adopt even when they have ids that this store never gave."""
     default_scope: str = "public"
     created_at: str = ""
-    """The time of creation of notes that do not say one."""
+    """The creation time of notes without one."""
     type_name: str = "note"
     view: NoteView = IDENTITY_VIEW
-    """What the name of a file may show."""
+    """What file names may show."""
 
 
 class ReservedPaths:
-    """The keys of the paths that no new note may have, gathered when first asked for."""
+    """The keys of paths in use, which no new note may have; computed on first use."""
 
     def __init__(self, gather: Callable[[], set[str]]) -> None:
         self._gather = gather
@@ -68,16 +86,12 @@ class ReservedPaths:
         return self._keys
 
     def __contains__(self, key: object) -> bool:
-        """Whether a path of that key is taken."""
+        """Whether a path with that key is in use."""
         return key in self._gathered()
 
     def add(self, key: str) -> None:
         """Take a path."""
         self._gathered().add(key)
-
-
-_UNPLANNED = PlannedAction(ActionKind.NOTHING, "", "")
-"""To copy it takes half as long as to make an action: one is made of each fact."""
 
 
 def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedAction:
@@ -91,7 +105,7 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
     if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
         do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
     base = case.base.fact if case.base else None
-    action = _UNPLANNED.evolve(
+    action = PlannedAction(
         do=do,
         fact_id=case.fact_id,
         reason=reason,
@@ -134,7 +148,7 @@ def _store_values(fact: Fact) -> tuple[str, ...]:
 
 
 def overlay_note(under: Fact | None, action: PlannedAction, rules: PlanRules) -> Fact:
-    """What a note without a base means: what it shows, the rest as `under` has it."""
+    """The fact of a note without a base: what the note shows, and the rest of `under`."""
     note = action.note
     assert note is not None  # noqa: S101 - these rows have a note
     if under is not None:
@@ -157,30 +171,30 @@ _MAY_BE_SHOWN = tuple(
     for row in FIELDS
     if row.owner in (FieldOwner.SHARED, FieldOwner.MACHINE) and row.key != "type"
 )
-"""What a note shows when its fact has it, as it does own fields and properties; a type
-may be its folder's, or was given by whoever adopted it."""
+"""Fields that a note shows when its fact has them, like own fields and properties. A type
+may come from the folder or from the adoption instead."""
 _SHOWN_KEYS = tuple(row.key for row in _MAY_BE_SHOWN)
 _GET_SHOWN = attrgetter(*(row.attr for row in _MAY_BE_SHOWN))
 
 
 def values_shown(fact: Fact, note: Note) -> Fact:
-    """What a note without a base says, and nothing that only the store knows.
+    """The fact without what only the store knows: the values that its note shows.
 
-    In notes that agree with their facts nothing is missing, but for what folders and
-    links tell and what cannot be read.
+    A note that agrees with its fact shows everything, except for what folders and links
+    say and what is invalid.
     """
-    told = {*note.values, *note.properties, *(each.key for each in note.problems)}
+    shown = {*note.values, *note.properties, *(each.key for each in note.problems)}
     if note.place.tier and fact.priority in TIERS[note.place.tier]:
-        told.add("priority")
+        shown.add("priority")
     if note.body.entities:
-        told.add("entities")
+        shown.add("entities")
     if note.body.related:
-        told.add("relatedFactIds")
+        shown.add("relatedFactIds")
     held = dict(zip(_SHOWN_KEYS, _GET_SHOWN(fact), strict=True))
     hidden = [
         key
         for key, value in {**held, **fact.own, **fact.properties}.items()
-        if key not in told and value not in (None, (), "")
+        if key not in shown and value not in (None, (), "")
     ]
     return fact.replace(dict.fromkeys(hidden)) if hidden else fact
 
@@ -193,7 +207,7 @@ def _plan_revival(action: PlannedAction, fact: Fact | None) -> PlannedAction:
 def _plan_merge(
     action: PlannedAction, scope: str | None, taken: ReservedPaths, rules: PlanRules
 ) -> PlannedAction:
-    """Both sides are there: merge, and see which of them has to be written."""
+    """Both sides exist: merge them, and find out which of them has to be written."""
     note, store, base = action.note, action.store, action.base
     assert note is not None and store is not None  # noqa: S101, PT018 - narrows
     vault = action.vault
@@ -246,20 +260,15 @@ def _plan_merge(
 
 
 def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> VaultPath | None:
-    """Where a note goes when the store changed its type, tier or scope.
+    """Where a note moves when the store changed its type, tier or scope.
 
-    Only from the folder where such a note belongs: a place a person chose is theirs.
+    Only from the folder where such a note belongs: the user may have put it elsewhere.
     """
     old = home_folder(base)
     new = home_folder(fact)
     if old == new or parent_folder(note.path) != old:
         return None
     return _free(new, file_name_of(note.path), fact.id, taken)
-
-
-def home_folder(fact: Fact) -> VaultPath:
-    """The folder in which the note of a fact belongs."""
-    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))
 
 
 def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> VaultPath:
@@ -269,13 +278,9 @@ def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> V
 
 
 def plan_note(
-    action: PlannedAction,
-    taken: ReservedPaths,
-    *,
-    view: NoteView,
-    was_at: VaultPath | None = None,
+    action: PlannedAction, taken: ReservedPaths, *, view: NoteView, was_at: VaultPath | None = None
 ) -> PlannedAction:
-    """A fact gets a note: where it was when that is free, else where it belongs."""
+    """Give a fact a note: at its last path if that is free, otherwise where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
     shown = view.to_note(fact)
@@ -288,12 +293,12 @@ def plan_note(
     else:
         path = path_for_new_note(shown, taken)
     merged = fact.evolve(path=path)
-    said = _store_values(fact)
-    return action.evolve(path=path, merged=merged, shown=shown, sha=None, fields=said)
+    keys = _store_values(fact)
+    return action.evolve(path=path, merged=merged, shown=shown, sha=None, fields=keys)
 
 
 def path_for_new_note(fact: Fact, taken: ReservedPaths) -> VaultPath:
-    """Where the note of a fact belongs that has none; the fact as its note shows it."""
+    """Where the new note of a fact belongs; `fact` is as its note shows it."""
     row = TYPES[fact.type]
     name = file_name(
         title=fact.title,
@@ -306,7 +311,7 @@ def path_for_new_note(fact: Fact, taken: ReservedPaths) -> VaultPath:
 
 
 def waiting_facts(actions: Sequence[PlannedAction]) -> list[str]:
-    """The facts that the next pass has to look at again."""
+    """The facts that the next run has to look at again."""
     return [
         action.fact_id
         for action in actions

@@ -1,9 +1,8 @@
-"""Before anything else: is this the vault, is this the store, did it lose anything?
+"""Before a run: is this the vault, is this the store, and did the store lose anything?
 
-The newest row that the store was seen to hold: an older store, put back, lacks it.
-
-Bases rest on rows that the cursor has not passed yet: those that a pass wrote or read
-which did not come to its end, those of facts that became notes at once.
+The high-water mark is the newest row that the store was seen to hold; an older store
+that was restored lacks it. It is ahead of the feed's cursor: bases may depend on rows that
+an unfinished run wrote or read, or that were written when a fact became a note at once.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ from vaultsync.errors import (
 )
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
-"""The setting: number and revision."""
+"""The setting that holds it: number and revision."""
 
 
 def row_mark(seq: int, revision: str) -> str:
-    """A row of the store, as it is remembered."""
+    """A row of the store as the setting holds it."""
     return f"{seq} {revision}"
 
 
 def newest_row_mark(ctx: SyncContext) -> str | None:
-    """What is to be remembered, in one transaction with what rests on it.
+    """The new high-water mark, to be set in one transaction with what depends on it.
 
-    Where the store lacks what was remembered before, that stays: it is to be noticed by
-    the next pass, should this one not come to its end.
+    If the store lacks the row of the old mark, the old mark stays: should this run not
+    finish, the next one has to notice.
 
     Raises: StoreUnavailableError.
     """
@@ -44,7 +43,7 @@ def newest_row_mark(ctx: SyncContext) -> str | None:
 
 
 def lacks_row(ctx: SyncContext, *, seen_up_to: int) -> bool:
-    """Whether the store lacks the row; one up to the cursor was looked for by that.
+    """Whether the store lacks the row of the high-water mark, if that is after `seen_up_to`.
 
     Raises: StoreUnavailableError.
     """
@@ -56,7 +55,7 @@ def lacks_row(ctx: SyncContext, *, seen_up_to: int) -> bool:
 
 
 def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
-    """See that the folder is the vault that the archive knows.
+    """Check that the folder is the vault that the archive knows.
 
     Raises:
         VaultMissingError, VaultMismatchError: nothing may be done.
@@ -71,11 +70,11 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
 
 
 def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState | None:
-    """Where the store stands; None when it is away.
+    """Check the store, and return its state; None when it is unavailable.
 
     Raises:
         StoreMismatchError: another store than the archive knows.
-        StoreRewoundError: it lost what was already seen of it.
+        StoreRewoundError: it lost rows that were seen before.
     """
     try:
         state = ctx.store.state()
@@ -88,7 +87,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState 
                 ctx.archive.set_setting("store_id", state.store_id)
         return state
     if known != state.store_id and state.store_id == ctx.archive.setting("next_store_id"):
-        # Its facts came from the store that was known; their revisions are its own.
+        # A migration copied the facts of the known store; the revisions are new.
         _accept_migrated_store(ctx, request, state)
     elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
@@ -97,8 +96,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState 
         return state
     if not is_confirmed(ctx, request):
         if not request.dry_run:
-            with ctx.archive.transaction():
-                ctx.archive.set_setting("stopped_run", run)
+            record_stopped_run(ctx, run)
         raise StoreRewoundError(why, run)
     if not request.dry_run:
         with ctx.archive.transaction():
@@ -107,7 +105,7 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState 
 
 
 def feed_cursor(ctx: SyncContext, state: StoreState | None, request: SyncRequest) -> int:
-    """Up to where the store's feed was seen; where another store stood says nothing."""
+    """The row up to which the store's feed was read; 0 for another store than before."""
     known = ctx.archive.setting("store_id")
     if request.trust_store or (state and known not in (None, state.store_id)):
         return 0
@@ -115,9 +113,9 @@ def feed_cursor(ctx: SyncContext, state: StoreState | None, request: SyncRequest
 
 
 def _request_full_compare(ctx: SyncContext) -> None:
-    """Have the passes compare all facts with the store, until one has come to its end.
+    """Make the next runs compare all facts with the store, until one run is complete.
 
-    Those too that the store's feed has no row of any more.
+    This includes facts of which the store's feed has no row any more.
     """
     everything = " ".join(base.fact.id for base in ctx.archive.iter_bases())
     ctx.archive.set_setting("cursor", None)
@@ -127,7 +125,7 @@ def _request_full_compare(ctx: SyncContext) -> None:
 
 
 def _accept_migrated_store(ctx: SyncContext, request: SyncRequest, state: StoreState) -> None:
-    """Go on with the store that a migration filled: all of it is looked at once."""
+    """Continue with the store that a migration filled: all of it is compared once."""
     if request.dry_run:
         return
     with ctx.archive.transaction():
@@ -137,7 +135,7 @@ def _accept_migrated_store(ctx: SyncContext, request: SyncRequest, state: StoreS
 
 
 def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) -> str | None:
-    """What shows that the store lost something; None when nothing does."""
+    """What shows that the store lost rows; None when nothing does."""
     cursor = feed_cursor(ctx, state, request)
     if not state.seq and ctx.archive.count_bases():
         return "it is empty"
@@ -152,12 +150,18 @@ def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) 
 
 
 def _has_other_history(ctx: SyncContext, cursor: int) -> bool:
-    """Whether the last write seen is not the one that has its number now."""
+    """Whether the row at the cursor is not the one that was read there."""
     seen = ctx.archive.setting("cursor_row")
     return seen is not None and ctx.store.revision_at(cursor) != seen
 
 
+def record_stopped_run(ctx: SyncContext, run: str) -> None:
+    """Remember that a run was stopped, so that the user can confirm it."""
+    with ctx.archive.transaction():
+        ctx.archive.set_setting("stopped_run", run)
+
+
 def is_confirmed(ctx: SyncContext, request: SyncRequest) -> bool:
-    """Whether a person confirmed the very run that was stopped last."""
+    """Whether the user confirmed the run that was stopped last."""
     stopped = ctx.archive.setting("stopped_run")
     return request.confirm is not None and request.confirm == stopped

@@ -1,23 +1,23 @@
-"""What a scan found, set against the bases: which notes have to be looked at, and how.
+"""A scan of the vault compared with the bases: which files may be new, changed or gone.
 
-Folders whose fingerprint is known are not looked into, files whose stamp is known are not
-read, and files whose bytes are known are not parsed.
+Folders with a known fingerprint are not examined, files with a known stamp are not read,
+and files with known bytes are not parsed.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_info
-from vaultsync.notes import canonical_form as verbatim
+from vaultsync.notes import canonical_form
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, read_note
+from vaultsync.notes.parse import TYPE_FOLDERS, FieldProblem, Note, home_folder, read_note
 from vaultsync.storage.archive import Base, Notice
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 from vaultsync.sync.changes import is_half_saved
@@ -25,10 +25,10 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
 RACY_WINDOW_NS = 20_000_000
-"""A file changed so shortly before it was looked at could change again without its stamp
-telling: the clocks of file systems tick every 1 to 10 ms."""
+"""A file that changed this shortly before it was read may change again under the same
+stamp: the clocks of file systems tick every 1 to 10 ms."""
 MIN_BULK_FACTS = 100
-"""So many facts, or more, are asked for at once."""
+"""How many facts are read from the store in one call while a folder is scanned."""
 
 
 class ScannedFile(NamedTuple):
@@ -40,24 +40,24 @@ class ScannedFile(NamedTuple):
     """The base whose note lies at this path."""
     read: Note | None = None
     read_error: Notice | None = None
-    """Why it cannot be read as a note."""
+    """Why it is not a readable note."""
     is_settled: bool = True
     canonical_of: Fact | None = None
-    """The fact of the store that would be written as these very bytes, at this path."""
+    """The fact of the store whose note has exactly these bytes at this path."""
 
     @property
     def note(self) -> Note | None:
-        """What it says as a note; None when it cannot be read."""
+        """The parsed note; None when it cannot be read."""
         return self.read if self.canonical_of is None else read_note(self.file.data, self.path)
 
     @property
     def is_note(self) -> bool:
-        """Whether it can be read as a note."""
+        """Whether it is a readable note."""
         return self.read is not None or self.canonical_of is not None
 
     @property
     def id(self) -> str | None:
-        """The id that it carries as a note."""
+        """The id in its frontmatter."""
         if self.canonical_of is not None:
             return self.canonical_of.id
         return self.read.id if self.read is not None else None
@@ -65,15 +65,15 @@ class ScannedFile(NamedTuple):
 
 @dataclass(slots=True)
 class VaultSnapshot:
-    """The vault as one scan found it, as far as it differs from what is known."""
+    """What one scan found, as far as it differs from the bases."""
 
     scan: VaultScan
     scanned_folders: dict[VaultPath, FolderListing] = field(default_factory=dict)
-    """Folders that had to be looked into."""
+    """Folders whose files had to be examined."""
     seen: dict[VaultPath, ScannedFile] = field(default_factory=dict)
     """Files whose bytes are not those of their base."""
     unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
-    """New files that may be verbatim notes, with the ids of their facts."""
+    """New files that may be canonical notes, with the ids of their facts."""
     restamped: list[Base] = field(default_factory=list)
     """Bases whose bytes are the same under a new stamp."""
     absent: dict[str, Base] = field(default_factory=dict)
@@ -84,12 +84,12 @@ class VaultSnapshot:
     known: set[VaultPath] = field(default_factory=set)
     """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
-    """New files without text: somebody is about to write."""
+    """New files without text: an editor is about to write."""
     is_partial: bool = False
-    """Whether only some folders were looked into."""
+    """Whether only some folders were scanned."""
 
     def is_unreadable(self, path: VaultPath) -> bool:
-        """Whether nothing is known about a path: its folder was not or cannot be read."""
+        """Whether nothing is known about a path: its folder was not scanned, or cannot be."""
         if self.is_partial and posixpath.dirname(path) not in self.scan.folders:
             return True
         return any(
@@ -102,197 +102,219 @@ class VaultSnapshot:
         return folder is not None and file_name_of(path) in folder.files
 
 
-FindFacts: TypeAlias = Callable[[Iterable[str]], Mapping[str, Fact]]
+@dataclass(frozen=True, slots=True)
+class ScanScope:
+    """How much of the vault a scan covers, and how closely it looks."""
+
+    folders: AbstractSet[VaultPath] | None = None
+    """The folders to list; None for the whole vault."""
+    reread: AbstractSet[VaultPath] = frozenset()
+    """Notes to read even when nothing seems to have changed."""
+    being_saved: AbstractSet[VaultPath] = frozenset()
+    """Notes that an editor is saving right now; they are not read yet."""
+    read_all: bool = False
+    """Read every note, whatever its stamp says."""
+    ask_store: bool = True
+    """Compare new notes with their facts in the store: those that agree are not parsed."""
 
 
-def find_no_facts(_: Iterable[str]) -> Mapping[str, Fact]:
-    """What is known of facts while the store is away."""
-    return {}
+def scan_vault(
+    ctx: SyncContext, scope: ScanScope, *, may_widen: bool = True, progress: Progress | None = None
+) -> VaultSnapshot:
+    """Scan the folders of `scope`; the whole vault when they turn out not to be enough.
+
+    A scan of some folders cannot tell that a note is gone: it may lie in another folder.
+    As soon as that is the question, the whole vault is scanned (unless `may_widen` is
+    False).
+    """
+    snapshot = take_snapshot(ctx, scope, progress=progress)
+    if snapshot.is_partial and may_widen and _needs_whole_vault(ctx, snapshot):
+        return take_snapshot(ctx, replace(scope, folders=None), progress=progress)
+    return snapshot
+
+
+def _needs_whole_vault(ctx: SyncContext, snapshot: VaultSnapshot) -> bool:
+    """Whether a note left the scanned folders, or came from another one."""
+    claimed = {seen.id: path for path, seen in snapshot.seen.items() if seen.is_note}
+    if any(claimed.get(fact_id) is None for fact_id in snapshot.absent):
+        return True
+    bases = ctx.archive.find_bases([key for key in claimed if key])
+    if any(snapshot.is_unreadable(base.path) for base in bases.values()):
+        return True
+    return any(
+        conflict.conflict_path is not None
+        and not snapshot.is_unreadable(conflict.conflict_path)
+        and parent_folder(conflict.conflict_path) in snapshot.scanned_folders
+        and conflict.conflict_path not in snapshot.conflict_notes
+        for conflict in ctx.archive.conflicts()
+    )
+
+
+def folders_of_facts(ctx: SyncContext, fact_ids: Sequence[str]) -> set[VaultPath]:
+    """The folders in which the notes of some facts lie, or would lie."""
+    bases = ctx.archive.find_bases(fact_ids)
+    folders = {parent_folder(base.path) for base in bases.values()}
+    for fact in ctx.store.find_many(fact_ids).values():
+        folders.add(home_folder(fact))
+    if not bases.keys() >= set(fact_ids):
+        # An unreadable file may be the note of a fact that has no base.
+        broken = [x.path for x in ctx.archive.notices() if x.kind == "unreadable"]
+        folders |= {parent_folder(path) for path in broken}
+    return folders
 
 
 def take_snapshot(
-    ctx: SyncContext,
-    *,
-    look_again: Iterable[VaultPath] = (),
-    only: Iterable[VaultPath] | None = None,
-    unsettled: AbstractSet[VaultPath] = frozenset(),
-    hashed: bool = False,
-    facts: FindFacts,
-    progress: Progress | None = None,
+    ctx: SyncContext, scope: ScanScope, *, progress: Progress | None = None
 ) -> VaultSnapshot:
-    """Scan the vault and read what may have changed.
-
-    Args:
-        ctx: the sides.
-        look_again: paths to be read even when nothing seems to have changed.
-        only: the folders to look into; None for the whole vault.
-        unsettled: paths that are being saved just now: not to be read yet.
-        hashed: whether to read every note, also those whose stamps are known.
-        facts: what the store says of some ids; new notes that say the same are not parsed.
-        progress: told of each folder.
-    """
-    scan = ctx.vault.scan() if only is None else _some_folders(ctx, only)
+    """Scan the vault and read what may have changed; `progress` is called per folder."""
+    if scope.folders is None:
+        scan = ctx.vault.scan()
+    else:
+        at_ns = int(ctx.clock.now().timestamp() * 1e9)
+        listed = {path: ctx.vault.folder(path) for path in scope.folders}
+        scan = VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
     known = ctx.archive.folders()
-    again = {VaultPath(posixpath.dirname(path)) for path in look_again}
-    look = _ScanOptions(set(look_again), unsettled, hashed)
-    found = VaultSnapshot(scan, is_partial=only is not None)
-    for at, (path, folder) in enumerate(scan.folders.items()):
-        if known.get(path) != folder.fingerprint or path in again or hashed:
-            found.scanned_folders[path] = folder
-            _scan_folder(ctx, found, folder, look, facts)
+    reread = {parent_folder(path) for path in scope.reread}
+    snapshot = VaultSnapshot(scan, is_partial=scope.folders is not None)
+    for number, (path, folder) in enumerate(scan.folders.items()):
+        if known.get(path) != folder.fingerprint or path in reread or scope.read_all:
+            snapshot.scanned_folders[path] = folder
+            _scan_folder(ctx, snapshot, folder, scope)
         if progress is not None:
-            progress("scan", at, len(scan.folders))
-    _read_new_files(ctx, found, facts)
+            progress("scan", number, len(scan.folders))
+    _identify_new_files(ctx, snapshot, scope)
     for path in known:
-        if path in scan.folders or found.is_unreadable(path):
-            continue
-        for base in ctx.archive.bases_in(path).values():
-            found.absent[base.fact.id] = base
-    _check_absent_notes(ctx, found)
-    if found.absent:
-        _read_untracked_files(ctx, found)
-        _read_new_files(ctx, found, facts)
-    return found
+        if path not in scan.folders and not snapshot.is_unreadable(path):
+            for base in ctx.archive.bases_in(path).values():
+                snapshot.absent[base.fact.id] = base
+    _check_missing_notes(ctx, snapshot)
+    if snapshot.absent:
+        _read_untracked_files(ctx, snapshot)
+        _identify_new_files(ctx, snapshot, scope)
+    return snapshot
 
 
-def _check_absent_notes(ctx: SyncContext, found: VaultSnapshot) -> None:
-    """Notes that were gone before: still gone, or is something where they were?"""
+def _check_missing_notes(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
+    """Look again for notes that an earlier run missed: still gone, or is there a file?"""
     for base in ctx.archive.missing_bases():
-        path = base.path
-        folder = found.scan.folders.get(VaultPath(posixpath.dirname(path)))
-        name = posixpath.basename(path)
-        if found.is_unreadable(path) or path in found.non_regular:
+        path, name = base.path, file_name_of(base.path)
+        folder = snapshot.scan.folders.get(parent_folder(path))
+        if snapshot.is_unreadable(path) or path in snapshot.non_regular:
             continue
         if folder is None or name not in folder.files:
-            found.absent[base.fact.id] = base
+            snapshot.absent[base.fact.id] = base
         elif name in ctx.archive.bases_in(folder.path):
-            found.absent[base.fact.id] = base  # another fact's note has its place
+            snapshot.absent[base.fact.id] = base  # another fact's note took its place
         else:
-            found.seen.pop(path, None)
-            _classify_file(ctx, found, path, base, folder.files[name])
+            snapshot.seen.pop(path, None)
+            _classify_file(ctx, snapshot, path, base, folder.files[name])
 
 
-def _read_untracked_files(ctx: SyncContext, found: VaultSnapshot) -> None:
-    """Read every file that is nobody's note: one of them may be the note that is gone.
+def _read_untracked_files(ctx: SyncContext, snapshot: VaultSnapshot) -> None:
+    """Read every file that is no fact's note: one of them may be a note that is gone.
 
-    A file whose folder seemed settled must not cost a fact its life.
+    A fact must not be deleted because its note moved into a folder that looked unchanged.
     """
     claimed = ctx.archive.paths()
-    for folder in found.scan.folders.values():
-        if folder.path in found.scanned_folders:
+    for folder in snapshot.scan.folders.values():
+        if folder.path in snapshot.scanned_folders:
             continue
         for name, stamp in folder.files.items():
             path = path_in(folder.path, name)
             if path not in claimed and not is_conflict_note(name):
-                _classify_file(ctx, found, path, None, stamp)
-
-
-def _some_folders(ctx: SyncContext, only: Iterable[VaultPath]) -> VaultScan:
-    at_ns = int(ctx.clock.now().timestamp() * 1e9)
-    listed = {path: ctx.vault.folder(path) for path in only}
-    return VaultScan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
-
-
-class _ScanOptions(NamedTuple):
-    """How folders are looked into."""
-
-    forced: AbstractSet[VaultPath]
-    being_saved: AbstractSet[VaultPath]
-    read_all: bool
+                _classify_file(ctx, snapshot, path, None, stamp)
 
 
 def _scan_folder(
-    ctx: SyncContext,
-    found: VaultSnapshot,
-    folder: FolderListing,
-    look: _ScanOptions,
-    facts: FindFacts,
+    ctx: SyncContext, snapshot: VaultSnapshot, folder: FolderListing, scope: ScanScope
 ) -> None:
     bases = ctx.archive.bases_in(folder.path)
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
         base = bases.pop(name, None)
+        is_changed = base is None or base.stamp != stamp
         if is_conflict_note(name) and base is None:
-            found.conflict_notes.add(path)
-        elif path in look.being_saved and (base is None or base.stamp != stamp):
+            snapshot.conflict_notes.add(path)
+        elif path in scope.being_saved and is_changed:
             file = NoteFile(b"", "", stamp)
-            found.seen[path] = ScannedFile(path, file, base, is_settled=False)
-        elif base is None or base.stamp != stamp or look.read_all or path in look.forced:
-            again = path in look.forced
-            _classify_file(ctx, found, path, base, stamp, again=again)
-            if len(found.unread) >= MIN_BULK_FACTS:  # while they are at hand
-                _read_new_files(ctx, found, facts)
+            snapshot.seen[path] = ScannedFile(path, file, base, is_settled=False)
+        elif is_changed or scope.read_all or path in scope.reread:
+            _classify_file(ctx, snapshot, path, base, stamp, reread=path in scope.reread)
+            if len(snapshot.unread) >= MIN_BULK_FACTS:  # keep few files in memory
+                _identify_new_files(ctx, snapshot, scope)
         else:
-            found.known.add(path)
+            snapshot.known.add(path)
     for name, what in folder.non_regular.items():
-        found.non_regular[path_in(folder.path, name)] = what
+        snapshot.non_regular[path_in(folder.path, name)] = what
         bases.pop(name, None)
     for base in bases.values():
-        found.absent[base.fact.id] = base
+        snapshot.absent[base.fact.id] = base
 
 
 def path_in(folder: VaultPath, name: str) -> VaultPath:
-    """The path of a file under the very name that the file system gives it."""
+    """The path of a file by the exact name the file system gives it."""
     return VaultPath(f"{folder}/{name}" if folder else name)
 
 
 def _classify_file(
     ctx: SyncContext,
-    found: VaultSnapshot,
+    snapshot: VaultSnapshot,
     path: VaultPath,
     base: Base | None,
     stamp: FileStamp,
     *,
-    again: bool = False,
+    reread: bool = False,
 ) -> None:
     try:
         file = ctx.vault.read(path)
-    except UnreadableNoteError as trouble:
+    except UnreadableNoteError as error:
         file = NoteFile(b"", "", stamp)
-        found.seen[path] = ScannedFile(path, file, base, read_error=unreadable_notice(ctx, trouble))
+        notice = unreadable_notice(ctx, error)
+        snapshot.seen[path] = ScannedFile(path, file, base, read_error=notice)
         return
     except NoteError:
-        # It went away or keeps changing: the next pass looks again.
-        found.seen[path] = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
+        # It went away or keeps changing: the next run looks again.
+        snapshot.seen[path] = ScannedFile(path, NoteFile(b"", "", stamp), base, is_settled=False)
         return
-    moved = base is not None and path_info(path, TYPE_FOLDERS).scope not in (
-        None,
-        base.fact.scope,
-    )
-    # A crash may have come before the note was given its id.
-    known = base is not None and base.fact.id.encode() in file.data
-    if base is not None and known and file.sha == base.sha and not (again and moved):
-        if base.stamp != trusted_stamp(file.stamp, found.scan.at_ns) or base.missing_since:
-            found.restamped.append(
-                Base(base.fact, base.sha, trusted_stamp(file.stamp, found.scan.at_ns))
-            )
+    if base is not None:
+        scope_moved = path_info(path, TYPE_FOLDERS).scope not in (None, base.fact.scope)
+        # A crash may have come before the note was given its id.
+        has_id = base.fact.id.encode() in file.data
+        if has_id and file.sha == base.sha and not (reread and scope_moved):
+            trusted = trusted_stamp(file.stamp, snapshot.scan.at_ns)
+            if base.stamp != trusted or base.missing_since:
+                snapshot.restamped.append(Base(base.fact, base.sha, trusted))
+            return
+    elif not file.data or file.data.isspace():
+        snapshot.empty.add(path)
         return
-    if base is None and (not file.data or file.data.isspace()):
-        found.empty.add(path)
-        return
-    claims = None
-    if base is None and not (again or found.is_partial):
-        claims = verbatim.leading_id(file.data)
-    if claims is None:
-        found.seen[path] = _read(ctx, path, file, base)
-    else:
-        found.unread[path] = claims, file
+    elif not (reread or snapshot.is_partial):
+        claimed_id = canonical_form.leading_id(file.data)
+        if claimed_id is not None:
+            snapshot.unread[path] = claimed_id, file
+            return
+    snapshot.seen[path] = _read(ctx, path, file, base)
 
 
-def _read_new_files(ctx: SyncContext, found: VaultSnapshot, facts: FindFacts) -> None:
-    """Find out what new files say: what their facts would be written as, or else."""
-    known = facts(each for each, _ in found.unread.values()) if found.unread else {}
-    for path, (fact_id, file) in found.unread.items():
-        fact = known.get(fact_id)
-        if fact is None or not verbatim.is_canonical(file.data, path, fact, ctx.view):
-            found.seen[path] = _read(ctx, path, file, None)
+def _identify_new_files(ctx: SyncContext, snapshot: VaultSnapshot, scope: ScanScope) -> None:
+    """Set new files against their facts; parse those that are not written as these are."""
+    if not snapshot.unread:
+        return
+    facts: Mapping[str, Fact] = {}
+    if scope.ask_store:
+        facts = ctx.store.find_many(fact_id for fact_id, _ in snapshot.unread.values())
+    for path, (fact_id, file) in snapshot.unread.items():
+        fact = facts.get(fact_id)
+        if fact is None or not canonical_form.is_canonical(file.data, path, fact, ctx.view):
+            snapshot.seen[path] = _read(ctx, path, file, None)
         else:
-            found.seen[path] = ScannedFile(path, file, None, canonical_of=fact.evolve(path=path))
-    found.unread.clear()
+            fact = fact.evolve(path=path)
+            snapshot.seen[path] = ScannedFile(path, file, None, canonical_of=fact)
+    snapshot.unread.clear()
 
 
 def trusted_stamp(stamp: FileStamp, at_ns: int) -> FileStamp | None:
-    """The stamp, unless the file changed so shortly before that it could hide a change."""
+    """The stamp; None if the file changed so recently that another change could hide."""
     return None if stamp.ctime_ns > at_ns - RACY_WINDOW_NS else stamp
 
 
@@ -304,27 +326,21 @@ def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) 
             return ScannedFile(path, file, base, is_settled=False)
     try:
         return ScannedFile(path, file, base, read_note(file.data, path))
-    except UnreadableNoteError as trouble:
-        return ScannedFile(path, file, base, read_error=unreadable_notice(ctx, trouble, file.sha))
+    except UnreadableNoteError as error:
+        return ScannedFile(path, file, base, read_error=unreadable_notice(ctx, error, file.sha))
 
 
-def unreadable_notice(ctx: SyncContext, trouble: UnreadableNoteError, sha: str = "") -> Notice:
+def unreadable_notice(ctx: SyncContext, error: UnreadableNoteError, sha: str = "") -> Notice:
     """The notice of a note that cannot be read."""
     return Notice(
-        "unreadable",
-        VaultPath(trouble.path),
-        trouble.message,
-        trouble.hint,
-        trouble.line,
-        sha,
-        ctx.now(),
+        "unreadable", VaultPath(error.path), error.message, error.hint, error.line, sha, ctx.now()
     )
 
 
 def invalid_field_notice(
     ctx: SyncContext, path: VaultPath, sha: str, problem: FieldProblem
 ) -> Notice:
-    """The notice of a property whose value its field does not take."""
+    """The notice of a property with a value that its field does not accept."""
     return Notice(
         "invalid_field",
         path,
@@ -337,7 +353,7 @@ def invalid_field_notice(
 
 
 def is_managed_path(seen: ScannedFile, adopted: Iterable[str]) -> bool:
-    """Whether a new note is adopted by itself: in a scope or an adopted folder."""
+    """Whether a new note is adopted automatically: it lies in a scope or adopted folder."""
     path = seen.path
     if path_info(path, TYPE_FOLDERS).scope is not None:
         return True

@@ -1,4 +1,4 @@
-"""What waits and what is wrong, without changing anything."""
+"""The status of the vault: what waits and what is wrong. Changes nothing."""
 
 from __future__ import annotations
 
@@ -9,23 +9,18 @@ from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_index_page
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import DaemonState, LastRun, Status, notices_of
+from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import preview_run
 
 _NO_CHANGE = frozenset(
-    {
-        ActionKind.NOTHING,
-        ActionKind.NEEDS_REVIEW,
-        ActionKind.RECORD,
-        ActionKind.DROP_BASE,
-    }
+    {ActionKind.NOTHING, ActionKind.NEEDS_REVIEW, ActionKind.RECORD, ActionKind.DROP_BASE}
 )
-"""What changes neither side: each recall counts in the store, and nobody waits for it."""
+"""Kinds of actions that are not reported as pending: they change neither side."""
 
 
 def daemon_status(ctx: SyncContext, *, daemon: DaemonState | None) -> Status:
-    """What the daemon that has the vault knows without looking: it looked before.
+    """The status that the daemon knows without a scan, from its last run.
 
     Raises:
         StoreUnavailableError.
@@ -54,12 +49,9 @@ def _last_run(ctx: SyncContext) -> LastRun | None:
 
 
 def read_status(
-    ctx: SyncContext,
-    *,
-    engine: str = "idle",
-    daemon: DaemonState | None = None,
+    ctx: SyncContext, *, engine: str = "idle", daemon: DaemonState | None = None
 ) -> Status:
-    """Look at both sides as a pass would, and say what it would find.
+    """Scan both sides as a run would, and report what it would find.
 
     Raises:
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
@@ -67,7 +59,7 @@ def read_status(
     work, report = preview_run(ctx, SyncRequest(dry_run=True))
     pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
     notes = ctx.archive.count_bases()
-    files = sum(  # an empty one is none to take
+    files = sum(  # empty files are not counted
         not is_conflict_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()

@@ -1,8 +1,7 @@
-"""A new fact becomes a note at once: one durable commit of the store, then the file.
+"""Write the note of a new fact at once: one durable commit of the store, then the file.
 
-The base follows later, for many facts together, when the files are durable. Until then
-the fact and its note have no base, which every pass takes for what it is: both sides say
-the same, so the base is recorded.
+The bases follow later, for many facts together, when the files are durable. A run in
+between finds a fact and a note without a base that agree, and records the base.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, Store
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
-from vaultsync.notes.parse import read_note
+from vaultsync.notes.parse import home_folder, read_note
 from vaultsync.notes.render import render_note
 from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.planning import ReservedPaths, home_folder, path_for_new_note
+from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.snapshot import trusted_stamp
 
 MAX_PENDING_NOTES = 256
-"""How many facts share one wait for the disk."""
+"""How many notes share one wait for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +34,27 @@ class _PendingBase:
 
 
 class NoteWriter:
-    """Notes that were written and have no base yet. To be used under the engine's lock."""
+    """Writes notes of new facts, and keeps those without a base. Requires the engine's lock."""
 
     def __init__(self, ctx: SyncContext) -> None:
         self._ctx = ctx
         self._pending: list[_PendingBase] = []
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
-        """Write the note of a new fact; returns the fact with its path.
+        """Write the note of a new fact.
 
-        Where it cannot be written now, the next pass does it.
+        Returns:
+            The fact with its path; without one if the next run has to write the note.
         """
-        to = LinkTexts(self._ctx, {})
-        to.prepare(fact.related_fact_ids)
-        links = to.to(fact.related_fact_ids)
+        texts = LinkTexts(self._ctx, {})
+        texts.prepare(fact.related_fact_ids)
+        links = texts.to(fact.related_fact_ids)
         shown = self._ctx.view.to_note(fact)
         data = render_note(shown, links=links)
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
         path = path_for_new_note(
-            shown,
-            ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
+            shown, ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set())
         )
         try:
             self._ctx.vault.create(op, path)
@@ -66,7 +65,7 @@ class NoteWriter:
             except (NoteError, PermissionError):
                 self._ctx.vault.discard(op)
                 return fact
-        except (NoteError, PermissionError):  # the next pass says why
+        except (NoteError, PermissionError):  # the next run reports why
             self._ctx.vault.discard(op)
             return fact
         written = fact.evolve(path=path)
@@ -78,11 +77,7 @@ class NoteWriter:
         folder = self._ctx.vault.folder(home)
         if folder is None:
             return set()
-        names = (
-            *folder.files,
-            *folder.non_regular,
-            *self._ctx.archive.bases_in(home),
-        )
+        names = (*folder.files, *folder.non_regular, *self._ctx.archive.bases_in(home))
         return {path_key(f"{home}/{name}") for name in names}
 
     @property
@@ -104,7 +99,7 @@ class NoteWriter:
         try:
             newest = newest_row_mark(ctx)
         except StoreUnavailableError:
-            return  # the next pass records them: both sides say the same
+            return  # the next run records them: both sides agree
         ctx.vault.sync()
         known = ctx.archive.find_bases([each.fact.id for each in pending])
         run, at = ctx.clock.new_id(), ctx.now()
@@ -119,7 +114,7 @@ class NoteWriter:
             history.append(
                 HistoryEntry(run, at, each.fact.id, "store", each.actor, "note", None, base.path)
             )
-        gone = [base._replace(missing_since=at) for base in self._ousted(bases)]
+        gone = [base._replace(missing_since=at) for base in self._replaced(bases)]
         with ctx.archive.transaction():
             ctx.archive.put_blobs(blobs)
             ctx.archive.put_bases([*gone, *bases])
@@ -128,8 +123,8 @@ class NoteWriter:
             ctx.archive.set_folders({parent_folder(base.path): b"" for base in bases})
             ctx.archive.put_run(RunRecord(run, at, "remember", {"notes": len(bases)}))
 
-    def _ousted(self, bases: Sequence[Base]) -> Iterator[Base]:
-        """Bases whose note is gone, since a new one has its place."""
+    def _replaced(self, bases: Sequence[Base]) -> Iterator[Base]:
+        """Bases whose notes are gone, because new ones are at their paths."""
         new = {base.path: base.fact.id for base in bases}
         for folder in {parent_folder(path) for path in new}:
             for base in self._ctx.archive.bases_in(folder).values():
@@ -148,8 +143,8 @@ class NoteWriter:
             if not half_saved and read_note(file.data, path).id != each.fact.id:
                 return None
         except NoteChangedError:
-            pass  # it is being saved
+            pass  # an editor is saving it
         except NoteError:
             return None
-        # Somebody writes in it already; both sides did agree on what it was.
+        # It is being edited already; both sides agreed on what it was.
         return Base(each.fact, sha, None)

@@ -1,8 +1,8 @@
-"""Which lines of a frontmatter belong to which property.
+"""Find the lines of each property in frontmatter.
 
-`scan_spans()` looks at the first column only, in microseconds, and says when that is
-not enough; `mark_spans()` asks a full parser for positions. Both may be wrong on text
-that sets out to fool them: whoever edits by them proves the result.
+`scan_spans()` reads the first column only, in microseconds, and returns None when that is not
+enough; `mark_spans()` uses the positions of a full parser. Both may be wrong on hostile text,
+so callers verify the result of an edit.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from vaultsync.markdown.yaml.writer import key_text
 
 @dataclass(frozen=True, slots=True)
 class KeySpan:
-    """The lines of a property, and how its first line is made up."""
+    """The lines of a property, and the parts of its first line."""
 
     start: int
     end: int
     """The line behind the last one."""
     prefix: str
-    """`key:` as the author spelled it."""
+    """`key:` as the author wrote it."""
     gap: str
     """Blanks between the colon and the value."""
     value: str
-    """What stands behind the colon; empty when the value is below, or there is none."""
+    """The value behind the colon; empty when it is below, or there is none."""
     tail: str
-    """The comment behind, with the blanks before it."""
+    """The comment behind the value, with the blanks before it."""
 
 
 _REST = re.compile(
@@ -45,13 +45,13 @@ _REST = re.compile(
 _TAIL = re.compile(r"(?P<tail>(?:[ \t]+#.*)?)[ \t]*\Z")
 _COLON = re.compile(r"[ \t]*:")
 _NO_KEY = " \t#\r-"
-"""What a line in the first column cannot begin with when it begins a property."""
+"""First characters of lines that do not begin a property."""
 
 
 def scan_spans(
     yaml: str, lines: list[str], keys: list[str], wanted: set[str]
 ) -> dict[str, KeySpan] | None:
-    """The spans of the `wanted` keys, None when the first column does not tell.
+    """The spans of the `wanted` keys; None when the first column is not enough.
 
     Args:
         yaml: the text.
@@ -109,8 +109,8 @@ def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
     value = found["value"]
     stop = _without_trailing(lines, start, stop, header=found["block"] or "")
     if value and not found["block"]:
-        # Comments below a complete value are not the value's. Anything else there is a
-        # value of several lines.
+        # Comments below a complete value are not part of it. Anything else makes it a value
+        # of several lines.
         if any(not _is_aside(each) for each in lines[start + 1 : stop]):
             return None
         stop = start + 1
@@ -142,7 +142,7 @@ def mark_spans(
     keys: list[str],
     wanted: set[str],
 ) -> dict[str, KeySpan] | None:
-    """As `scan_spans()`, by the positions that a full parser gives."""
+    """As `scan_spans()`, by the positions of a full parser."""
     marks = key_positions(yaml)
     if marks is None or [mark.key for mark in marks] != keys:
         return None

@@ -1,7 +1,7 @@
-"""Lists, edited item by item: those with a line for each, and those in brackets.
+"""Edit lists item by item, in block and in flow style.
 
-People write comments into lists of tags and sort them by hand. What stays in the list
-keeps its line or its spelling as it is; so does every comment.
+Users write comments into lists and sort them by hand. Items that stay keep their lines or
+spelling, and so does every comment.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ class _ListLines:
 
     indent: str
     lines: list[str]
-    """One an item."""
+    """One per item."""
     above: list[list[str]]
-    """Comments and blank lines above each item, and at last those below them all."""
+    """Comments and blank lines above each item, then those below the last one."""
 
 
 def edit_items(
     lines: list[str], was: list[Value], value: list[Value], *, end: str
 ) -> list[str] | None:
-    """The lines of the list `value` made from those of the list `was`.
+    """Change the lines of the list `was` to those of the list `value`.
 
     Args:
-        lines: those below the key, without their line feeds.
-        was: what they say now.
-        value: what they are to say.
-        end: what new lines end with, before their line feeds.
+        lines: the lines below the key, without line feeds.
+        was: their value.
+        value: the new value.
+        end: the end of new lines before the line feed.
 
     Returns:
         None when the lines are not one item each.
@@ -63,22 +63,22 @@ def edit_items(
     if items is None or len(items.lines) != len(was) or not value:
         return None
     stays, gone = _places(was, value)
-    made: list[str] = []
+    parts: list[str] = []
     for place, each in zip(stays, value, strict=True):
         if place is None:
-            made.append(f"{items.indent}- {emit_inline(each)}{end}")
+            parts.append(f"{items.indent}- {emit_inline(each)}{end}")
             continue
         while gone and gone[-1] < place:
-            made += items.above[gone.pop()]
-        made += items.above[place]
-        made.append(items.lines[place])
+            parts += items.above[gone.pop()]
+        parts += items.above[place]
+        parts.append(items.lines[place])
     while gone:
-        made += items.above[gone.pop()]
-    return made + items.above[-1]
+        parts += items.above[gone.pop()]
+    return parts + items.above[-1]
 
 
 def _places(was: list[Value], value: list[Value]) -> tuple[list[int | None], list[int]]:
-    """Where each item was (None: it is new), and which are gone, the last one first."""
+    """The old place of each item (None: it is new), and removed places, the last one first."""
     numbers: dict[str, list[int]] = {}
     for number, each in enumerate(was):
         numbers.setdefault(repr(each), []).append(number)
@@ -91,10 +91,10 @@ def _places(was: list[Value], value: list[Value]) -> tuple[list[int | None], lis
 
 
 def edit_flow(text: str, was: list[Value], value: list[Value]) -> str | None:
-    """The list `value` in brackets, made from the `text` that says `was`.
+    """Change the `text` of the flow list `was` to that of `value`.
 
     Returns:
-        None when the text is more than single values between brackets.
+        None when the text is not a flow list of single values.
     """
     found = _pieces(text)
     if found is None or len(found[0]) != len(was) or not value:
@@ -103,26 +103,26 @@ def edit_flow(text: str, was: list[Value], value: list[Value]) -> str | None:
     opening = pieces[0].lead if "#" not in pieces[0].lead else ""
     usual = pieces[1].lead if len(pieces) > 1 and "#" not in pieces[1].lead else " "
     stays, gone = _places(was, value)
-    made: list[str] = []
+    parts: list[str] = []
     aside = ""
     for number, (place, each) in enumerate(zip(stays, value, strict=True)):
         blank = usual if number else opening
         if place is None:
-            made.append(blank + emit_inline(each))
+            parts.append(blank + emit_inline(each))
             continue
         while gone and gone[-1] < place:
             aside += pieces[gone.pop()].comments
         lead, item, trail = pieces[place]
         if (number > 0) != (place > 0) and "#" not in lead:
             lead = blank
-        made.append(aside + lead + item + trail)
+        parts.append(aside + lead + item + trail)
         aside = ""
     aside += "".join(pieces[number].comments for number in reversed(gone))
-    return f"[{','.join(made)}{aside}{end}"
+    return f"[{','.join(parts)}{aside}{end}"
 
 
 class _ListItem(NamedTuple):
-    """An item between brackets, with what stands around it."""
+    """An item between brackets, with the blanks and comments around it."""
 
     lead: str
     item: str
@@ -130,7 +130,7 @@ class _ListItem(NamedTuple):
 
     @property
     def comments(self) -> str:
-        """What has to stay when the item goes; what follows must not be unindented."""
+        """The comments, which stay when the item is removed; the next item must be indented."""
         text = "".join(text for text in (self.lead, self.trail) if "#" in text)
         return f"{text}  " if text.endswith("\n") else text
 

@@ -1,6 +1,6 @@
-"""Where things stand in a YAML text: for error lines and for edits of hard cases.
+"""Positions of nodes in a YAML text, for error messages and for edits of hard cases.
 
-Slow (milliseconds), so only for what the fast reader cannot answer.
+Slow (milliseconds), so used only where the fast reader is not enough.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _DEEPEST = 64
-"""Nobody asks about nodes further down, and hostile text goes down thousands."""
+"""Deeper nodes are not needed, and hostile text nests thousands deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,16 @@ class YamlNode:
     end: int
     tagged: bool
     anchored: bool
-    """It has an anchor or is an alias."""
+    """Whether it has an anchor or is an alias."""
 
 
 @dataclass(frozen=True, slots=True)
 class YamlOutline:
-    """The nodes of a YAML text in order, up to where it could be followed."""
+    """The nodes of a YAML text in order, up to the first error."""
 
     nodes: tuple[YamlNode, ...]
     whole: bool
-    """The end was reached."""
+    """Whether the end was reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class KeyPosition:
     value_start: int
     value_end: int
     style: str
-    """Of the value, as `Node.style`."""
+    """Of the value, as `YamlNode.style`."""
 
 
 def yaml_outline(yaml: str) -> YamlOutline:
@@ -70,7 +70,7 @@ def yaml_outline(yaml: str) -> YamlOutline:
 
 
 def _walk(yaml: str) -> Iterator[YamlNode]:
-    from ruamel.yaml import YAML  # noqa: PLC0415 - 60 ms that few runs need
+    from ruamel.yaml import YAML  # noqa: PLC0415 - takes 60 ms, and is rarely needed
 
     # (number, is it a map, how many children so far) of every open list and map
     opened: list[tuple[int, bool, int]] = []
@@ -110,7 +110,7 @@ def _walk(yaml: str) -> Iterator[YamlNode]:
 
 
 def key_positions(yaml: str) -> list[KeyPosition] | None:
-    """The top-level keys of a block map in order; None when it is something else."""
+    """The top-level keys in order; None when the root is not a block map."""
     seen = yaml_outline(yaml)
     if not (seen.whole and seen.nodes and seen.nodes[0].style == "block"):
         return None

@@ -1,7 +1,7 @@
-"""YAML of frontmatter -> properties, or one sentence on why not, with the line.
+"""Parse the YAML of frontmatter, with one clear sentence and a line for each error.
 
-The parser reads YAML 1.2 in microseconds, and it is written in Rust. What it lets
-through and JSON, Obsidian or our own edits could not bear is refused here.
+The parser, which is written in Rust, reads YAML 1.2 in microseconds. What it accepts but
+JSON, Obsidian or our own edits cannot handle is refused here.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ MAX_DEPTH = 20
 MAX_ALIASES = 20
 
 _LARGEST = 10**308
-"""What other readers of JSON can hold, and well below what Python can write."""
+"""Limit of integers that other JSON readers accept."""
 _LONG_NUMBER = 250
-"""Characters; the shortest spelling of what is too large, in hexadecimal."""
+"""Characters of the shortest number that is too large, in hexadecimal."""
 _FIRST_LINE = 2
-"""Where the YAML begins in the file: below the opening fence."""
+"""Number of the first line of the YAML in the file, below the opening fence."""
 _WIDE = 99
-"""Characters of a line that could nest deeper than the parser's stack allows."""
+"""Length from which a line could nest deeper than the parser's stack allows."""
 _DEEP = re.compile(r"(?:---)?(?:[ \t]{100}|[ \t]*(?:[-?:][ \t]+){40})")
 _TAG = re.compile(r"(?<![^\s\[{,:])!\S*")
 _DOCUMENT = re.compile(r"^(?:---|\.\.\.)(?:\s|\Z)", re.MULTILINE)
 _PARSE_ERROR = re.compile(r"YAML parse error at line ([0-9]+), column ([0-9]+)")
-# A bomb of aliases stops at this many values, long before it costs memory.
+# Stops an alias bomb long before it takes much memory.
 _LIMITS = yaml_rs.AliasLimits(max_total_replayed_events=10_000)
 
 _OPEN = "a bracket is not closed"
@@ -42,9 +42,9 @@ _DEPTH = f"lists and maps lie more than {MAX_DEPTH} deep"
 _KEYS = f"more than {MAX_KEYS} properties"
 _KEY = "the name of a property is not text"
 _MERGE = "a merge (`<<`) of properties"
-_KIND = "a value that is no text, number, list or map"
+_KIND = "a value that is not text, a number, a list or a map"
 _ALIASES = f"more than {MAX_ALIASES} anchors and aliases (`&name`, `*name`)"
-_HALF = "half a character"
+_HALF = "a lone surrogate, which is half a character"
 _LARGE = "a number that is too large"
 _NUL = "a NUL byte"
 _SIMPLER = "properties are names with a text, a number, true, false, or a list"
@@ -52,26 +52,26 @@ _QUOTE = "put it in quotes"
 
 _HINTS = {
     _DEPTH: _SIMPLER,
-    _KEYS: "move what is no property into the text of the note",
+    _KEYS: "move what is not a property into the text of the note",
     _KEY: "put the name in quotes",
     _MERGE: "write the properties out",
     _KIND: _SIMPLER,
     _ALIASES: "write the values out",
 }
 
-# What the parser says (a part of it) -> what a person understands, and what to do.
-_SAYINGS = (
+# Part of a message of the parser -> a message for users, and a hint.
+_MESSAGES = (
     ("mapping values are not allowed", "a second `: ` in one value", _QUOTE),
     ("unclosed bracket", _OPEN, ""),
     ("flow ", "a list or map in brackets is not well-formed", ""),
     ("unexpected character", "a value begins with a character YAML reserves", _QUOTE),
     ("escape", "an unknown escape (backslash) in double quotes", "use single quotes"),
     ("surrogate", _HALF, ""),
-    ("quoted scalar", "a quoted text is not closed, or goes on unindented", ""),
-    ("tab", "a tab where YAML wants blanks", "use blanks"),
-    ("whitespace", "a tab where YAML wants blanks", "use blanks"),
+    ("quoted scalar", "a quoted text is not closed, or continues without indentation", ""),
+    ("tab", "a tab where YAML requires spaces", "use spaces"),
+    ("whitespace", "a tab where YAML requires spaces", "use spaces"),
     ("unknown anchor", "an alias (`*name`) without its anchor", _QUOTE),
-    ("':'", "a line that is no `name: value`", ""),
+    ("':'", "a line that is not `name: value`", ""),
     ("did not find expected key", "the indentation does not fit", ""),
     ("indentation", "the indentation does not fit", ""),
     ("not allowed in this context", "a list item where none can be", ""),
@@ -108,16 +108,16 @@ def load_yaml(yaml: str, path: str) -> dict[str, Value] | None:
 
 
 def jsonable(value: object) -> Value:
-    """A value as JSON holds it, as reading would give it.
+    """A value as JSON, as it would be read back.
 
     Raises:
-        ValueError: JSON cannot hold it, or it is too deep.
+        ValueError: JSON cannot represent it, or it is nested too deep.
     """
     return _PlainConverter().of(value, 2)
 
 
 class _RefusedError(ValueError):
-    """The values hold what a note cannot."""
+    """The values are not valid properties of a note."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -125,7 +125,7 @@ class _RefusedError(ValueError):
 
 
 class _PlainConverter:
-    """Makes values plain, and counts the keys on the way."""
+    """Converts values to JSON, and counts their keys."""
 
     __slots__ = ("keys",)
 
@@ -133,7 +133,7 @@ class _PlainConverter:
         self.keys = 0
 
     def of(self, value: object, depth: int) -> Value:
-        """The value as JSON holds it; `depth` is its own, the root's is 1."""
+        """The value as JSON; `depth` is its own, that of the root is 1."""
         if value is None or isinstance(value, (str, bool)):
             return value
         if isinstance(value, int):
@@ -155,14 +155,14 @@ class _PlainConverter:
         return made
 
     def count(self, keys: int) -> None:
-        """Take `keys` more keys into account."""
+        """Count more keys."""
         self.keys += keys
         if self.keys > MAX_KEYS:
             raise _RefusedError(_KEYS)
 
 
 def _name(key: object) -> str:
-    """The key when it can be the name of a property."""
+    """The key, if it is a valid name of a property."""
     if type(key) is not str:
         raise _RefusedError(_KEY)
     if key == "<<":
@@ -174,17 +174,17 @@ _AS_IS = frozenset({str, bool, type(None)})
 
 
 def _checked(found: dict[object, object]) -> dict[str, Value]:
-    walk = _PlainConverter()
-    walk.count(len(found))
+    converter = _PlainConverter()
+    converter.count(len(found))
     values: dict[str, Value] = {}
     for key, value in found.items():
-        # Most values are plain already: the walk is for the others.
-        values[_name(key)] = value if type(value) in _AS_IS else walk.of(value, 2)  # type: ignore[assignment]
+        # Most values are JSON already.
+        values[_name(key)] = value if type(value) in _AS_IS else converter.of(value, 2)  # type: ignore[assignment]
     return values
 
 
 def _check_before(yaml: str, path: str) -> None:
-    """What must not reach the parser: too much, cut short by NUL, or a stack killer."""
+    """Refuse what the parser cannot handle: too large, with NUL, or too deep for its stack."""
     if len(yaml) * 4 > MAX_BYTES and len(yaml.encode(errors="replace")) > MAX_BYTES:
         why = f"the frontmatter is larger than {MAX_BYTES // 1024} KiB"
         raise UnreadableNoteError(path, why, hint=_HINTS[_KEYS], line=_FIRST_LINE - 1)
@@ -195,33 +195,33 @@ def _check_before(yaml: str, path: str) -> None:
         lines = re.split("[\r\n]", yaml)
     for line in lines:
         if len(line) > _WIDE and _DEEP.match(line):
-            seen = yaml_outline(yaml)
-            if not seen.whole or any(_TROUBLES[_DEPTH](node) for node in seen.nodes):
+            outline = yaml_outline(yaml)
+            if not outline.whole or any(_PROBLEM_NODES[_DEPTH](node) for node in outline.nodes):
                 raise _refused(_DEPTH, yaml, path)
             return
 
 
 def _check_notation(yaml: str, path: str) -> None:
-    """Tags and anchors, which leave no trace in the values."""
+    """Refuse tags and too many anchors, which leave no trace in the values."""
     if refused := _tagged(yaml, path):
         raise refused
     if yaml.count("&") + yaml.count("*") > MAX_ALIASES:
-        seen = yaml_outline(yaml)
-        anchored = [node.start for node in seen.nodes if node.anchored]
-        if len(anchored) > MAX_ALIASES or not seen.whole:
+        outline = yaml_outline(yaml)
+        anchored = [node.start for node in outline.nodes if node.anchored]
+        if len(anchored) > MAX_ALIASES or not outline.whole:
             at = anchored[MAX_ALIASES] if len(anchored) > MAX_ALIASES else 0
             raise _refused(_ALIASES, yaml, path, at=at)
 
 
 def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
-    """The refusal of the first tag; None when there is none."""
+    """The error for the first tag; None when there is none."""
     tag = _TAG.search(yaml) if "!" in yaml else None
     if tag is None:
         return None
-    seen = yaml_outline(yaml)
-    at = next((node.start for node in seen.nodes if node.tagged), None)
+    outline = yaml_outline(yaml)
+    at = next((node.start for node in outline.nodes if node.tagged), None)
     if at is None:
-        if seen.whole:
+        if outline.whole:
             return None
         at = tag.start()
     why = f"a tag ({yaml[at : at + 30].split(maxsplit=1)[0]})"
@@ -229,7 +229,7 @@ def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
 
 
 def _check_one_document(found: object, yaml: str, path: str) -> None:
-    """Several documents come as a list; one of them may be a map of properties."""
+    """Refuse several documents, which the parser returns as a list."""
     if isinstance(found, list) and any(isinstance(each, dict) for each in found):
         marker = _DOCUMENT.search(yaml)
         if marker:
@@ -240,9 +240,9 @@ def _check_one_document(found: object, yaml: str, path: str) -> None:
 def _refused(
     why: str, yaml: str, path: str, *, at: int | None = None, hint: str = ""
 ) -> UnreadableNoteError:
-    if at is None and why in _TROUBLES:
-        trouble = _TROUBLES[why]
-        at = next((node.start for node in yaml_outline(yaml).nodes if trouble(node)), None)
+    if at is None and why in _PROBLEM_NODES:
+        is_problem = _PROBLEM_NODES[why]
+        at = next((node.start for node in yaml_outline(yaml).nodes if is_problem(node)), None)
     if why == _KEY and "{{" in yaml:
         hint = 'put the placeholder in quotes, as in "{{date}}"'
     line = _FIRST_LINE + yaml.count("\n", 0, at or 0)
@@ -262,7 +262,7 @@ def _is_large(text: str) -> bool:
     return len(text) > _LONG_NUMBER and text.lstrip("+-")[0].isdecimal()
 
 
-_TROUBLES: dict[str, Callable[[YamlNode], bool]] = {
+_PROBLEM_NODES: dict[str, Callable[[YamlNode], bool]] = {
     _DEPTH: lambda node: node.text is None and node.depth > MAX_DEPTH,
     _KEY: lambda node: node.is_key and not _is_text_key(node),
     _MERGE: lambda node: node.is_key and node.text == "<<",
@@ -284,7 +284,7 @@ def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
         opened = _opened_above(yaml, line - _FIRST_LINE)
         if opened is not None:
             return _refused(_OPEN, yaml, path, at=opened)
-    for part, why, hint in _SAYINGS:
+    for part, why, hint in _MESSAGES:
         if part in last:
             return UnreadableNoteError(path, why, hint=hint, line=line)
     return UnreadableNoteError(path, last[:100], line=line)
@@ -299,7 +299,7 @@ def _place(message: str, last: str, yaml: str) -> int:
     at = int(found[1]) - 1
     lines = yaml.split("\n")
     if last.endswith("expect ':'") and found[2] == "1":
-        # It missed the colon when the next line had begun.
+        # The parser misses the colon only in the next line.
         above = [n for n in range(min(at, len(lines))) if lines[n].strip()]
         return above[-1] if above else at
     if last.endswith("found a tab"):  # somewhere in the text that began there
@@ -309,7 +309,7 @@ def _place(message: str, last: str, yaml: str) -> int:
 
 
 def _opened_above(yaml: str, number: int) -> int | None:
-    """Where the bracket is that still stood open when a line began a new property."""
+    """The position of a bracket that is still open where a line begins a new property."""
     begins = "".join(yaml.split("\n")[number : number + 1])[:1]
     if begins in ("", " ", "\t"):
         return None
@@ -332,7 +332,7 @@ def _duplicate(shown: str, yaml: str, path: str) -> UnreadableNoteError:
                 at = node.start
                 break
             seen.add((node.parent, node.text))
-    why = f"the property {shown[:60]} is there twice"
-    # Names that differ and yet are one value, such as `1` and `true`, may both be meant.
+    why = f"the property {shown[:60]} occurs twice"
+    # Different names with one value, such as `1` and `true`, may both be intended.
     hint = "keep one of the two" if at is not None else "put their names in quotes"
     return _refused(why, yaml, path, at=at, hint=hint)

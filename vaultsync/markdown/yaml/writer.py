@@ -1,8 +1,8 @@
-"""Values as YAML that every dialect reads the same, 1.1 and 1.2, Obsidian's included.
+"""Write values as YAML that all parsers read the same: 1.1, 1.2 and Obsidian's.
 
-Text stands plain only where no reader can take it for anything else, and text of several
-lines below its key, line by line; all other text is in JSON's double quotes, with the
-escapes that YAML needs besides.
+Text is plain only where every parser reads it as text, and text of several lines is a literal
+block; all other text is in the double quotes of JSON, with the escapes that YAML needs in
+addition.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from vaultsync.model.schema import Value
 
-# Letters of any script first: nothing that begins with one is a number. Blanks inside
-# only, and none of the characters that mean something to YAML, in flow or in block.
+# A letter of any script first, so that it is not a number; then no characters that have a
+# meaning in YAML, and blanks only inside.
 _WORDS = re.compile(r"[^\W\d_](?:[\w./-]|[ ]+(?=[\w./-]))*\Z")
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
@@ -25,16 +25,16 @@ _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?\Z"
 )
-# Besides what JSON escapes: line ends of YAML 1.1, what YAML does not take raw, and
-# what editors lose.
+# In addition to the escapes of JSON: line ends of YAML 1.1, characters that YAML does not
+# allow, and characters that editors lose.
 _ESCAPED = re.compile("[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
-# What an editor or a linter could take out of a line unseen, or a reader for its end.
+# Characters that an editor or linter may remove from a line, or a parser take for its end.
 _LOST = re.compile(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
 INDENT = "  "
 
 
 def emit_property(key: str, value: Value, eol: str, *, indent: str = INDENT) -> str:
-    """The lines of `key: value`, each with its line end; `indent` as in `block()`."""
+    """The lines of `key: value`, each with its line end; `indent` as in `emit_value()`."""
     if isinstance(value, str) and "\n" not in value:
         return f"{key_text(key)}: {_text(value)}{eol}"
     first, items = emit_value(value, indent=indent)
@@ -43,9 +43,9 @@ def emit_property(key: str, value: Value, eol: str, *, indent: str = INDENT) -> 
 
 
 def emit_value(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
-    """What stands behind `key: `, and the lines below it without line ends.
+    """The text behind `key: `, and the lines below it without line ends.
 
-    `indent` is that of a text of several lines; without one, it stands in quotes.
+    `indent` is that of a literal block; when it is empty, such a text is quoted.
     """
     if value is None:
         return "", []
@@ -62,13 +62,13 @@ def emit_value(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
     return emit_inline(value), []
 
 
-@lru_cache(maxsize=4096)  # they share their tags and links, too
+@lru_cache(maxsize=4096)  # notes share their tags and links
 def _item(text: str) -> str:
     return f"{INDENT}- {_text(text)}"
 
 
 def is_tall(value: Value) -> bool:
-    """Whether a value is a text of several lines that can stand line by line."""
+    """Whether a value is a text that can be written as a literal block."""
     return (
         isinstance(value, str)
         and "\n" in value[:-1]
@@ -78,7 +78,7 @@ def is_tall(value: Value) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)  # the notes of a vault share their few names of properties
+@lru_cache(maxsize=1024)  # notes share their few names of properties
 def key_text(key: str) -> str:
     """The name of a property, quoted where it has to be."""
     return _quoted(key) if key[:1].isdecimal() else _text(key)
@@ -90,7 +90,7 @@ def emit_inline(value: Value) -> str:
 
 
 def emit_flow_list(values: Sequence[Value]) -> str:
-    """A list on one line, its texts plain where they can be."""
+    """A list on one line, its texts plain where possible."""
     return f"[{', '.join(map(emit_inline, values))}]"
 
 
@@ -107,7 +107,7 @@ def _is_time(text: str) -> bool:
         return False
     try:
         datetime.fromisoformat(text)
-    except ValueError:  # some readers would fail on a 30th of February
+    except ValueError:  # some parsers fail on a 30th of February
         return False
     return True
 
@@ -137,13 +137,13 @@ def _number(value: float) -> str:
     if not math.isfinite(value):
         return _quoted(non_finite(value))
     text = float.__repr__(value)
-    if "e" in text and "." not in text:  # YAML 1.1 takes 1e22 for text
+    if "e" in text and "." not in text:  # text in YAML 1.1
         text = text.replace("e", ".0e")
     return text
 
 
 def non_finite(value: float) -> str:
-    """The text that stands for a number which JSON does not have."""
+    """The text for a number that JSON does not have."""
     if math.isnan(value):
         return ".nan"
     return ".inf" if value > 0 else "-.inf"

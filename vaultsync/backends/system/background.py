@@ -1,0 +1,21 @@
+"""Threads for what would only wait: the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def run_in_thread(work: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """Run `work` beside the caller; implements `sync.context.Background`.
+
+    Raises: what `work` raises, at the end of `with`.
+    """
+    # It loads `logging` and `queue`, and a question needs no thread.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "vaultsync-sync") as thread:
+        running = thread.submit(work)
+        yield running.done
+        running.result()

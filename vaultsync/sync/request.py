@@ -1,0 +1,76 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vaultsync.model.paths import VaultPath
+from vaultsync.sync.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequest:
+    """What a run is asked to do, and what it is allowed; by default, to sync everything."""
+
+    kind: str = "sync"
+    """What the archive records the run as."""
+    actor: str = "person"
+    """Who changed the notes, for the history."""
+    dry_run: bool = False
+    run: str | None = None
+    """The id of the run, when something of it was done before."""
+    after: Report | None = None
+    """The report of the run that this one completes: both become one run, with one report."""
+
+    # What to look at.
+    fact_ids: tuple[str, ...] = ()
+    """Facts to look at even when nothing seems to have changed."""
+    facts_only: bool = False
+    """Look at nothing but `fact_ids`."""
+    folders: frozenset[VaultPath] | None = None
+    """Scan these folders and those of the facts that the store's feed names; None for all."""
+    reread: frozenset[VaultPath] = frozenset()
+    """Notes to read even when nothing seems to have changed."""
+    read_all: bool = False
+    """Read every note in the scanned folders, whatever its stamp says."""
+    being_saved: frozenset[VaultPath] = frozenset()
+    """Notes that an editor is saving right now; they wait."""
+
+    # What the user allowed.
+    allow_scope_moves: bool = False
+    max_delete: int | None = None
+    confirm: str | None = None
+    """The run that the guard stopped and the user confirmed."""
+    exempt_from_guard: frozenset[str] = frozenset()
+    """Facts that the user asked to change, however many there are."""
+
+    # Adoption.
+    adopt: frozenset[VaultPath] = frozenset()
+    """Notes to adopt wherever they lie."""
+    adopt_scope: str | None = None
+    adopt_type: str | None = None
+
+    # Rebuilds.
+    trust_store: bool = False
+    """Accept the store as it is, even when it lost rows that were seen."""
+    drain_outbox_first: bool = True
+    """Write queued changes to the store before the scan. A rebuild that replaces what the
+    store holds must not: the queue has not been merged yet, and the next run merges it."""
+
+    @classmethod
+    def for_facts(
+        cls,
+        fact_ids: Iterable[str],
+        kind: str,
+        *,
+        actor: str = "person",
+        after: Report | None = None,
+        guarded: bool = True,
+    ) -> SyncRequest:
+        """An incremental run that looks at nothing but some facts and their notes."""
+        ids = tuple(fact_ids)
+        exempt = frozenset[str]() if guarded else frozenset(ids)
+        return cls(
+            kind, actor, after=after, fact_ids=ids, facts_only=True, exempt_from_guard=exempt
+        )
