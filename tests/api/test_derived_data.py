@@ -1,4 +1,4 @@
-"""All that is derived follows the store; what cannot is told and tried again."""
+"""Derived data follows the store; what fails is reported and tried again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_everything_follows_the_store() -> None:
     assert to_builtins(done)["notes"] == 1
 
 
-def test_a_change_is_followed_and_nothing_is_done_twice() -> None:
+def test_a_change_is_followed_once() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
     assert update_derived(world.ctx, held).embedded == 0
@@ -122,7 +122,7 @@ def test_a_rebuild_makes_the_indexes_anew() -> None:
     assert held.links.links_to(["Bob"])
 
 
-def test_without_a_model_words_are_enough() -> None:
+def test_without_a_model_only_keywords_are_indexed() -> None:
     world = a_world()
 
     done = update_derived(world.ctx, replace(parts(), embedder=lambda: None))
@@ -130,7 +130,7 @@ def test_without_a_model_words_are_enough() -> None:
     assert (done.notes, done.chunks, done.degraded) == (1, 0, ())
 
 
-def test_another_model_is_asked_about_before_it_costs() -> None:
+def test_another_model_needs_approval_before_it_embeds() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
     other = replace(held, embedder=lambda: HashEmbedder(dimension=32))
@@ -148,7 +148,7 @@ def test_another_model_is_asked_about_before_it_costs() -> None:
     assert "/32/" in str(other.vectors.identity())
 
 
-def test_a_store_that_is_away_leaves_all_as_it_was() -> None:
+def test_an_unavailable_store_leaves_everything_as_it_was() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
     world.mirrored("Another one.", title="Another")
@@ -197,7 +197,7 @@ class Silent(HashEmbedder):
         raise EmbedderError("the model is gone")
 
 
-def test_a_model_that_is_gone_is_told() -> None:
+def test_a_missing_model_is_reported() -> None:
     world, held = a_world(), parts()
     update_derived(world.ctx, held)
 
