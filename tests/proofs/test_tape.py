@@ -111,7 +111,7 @@ class Tape:
         self._world.quiesce()
         self._world.assert_equal_sides()
         self._ask()
-        facts = [repr(replace(f, revision="")) for f in self._world.facts()]
+        facts = [repr(f.evolve(revision="")) for f in self._world.facts()]
         files = self._world.vault.files
         vault = sorted((_named(p), _read(files[p].data)) for p in files)
         return End(vault, facts, self._answers)
