@@ -105,9 +105,7 @@ def merge(stage: Stage) -> None:
     )
     note = stage.note("$LAMP")
     stage.edit(
-        note,
-        ("  - lighting\n", "  - lighting\n  - safety\n"),
-        ("since Sunday", "since Saturday"),
+        note, ("  - lighting\n", "  - lighting\n  - safety\n"), ("since Sunday", "since Saturday")
     )
     before = note.read_text(encoding="utf-8")
     asked = LAMP.replace("nobody yet", "Oskar, if asked")
@@ -204,8 +202,7 @@ def delete(stage: Stage) -> None:
     time.sleep(1.1)  # the second look has to come a second later
     stage.run("sync")
     stage.claim(
-        "second look: the fact is forgotten",
-        holds=bool(stage.ask("get", "$GLANDS", fails=True)),
+        "second look: the fact is forgotten", holds=bool(stage.ask("get", "$GLANDS", fails=True))
     )
     stage.tell("On Monday it turns out that they need it after all.")
     stage.run("restore", "$GLANDS")

@@ -66,6 +66,13 @@ def test_a_class_name_exists_once() -> None:
     assert {name: at for name, at in classes().items() if len(at) > 1} == {}
 
 
+def test_a_file_name_repeats_only_where_it_means_the_same() -> None:
+    repeated = {"__init__", "ports", "report", "service"}
+    names = [path.stem for path in modules() if path.stem not in repeated]
+
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 def test_every_folder_of_modules_is_a_package() -> None:
     folders = {path.parent for path in modules()}
 
@@ -127,7 +134,7 @@ def imported_by(path: Path) -> set[str]:
 
 
 def test_a_clients_greeting_waits_for_no_engine() -> None:
-    loaded = modules_after("import vaultsync.cli.mcp, vaultsync.mcp_server.stdio")
+    loaded = modules_after("import vaultsync.cli.mcp_commands, vaultsync.mcp_server.stdio")
 
     assert "vaultsync.mcp_server.fact_tools" in loaded
     parts = ("vaultsync.sync.", "vaultsync.backends.", "sqlite3", "tantivy")

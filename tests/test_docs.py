@@ -268,6 +268,15 @@ def test_the_architecture_names_files_that_exist() -> None:
     assert not {name for name in missing if not (ROOT / name).exists()}
 
 
+def test_the_architecture_names_functions_that_exist() -> None:
+    page = _page("concepts/architecture.md")
+    steps = re.findall(r"`([a-z_]+/[a-z_/]+\.py):([\w.]+)`", page)
+    assert len(steps) > 40
+    for file, name in steps:
+        source = _text(ROOT / "vaultsync" / file)
+        assert re.search(rf"(?:def|class) {name.rpartition('.')[2]}\b", source), f"{file}:{name}"
+
+
 def test_every_module_opens_with_a_sentence() -> None:
     for path in (ROOT / "vaultsync").rglob("*.py"):
         assert ast.get_docstring(ast.parse(_text(path))), path

@@ -17,7 +17,7 @@ from tests.world import World
 from vaultsync.api.derived_data import DerivedParts, is_derived_current, update_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -206,9 +206,7 @@ def test_a_missing_model_is_reported() -> None:
     assert done.degraded == ("the model is gone",)
 
 
-def test_tables_that_cannot_be_written_stop_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tables_that_cannot_be_written_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> Callable[[], int]:
         raise OSError(28, "the disk is full")
 

@@ -19,7 +19,7 @@ from vaultsync.memory_files.report import AddResult, FileResult, counts_of, repo
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
     REPORT_COUNTS,
@@ -171,12 +171,7 @@ def run(
         mock.patch("vaultsync.api.read_only.open_read_only", opened),
     ):
         return runner.invoke(
-            cli,
-            list(words),
-            input=stdin,
-            color=color,
-            prog_name="vaultsync",
-            terminal_width=80,
+            cli, list(words), input=stdin, color=color, prog_name="vaultsync", terminal_width=80
         )
 
 
@@ -206,7 +201,7 @@ def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, On
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)
-    with mock.patch("vaultsync.cli.vault.open_read_only", opened):
+    with mock.patch("vaultsync.cli.open_vault.open_read_only", opened):
         result = CliRunner().invoke(
             command,
             words,

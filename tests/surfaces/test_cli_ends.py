@@ -79,10 +79,7 @@ def test_an_error_is_shown_with_its_hint() -> None:
 
 
 def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
-    kinds: list[type[Exception]] = [
-        errors.UsageError,
-        *errors.UsageError.__subclasses__(),
-    ]
+    kinds: list[type[Exception]] = [errors.UsageError, *errors.UsageError.__subclasses__()]
     for kind in kinds:
         code = next(c for each, c in failure._CODES if issubclass(kind, each))
         wanted = 1 if kind in (errors.ImportLineError, errors.ScopeDeniedError) else 2
@@ -192,8 +189,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "sign"),
-    [("zsh", "#compdef vaultsync"), ("fish", "function _vaultsync_completion")],
+    ("shell", "sign"), [("zsh", "#compdef vaultsync"), ("fish", "function _vaultsync_completion")]
 )
 def test_completion_prints_the_script_of_a_shell(shell: str, sign: str) -> None:
     given = run("completion", shell)
@@ -226,13 +222,8 @@ def test_a_shell_completes_types() -> None:
 def test_help_loads_only_the_command_line(code: str) -> None:
     own = {name for name in modules_after(code) if name.startswith("vaultsync")}
     parts = {".".join(name.split(".")[:2]) for name in own}
-    assert parts <= {
-        "vaultsync",
-        "vaultsync.__main__",
-        "vaultsync.cli",
-        "vaultsync.errors",
-    }
-    assert not own & {"vaultsync.cli.vault", "vaultsync.cli.format_facts"}
+    assert parts <= {"vaultsync", "vaultsync.__main__", "vaultsync.cli", "vaultsync.errors"}
+    assert not own & {"vaultsync.cli.open_vault", "vaultsync.cli.format_facts"}
 
 
 def ended(code: str) -> subprocess.CompletedProcess[str]:

@@ -19,10 +19,10 @@ from vaultsync.api import opening
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import open_read_only
-from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.errors import ConfigError, StoreUnavailableError, UsageError
 from vaultsync.model.decay import utility
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 
 METHODS = [
     (owner, name)
@@ -158,7 +158,11 @@ def test_an_answer_of_the_index_loads_nothing_heavy(
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["source"] == "index"
     heavy = {"filelock", "lancedb", "networkx", "numpy", "onnxruntime", "torch"}
-    engine = {"vaultsync.api.memory", "vaultsync.backends.filesystem.vault", "vaultsync.sync.run"}
+    engine = {
+        "vaultsync.api.memory",
+        "vaultsync.backends.filesystem.vault_fs",
+        "vaultsync.sync.run",
+    }
     assert (heavy | engine).isdisjoint(done.stderr.split())
 
 

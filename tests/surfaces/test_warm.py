@@ -14,7 +14,7 @@ import vaultsync
 from tests.bridges import Client, open_bridge
 from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.http import bridge_client
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 
 QUESTION = "what is embedded"
 

@@ -54,9 +54,7 @@ def test_the_daemon_writes_the_note_of_a_fact_from_the_bridge(
     wait_until(lambda: "a person" in bridge.get(f"/v1/facts/{fact_id}").json()["content"])
 
 
-def test_the_bridge_has_the_daemon_do_what_needs_the_engine(
-    bridge: httpx.Client,
-) -> None:
+def test_the_bridge_has_the_daemon_do_what_needs_the_engine(bridge: httpx.Client) -> None:
     assert bridge.post("/v1/sync", json={}).status_code == 200
     assert bridge.get("/v1/verify").json()["equal"]
     status = bridge.get("/v1/status").json()

@@ -19,7 +19,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
-from vaultsync.backends.watchers.choose import watcher_maker
+from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
     ConfigError,
     DaemonStoppedError,
@@ -112,8 +112,7 @@ def test_a_memory_file_is_synced_when_it_has_been_quiet(tmp_path: Path) -> None:
             file.write_text(file.read_text().replace("green", "black"))
             wait_until(lambda: "black" in memory.list().facts[0].content)
             file.write_text(
-                file.read_text() + "\n## Bad\n\n" + "\udcff" * 40,
-                errors="surrogateescape",
+                file.read_text() + "\n## Bad\n\n" + "\udcff" * 40, errors="surrogateescape"
             )
             wait_until(lambda: run.kinds().count("memory-file") > 1)
     finally:
@@ -370,7 +369,9 @@ def test_the_setting_chooses_the_watcher(settings: Settings, chosen: Watcher, na
 def test_on_a_network_mount_the_watcher_polls(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.watchers.doctor.mount_without_events", lambda _: "nfs4")
+    monkeypatch.setattr(
+        "vaultsync.backends.watchers.watch_checks.mount_without_events", lambda _: "nfs4"
+    )
     assert watcher_maker(settings, lambda: None)(False).polls
     fixed = structs.replace(settings, watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls

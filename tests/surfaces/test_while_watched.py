@@ -221,9 +221,7 @@ def test_a_sync_with_arguments_is_handed_to_the_daemon(home: Home) -> None:
         assert memory.verify().equal
 
 
-def test_a_run_that_the_guard_stopped_is_confirmed_by_its_id(
-    home: Home,
-) -> None:
+def test_a_run_that_the_guard_stopped_is_confirmed_by_its_id(home: Home) -> None:
     with home.memory() as memory:
         for number in range(40):
             memory.remember(f"Fact {number}.", scope="public")

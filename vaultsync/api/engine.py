@@ -16,7 +16,7 @@ from vaultsync.api.derived_data import (
     update_derived,
 )
 from vaultsync.api.wiring import Services
-from vaultsync.backends.filesystem.listing import vault_files
+from vaultsync.backends.filesystem.folder_listing import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -25,7 +25,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.operations.relink import sync_and_relink
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
 _log = logging.getLogger(__name__)
@@ -107,11 +107,7 @@ class Engine:
             self.lock.unlock()
 
     def sync(
-        self,
-        request: SyncRequest,
-        *,
-        derive: bool = True,
-        progress: Progress | None = None,
+        self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None
     ) -> Report:
         """One run, with the links to moved notes rewritten.
 

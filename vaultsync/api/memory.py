@@ -24,8 +24,8 @@ from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.state.vault_marker import set_store
-from vaultsync.backends.system.doctor import machine_checks
-from vaultsync.backends.watchers.doctor import watch_checks
+from vaultsync.backends.system.host_checks import machine_checks
+from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import build_context
 from vaultsync.errors import (
@@ -43,7 +43,7 @@ from vaultsync.facts.offline import queued_changes
 from vaultsync.facts.related import Related, find_related, linked_from, linking_to
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
-from vaultsync.graph.export import EXPORTS
+from vaultsync.graph.graph_formats import EXPORTS
 from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
@@ -68,7 +68,7 @@ from vaultsync.operations.migrate import (
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
-from vaultsync.recall.request import DEFAULT_BUDGET, ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.recall.service import recall
 from vaultsync.settings import Settings
@@ -85,9 +85,9 @@ from vaultsync.sync.report import (
     Verification,
     notices_of,
 )
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
@@ -813,12 +813,7 @@ class Memory:
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
     def resolve(
-        self,
-        conflict_id: str,
-        *,
-        take: str,
-        field: str | None = None,
-        agent: str | None = None,
+        self, conflict_id: str, *, take: str, field: str | None = None, agent: str | None = None
     ) -> Conflict:
         """Resolve a conflict, or one field of it, with the values of one side.
 
@@ -1280,12 +1275,7 @@ class Memory:
         return ask_running_engine(self.settings, path, body, agent=self.agent, busy=busy)
 
     def _resolve(
-        self,
-        conflict_id: str,
-        take: str,
-        field: str | None,
-        text: str | None,
-        agent: str | None,
+        self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
     ) -> Conflict:
         """Resolve with a text, or with the values of a side where there is none."""
         try:

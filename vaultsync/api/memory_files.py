@@ -13,7 +13,7 @@ from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_memory_files import find_memory_files
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
-from vaultsync.backends.state.write_queue import FileWriteQueue
+from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.errors import EngineBusyError, VaultsyncError
 from vaultsync.indexing.embedding_texts import facts_without_vectors
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
@@ -21,7 +21,7 @@ from vaultsync.memory_files.service import FileSyncRequest, refresh_pending, syn
 from vaultsync.memory_files.state import agents_of, read_states, state_key
 from vaultsync.memory_files.write_queue import QUEUED, queue_text
 from vaultsync.sync.report import Progress
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 
@@ -57,11 +57,7 @@ class MemoryFiles:
         found = find_memory_files(given, include=include, exclude=exclude)
         files = [self.file(path) for path in found]
         request = FileSyncRequest(
-            agent=agent,
-            scope=scope,
-            again=again,
-            dry_run=dry_run,
-            embeds=self._services.can_embed,
+            agent=agent, scope=scope, again=again, dry_run=dry_run, embeds=self._services.can_embed
         )
         self._engine.record_bases()
         report = sync_files(
@@ -80,13 +76,7 @@ class MemoryFiles:
         return structs.replace(report, files=done, pending=pending)
 
     def add(
-        self,
-        path: str | Path,
-        text: str,
-        *,
-        section: str,
-        replace_all: bool,
-        agent: str | None,
+        self, path: str | Path, text: str, *, section: str, replace_all: bool, agent: str | None
     ) -> AddResult:
         """Write a text into a section for agents, and sync the file."""
         file = self.file(Path(os.path.realpath(Path(path).expanduser())))

@@ -13,7 +13,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.api.wiring import store_place
 from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
 from vaultsync.backends.state.vault_marker import make_marker
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.model.scope import PUBLIC
 from vaultsync.settings import Settings

@@ -16,7 +16,7 @@ from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
 from vaultsync.api.wiring import Services
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 from vaultsync.settings import Settings
@@ -119,10 +119,7 @@ class RemoteMemory:
         return result
 
     def _ask_bridge(
-        self,
-        path: str,
-        request: RecallRequest | ContextRequest,
-        answer_type: type[Answer],
+        self, path: str, request: RecallRequest | ContextRequest, answer_type: type[Answer]
     ) -> Answer | None:
         from vaultsync.api.daemon_client import ask_running_bridge
 
@@ -169,10 +166,10 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
     Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
     """
     from vaultsync.api.privacy import keyless_note_view
-    from vaultsync.backends.filesystem.vault import VaultFs
+    from vaultsync.backends.filesystem.vault_fs import VaultFs
     from vaultsync.backends.memory.note_index import MemoryIndex
-    from vaultsync.backends.system.clock import SystemClock
-    from vaultsync.index_files.recall import StorelessVault, recall_vault_only
+    from vaultsync.backends.system.system_clock import SystemClock
+    from vaultsync.index_files.clone_recall import StorelessVault, recall_vault_only
 
     settings = config.load_settings(config.find_root(path), agent=request.agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)

@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from vaultsync.api.privacy import note_view_for
-from vaultsync.backends.sqlite.archive import SqliteArchive
-from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.background import run_in_thread
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.settings import Settings
@@ -27,8 +27,8 @@ from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
 if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+    from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
-    from vaultsync.backends.qdrant.settings import QdrantConnection
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
@@ -107,7 +107,7 @@ class Services:
         if self._points is None:
             store = SqliteStore(self.store_path, clock=self.clock, create=create)
         else:
-            from vaultsync.backends.qdrant.store import QdrantStore
+            from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
             store = QdrantStore(
                 self._points, clock=self.clock, create=create, dimension=self._dimension
@@ -127,7 +127,7 @@ class Services:
         """Delete the tombstones of a Qdrant store whose retention time is over."""
         if isinstance(self._store_place, Path):
             return
-        from vaultsync.backends.qdrant.store import QdrantStore
+        from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
         if isinstance(self.store, QdrantStore):
             self.store.purge(days=self._store_place.settings.retention_days)
@@ -146,7 +146,7 @@ class Services:
     @cached_property
     def vault(self) -> Vault:
         """The notes."""
-        from vaultsync.backends.filesystem.vault import VaultFs
+        from vaultsync.backends.filesystem.vault_fs import VaultFs
 
         settings = self.settings
         vault = VaultFs(
@@ -197,9 +197,7 @@ class Services:
 
         settings = self.settings
         index = TantivyIndex(
-            self._index_folder("words"),
-            weights=settings.weights.fields,
-            language=settings.language,
+            self._index_folder("words"), weights=settings.weights.fields, language=settings.language
         )
         self._closing.callback(index.close)
         return index
@@ -258,7 +256,7 @@ class Services:
             settings.embedder == "local" and not _is_installed(_PACKAGED_MODEL)
         ):
             return None
-        from vaultsync.backends.embedders.choose import embedder_for
+        from vaultsync.backends.embedders.choose_embedder import embedder_for
 
         embedder = embedder_for(
             settings.embedder,
@@ -275,7 +273,7 @@ class Services:
         """The reranker of the setting; None where there is none."""
         if not self.settings.reranker:
             return None
-        from vaultsync.backends.embedders.choose import reranker_for
+        from vaultsync.backends.embedders.choose_embedder import reranker_for
 
         return reranker_for(self.settings.reranker)
 
@@ -344,7 +342,7 @@ class Services:
 
     def _dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
-        from vaultsync.backends.qdrant.settings import DEFAULT_DIMENSION
+        from vaultsync.backends.qdrant.connection import DEFAULT_DIMENSION
 
         try:
             return (self.embedder and self.embedder.dimension) or DEFAULT_DIMENSION
@@ -360,7 +358,7 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     """
     kind, _, path = settings.store.partition(":")
     if settings.store.startswith(("qdrant:", "qdrant+")):
-        from vaultsync.backends.qdrant.settings import parse_qdrant_settings
+        from vaultsync.backends.qdrant.connection import parse_qdrant_settings
 
         return parse_qdrant_settings(settings.store, settings.qdrant, root=settings.root)
     if kind != "sqlite":

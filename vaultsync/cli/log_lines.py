@@ -11,12 +11,7 @@ from typing import TextIO
 
 from vaultsync.privacy.redaction import scrub
 
-EVENT_LEVELS = {
-    "error": "error",
-    "watcher": "info",
-    "store": "warning",
-    "rescan": "info",
-}
+EVENT_LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
 MAX_LISTED_NOTICES = 20
 """Notices that are listed one by one; the others are only counted."""
 UNLOGGED_EVENTS = frozenset({"state"})

@@ -18,7 +18,7 @@ from vaultsync.model.scope import can_see, private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
 from vaultsync.sync.report import Status
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine. One that has the vault for longer is a daemon, which

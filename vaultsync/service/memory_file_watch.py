@@ -31,11 +31,7 @@ class _FileStatus(NamedTuple):
 class MemoryFileWatch:
     """Syncs the memory files of the settings when they have been quiet for a while."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        publish: Callable[[str, Mapping[str, Value]], None],
-    ) -> None:
+    def __init__(self, memory: Memory, publish: Callable[[str, Mapping[str, Value]], None]) -> None:
         self._memory = memory
         self._publish = publish
         self._quiet = memory.settings.memory_file.settle_seconds

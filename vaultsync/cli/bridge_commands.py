@@ -38,9 +38,9 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return EXIT_DONE
 
+    from vaultsync.cli.open_vault import load_vault_settings
     from vaultsync.cli.serving import wait_for_signal
-    from vaultsync.cli.vault import load_vault_settings
-    from vaultsync.http_bridge.server import running_bridge
+    from vaultsync.http_bridge.bridge_server import running_bridge
     from vaultsync.service.bridge_service import standalone_bridge
 
     settings = load_vault_settings(options, agent=agent)
@@ -55,7 +55,7 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
 @common
 def token(options: Options, *, rotate: bool) -> int:
     """Print the token for the plugin's settings."""
-    from vaultsync.cli.vault import load_vault_settings
+    from vaultsync.cli.open_vault import load_vault_settings
     from vaultsync.service.bridge_service import vault_token
 
     secret = vault_token(load_vault_settings(options), rotate=rotate)

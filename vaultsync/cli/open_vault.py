@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultsync.api.memory import Memory
     from vaultsync.api.opening import Initialised
     from vaultsync.api.read_only import RemoteMemory
-    from vaultsync.recall.request import RecallRequest
+    from vaultsync.recall.recall_request import RecallRequest
     from vaultsync.recall.result import RecallResult
     from vaultsync.settings import Settings
     from vaultsync.sync.report import DoctorCheck

@@ -52,7 +52,7 @@ def watch(
     Events are logged on stderr, one line of JSON each. Ctrl-C or SIGTERM ends it within
     two seconds; the next run continues what was begun.
     """
-    from vaultsync.cli.vault import load_vault_settings, needs_review
+    from vaultsync.cli.open_vault import load_vault_settings, needs_review
 
     settings = load_vault_settings(options)
     if print_unit is not None:
@@ -79,7 +79,7 @@ def watch(
 def _bridge_if_installed(port: int | None, log: LogLines) -> ServeBridge | None:
     """What serves a bridge; None where its libraries are not installed."""
     try:
-        from vaultsync.http_bridge.server import running_bridge
+        from vaultsync.http_bridge.bridge_server import running_bridge
     except ImportError as error:
         log("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
         return None
