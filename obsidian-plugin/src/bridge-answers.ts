@@ -302,13 +302,6 @@ export interface RecallStage {
 	candidates: Array<StageCandidate>;
 }
 
-/** What one stage did. */
-export interface RecallStage {
-	stage: string;
-	seconds: number;
-	candidates: Array<StageCandidate>;
-}
-
 /** What is connected to a fact. */
 export interface Related {
 	backlinks: Array<Named>;

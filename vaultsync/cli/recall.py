@@ -200,7 +200,7 @@ def context(
     *,
     form: str,
     agent: str | None,
-    **said: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
+    **question: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
 ) -> int:
     """Pack the facts that answer a question into a token budget.
 
@@ -210,7 +210,7 @@ def context(
     from vaultsync.cli import vault as session
 
     with session.open_packs(options, agent=agent) as memory:
-        print_pack(options, memory.context(**said, format=form))
+        print_pack(options, memory.context(**question, format=form))
     return EXIT_DONE
 
 
@@ -255,7 +255,7 @@ def recall(
     vault_only: bool,
     explain: bool,
     agent: str | None,
-    **said: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
+    **question: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
 ) -> int:
     """Find the facts that answer a question.
 
@@ -272,12 +272,12 @@ def recall(
                 f"{option} does not work with --vault-only, which is a keyword search",
                 hint=f"leave out {option} or --vault-only",
             )
-        asked = RecallRequest(**said, agent=agent)
+        asked = RecallRequest(**question, agent=agent)
         found = session.answer_from_files(options, asked)
         print_hits(options, found)
         return EXIT_DONE
     with session.open_answers(options, agent=agent) as memory:
-        found = memory.recall(**said, mode=mode, explain=explain)
+        found = memory.recall(**question, mode=mode, explain=explain)
         # Printed before the memory closes, which saves the access counts.
         empty = not found.hits and memory.is_empty
         print_hits(options, found, empty=empty)

@@ -48,7 +48,7 @@ class AgentMemory(Memory):
         if not self._get_engine():
             return ""
         try:
-            # Who edits notes is a person, whoever looks.
+            # Notes are edited by the user, no matter which agent triggers the sync.
             request = SyncRequest(actor=USER_ACTOR)
             with self._engine() as mirror:
                 sync_and_relink(mirror, self._derived.links, request, files=self._files)
@@ -72,7 +72,7 @@ class AgentMemory(Memory):
                 self._lock.unlock()
 
     def _get_engine(self) -> bool:
-        """Take the engine's lock, to be let go; whether that was possible."""
+        """Try to take the engine's lock, which the caller releases; whether it was free."""
         clock = self._ctx.clock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         while not self._lock.try_lock():
@@ -90,7 +90,7 @@ class AgentMemory(Memory):
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         found = fact
         while found.path is None and clock.monotonic() < until:
-            if self._lock.try_lock():  # no daemon: the next pass says why there is none
+            if self._lock.try_lock():  # no daemon: the next sync says why there is no path
                 self._lock.unlock()
                 return found
             clock.sleep(LOCK_POLL_SECONDS)
@@ -140,12 +140,12 @@ class AgentMemory(Memory):
         from vaultsync.facts.service import get
         from vaultsync.notes.render import render_note
 
-        fact, lens = get(self._ctx, id, agent=self.agent), self._ctx.view
+        fact, view = get(self._ctx, id, agent=self.agent), self._ctx.view
         if fact.path is not None:
             try:
                 data = self._ctx.vault.read(fact.path).data
                 text = data.decode("utf-8-sig", errors="replace")
-                return lens.redact(fact), lens.redact_text(text, fact)
+                return view.redact(fact), view.redact_text(text, fact)
             except (NoteError, OSError):
                 pass
-        return lens.redact(fact), render_note(lens.to_note(fact), links={}).decode()
+        return view.redact(fact), render_note(view.to_note(fact), links={}).decode()
