@@ -63,8 +63,7 @@ from vaultsync.sync.report import (
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
-    r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /generated -->)",
-    re.DOTALL,
+    r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /generated -->)", re.DOTALL
 )
 
 
@@ -137,11 +136,7 @@ def guard() -> str:
             [text, str(count), f"{share:.0%} of the facts"]
             for text, count, share in (
                 ("delete facts or notes", deletes, reconcile.MAX_DELETE_SHARE),
-                (
-                    "give facts back that the store lost",
-                    deletes,
-                    reconcile.MAX_DELETE_SHARE,
-                ),
+                ("give facts back that the store lost", deletes, reconcile.MAX_DELETE_SHARE),
                 ("rewrite notes", rewrites, reconcile.MAX_REWRITE_SHARE),
             )
         ),
@@ -412,10 +407,7 @@ def iter_commands(
 
 def _context(command: click.Command, name: str, above: click.Context | None) -> click.Context:
     return click.Context(
-        command,
-        info_name=name,
-        parent=above,
-        **{**command.context_settings, "terminal_width": 80},
+        command, info_name=name, parent=above, **{**command.context_settings, "terminal_width": 80}
     )
 
 
@@ -425,10 +417,7 @@ def commands() -> str:
     links = table(
         ["command", "does"],
         (
-            [
-                f"[`{name}`](#{name.replace(' ', '-')})",
-                each.get_short_help_str(limit=100),
-            ]
+            [f"[`{name}`](#{name.replace(' ', '-')})", each.get_short_help_str(limit=100)]
             for name, each, _ in found
         ),
     )

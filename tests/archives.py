@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
-from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

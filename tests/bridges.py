@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultsync import api as app
 from vaultsync.api import opening
-from vaultsync.http_bridge.server import running_bridge
+from vaultsync.http_bridge.bridge_server import running_bridge
 from vaultsync.service import bridge_service as serving
 from vaultsync.service.bridge_service import BridgeServices
 
@@ -84,10 +84,7 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
     vault, state = str(root / "vault"), str(root / "state")
     app.init(vault, state_dir=state)
     settings = opening.find_settings(vault, agent=agent, state_dir=state)
-    with (
-        serving.standalone_bridge(settings) as served,
-        running_bridge(served, port=0) as bridge,
-    ):
+    with serving.standalone_bridge(settings) as served, running_bridge(served, port=0) as bridge:
         yield Client(bridge.port, serving.vault_token(settings), served)
 
 

@@ -15,9 +15,7 @@ PATIENCE = 30.0
 
 @contextmanager
 def watched(
-    *words: str,
-    env: Mapping[str, str] | None = None,
-    log: list[dict[str, Any]] | None = None,
+    *words: str, env: Mapping[str, str] | None = None, log: list[dict[str, Any]] | None = None
 ) -> Iterator[str]:
     """The address of the bridge of a daemon that listens, while it is needed.
 

@@ -105,9 +105,7 @@ def merge(stage: Stage) -> None:
     )
     note = stage.note("$LAMP")
     stage.edit(
-        note,
-        ("  - lighting\n", "  - lighting\n  - safety\n"),
-        ("since Sunday", "since Saturday"),
+        note, ("  - lighting\n", "  - lighting\n  - safety\n"), ("since Sunday", "since Saturday")
     )
     before = note.read_text(encoding="utf-8")
     asked = LAMP.replace("nobody yet", "Oskar, if asked")
@@ -204,8 +202,7 @@ def delete(stage: Stage) -> None:
     time.sleep(1.1)  # the second scan must be a second later
     stage.run("sync")
     stage.claim(
-        "second scan: the fact is deleted",
-        holds=bool(stage.ask("get", "$GLANDS", fails=True)),
+        "second scan: the fact is deleted", holds=bool(stage.ask("get", "$GLANDS", fails=True))
     )
     stage.tell("On Monday they need it after all.")
     stage.run("restore", "$GLANDS")

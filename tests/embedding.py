@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from tests.fakes import FakeClock
-from vaultsync.backends.embedders.choose import embedder_for
+from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.indexing.ports import Embedder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 
-from vaultsync.backends.system.clock import IdSource
+from vaultsync.backends.system.system_clock import IdSource
 
 START = datetime(2026, 2, 14, 13, 45, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,8 +20,7 @@ class FakeClock:
         self._passed = 0.0
         self._set_by = timedelta(0)
         self._ids = IdSource(
-            lambda: (self.now() - _EPOCH) // _MILLISECOND,
-            random.Random(seed).getrandbits,
+            lambda: (self.now() - _EPOCH) // _MILLISECOND, random.Random(seed).getrandbits
         )
 
     def now(self) -> datetime:

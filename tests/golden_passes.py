@@ -20,7 +20,7 @@ from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.golden import RENEW, Placeholders, sections
 from tests.memory_archive import MemoryArchive
-from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_to_values
@@ -28,8 +28,8 @@ from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'
 STEP = 60

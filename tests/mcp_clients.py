@@ -25,7 +25,7 @@ from vaultsync.cli.main import cli
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.worker import AgentWorker
+from vaultsync.mcp_server.tool_worker import AgentWorker
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,11 @@ class Home:
         return runner.invoke(cli, words, prog_name="vaultsync", catch_exceptions=False)
 
     def memory(
-        self,
-        agent: str | None = "indy",
-        scope: str | None = None,
-        user: str | None = None,
+        self, agent: str | None = "indy", scope: str | None = None, user: str | None = None
     ) -> AgentMemory:
         """The memory of an agent's server."""
         settings = settings_for(
-            str(self.vault),
-            agent=agent,
-            state_dir=str(self.state),
-            scope=scope,
-            user=user,
+            str(self.vault), agent=agent, state_dir=str(self.state), scope=scope, user=user
         )
         return AgentMemory(settings, scope=scope)
 

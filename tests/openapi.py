@@ -8,13 +8,7 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
-from vaultsync.http_bridge.handlers import (
-    EVENTS_PATH,
-    ROUTES,
-    Nothing,
-    RouteRow,
-    answer_schemas,
-)
+from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, Nothing, RouteRow, answer_schemas
 from vaultsync.http_bridge.requests import EventsQuery
 from vaultsync.privacy.error_json import Failure
 

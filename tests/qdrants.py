@@ -15,10 +15,10 @@ from qdrant_client import QdrantClient
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant
 from vaultsync.backends.qdrant.client import ClientPointCollection
+from vaultsync.backends.qdrant.connection import QdrantConnection, parse_qdrant_settings
 from vaultsync.backends.qdrant.edge import EdgePointCollection
 from vaultsync.backends.qdrant.operations import DeletePoints, PointCollection, PointFilter
-from vaultsync.backends.qdrant.settings import QdrantConnection, parse_qdrant_settings
-from vaultsync.backends.qdrant.store import QdrantStore
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.clock import Clock
 

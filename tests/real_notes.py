@@ -9,8 +9,7 @@ import pytest
 
 NOTES = Path(__file__).parents[2] / "shared" / "data" / "obsidian-help"
 NEEDED = pytest.mark.skipif(
-    not NOTES.is_dir(),
-    reason="the real notes (../shared/data) are not beside the project",
+    not NOTES.is_dir(), reason="the real notes (../shared/data) are not beside the project"
 )
 
 

@@ -15,7 +15,7 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.vector_index_sync import embed_pending
 from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall_with_facts
 

@@ -15,11 +15,7 @@ T = TypeVar("T")
 ROOT = Path(__file__).parents[1] / "sample-vault"
 TIERS = {0: "critical", 1: "notable", 2: "notable", 3: "background", 4: "background"}
 ENTITY_FOLDERS = {"people", "projects", "entities"}
-FOREIGN = {
-    "Start here.md",
-    "Inbox/Ideas from the ferry.md",
-    "Inbox/Quote for two solar panels.md",
-}
+FOREIGN = {"Start here.md", "Inbox/Ideas from the ferry.md", "Inbox/Quote for two solar panels.md"}
 FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")

@@ -61,16 +61,10 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "anthropic": (form("sk-", "ant-", "api03-", of(WORD, 93), "AA"),),
     "openrouter": (form("sk-", "or-", "v1-", of(HEX, 64)),),
     "langfuse": (form("sk-", "lf-", _uuid),),
-    "openai": (
-        form("sk", "-", of(ALNUM, 48)),
-        form("sk-", "proj-", _ending_in_word(of(WORD, 80))),
-    ),
+    "openai": (form("sk", "-", of(ALNUM, 48)), form("sk-", "proj-", _ending_in_word(of(WORD, 80)))),
     "huggingface": (form("h", "f_", of(string.ascii_letters, 34)),),
     "google": (form("AI", "za", of(WORD, 35)),),
-    "google-oauth": (
-        form("GOC", "SPX-", of(WORD, 28)),
-        form("ya", "29.", of(WORD, 80)),
-    ),
+    "google-oauth": (form("GOC", "SPX-", of(WORD, 28)), form("ya", "29.", of(WORD, 80))),
     "slack": (
         form("xo", "xb-", of(DIGITS, 11), "-", of(DIGITS, 11), "-", of(ALNUM, 24)),
         form("xa", "pp-1-", of(UPPER, 11), "-", of(DIGITS, 12), "-", of(HEX, 40)),
@@ -255,14 +249,7 @@ def _uuid_line(dice: random.Random) -> str:
 def _hash_line(dice: random.Random) -> str:
     digest = hashlib.new(dice.choice(["sha1", "sha256", "md5"]), dice.randbytes(8)).hexdigest()
     said = dice.choice(
-        [
-            "commit {}",
-            "sha256:{}",
-            "{}  dist.tar.gz",
-            '"integrity": "{}"',
-            "etag: {}",
-            "rev = {}",
-        ]
+        ["commit {}", "sha256:{}", "{}  dist.tar.gz", '"integrity": "{}"', "etag: {}", "rev = {}"]
     )
     return said.format(digest)
 

@@ -42,11 +42,7 @@ def texts(line: st.SearchStrategy[str] = few_lines) -> st.SearchStrategy[str]:
 
 @st.composite
 def edited_lines(
-    draw: st.DrawFn,
-    many: Sequence[str],
-    new: st.SearchStrategy[str] = few_lines,
-    *,
-    most: int = 4,
+    draw: st.DrawFn, many: Sequence[str], new: st.SearchStrategy[str] = few_lines, *, most: int = 4
 ) -> list[str]:
     """The lines after a few insertions, deletions and replacements; none are moved."""
     made = list(many)

@@ -127,7 +127,7 @@ def imported_by(path: Path) -> set[str]:
 
 
 def test_a_clients_greeting_waits_for_no_engine() -> None:
-    loaded = modules_after("import vaultsync.cli.mcp, vaultsync.mcp_server.stdio")
+    loaded = modules_after("import vaultsync.cli.mcp_commands, vaultsync.mcp_server.stdio")
 
     assert "vaultsync.mcp_server.fact_tools" in loaded
     parts = ("vaultsync.sync.", "vaultsync.backends.", "sqlite3", "tantivy")

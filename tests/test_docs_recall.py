@@ -18,7 +18,7 @@ from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.pack import INTENTS, PACK_TIERS, PackCandidate
 from vaultsync.context_packs.packer import pack_context
 from vaultsync.index_files.entry import entry_line, entry_of
-from vaultsync.index_files.render import render_index
+from vaultsync.index_files.index_pages import render_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note

@@ -9,7 +9,7 @@ import pytest
 
 from tests.embedding import need
 from tests.fakes import FakeClock
-from vaultsync.backends.embedders.choose import embedder_for, reranker_for
+from vaultsync.backends.embedders.choose_embedder import embedder_for, reranker_for
 from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import ConfigError, EmbedderError
 from vaultsync.indexing.ports import Embedder
@@ -35,11 +35,7 @@ def chosen(setting: str, models: Path = Path("none")) -> Embedder:
     [
         ("local", "all-MiniLM-L6-v2+int8-1", 384),
         ("hash", "hash-1", 64),
-        (
-            "http:https://api.openai.com/v1#text-embedding-3-small",
-            "text-embedding-3-small",
-            1536,
-        ),
+        ("http:https://api.openai.com/v1#text-embedding-3-small", "text-embedding-3-small", 1536),
         ("http:http://localhost:11434#nomic-embed-text", "nomic-embed-text", 768),
     ],
 )
@@ -135,12 +131,7 @@ def test_another_model_is_exported_too(tmp_path: Path) -> None:
     tokenizer.save_pretrained(folder)
     parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
     modules = [
-        {
-            "idx": at,
-            "name": str(at),
-            "path": path,
-            "type": f"sentence_transformers.models.{kind}",
-        }
+        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for at, (path, kind) in enumerate(parts)
     ]
     (folder / "modules.json").write_text(json.dumps(modules))

@@ -10,8 +10,8 @@ import pytest
 from tests.embedding import cosine, local_embedder, need
 from tests.fakes import FakeClock
 from tests.golden import GOLDEN, RENEW
-from vaultsync.backends.embedders.choose import embedder_for
-from vaultsync.backends.embedders.export import (
+from vaultsync.backends.embedders.choose_embedder import embedder_for
+from vaultsync.backends.embedders.onnx_export import (
     MIN_COSINE,
     MIN_SHARED_NEIGHBOURS,
     SENTENCES,
@@ -28,9 +28,7 @@ def stored() -> list[list[float]]:
     return [row["vector"] for row in rows]
 
 
-def test_the_export_agrees_with_the_golden_vectors(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_the_export_agrees_with_the_golden_vectors(request: pytest.FixtureRequest) -> None:
     made = local_embedder(request.config).embed(SENTENCES)
 
     found = agreement(stored(), made)

@@ -13,7 +13,7 @@ from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.pack import PackCandidate
 from vaultsync.context_packs.packer import pack_context
 from vaultsync.index_files.entry import entry_of
-from vaultsync.index_files.render import render_index
+from vaultsync.index_files.index_pages import render_index
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 

@@ -201,7 +201,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 def test_embedding_api_unreachable_leaves_chunks_pending(
     tmp_path: Path, work: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.system.clock.SystemClock.sleep", lambda *_: None)
+    monkeypatch.setattr("vaultsync.backends.system.system_clock.SystemClock.sleep", lambda *_: None)
     file = work / "MEMORY.md"
     file.write_text(ALL, encoding="utf-8")
     service.answers = [lambda _: (503, {}, b"")] * 99
@@ -462,7 +462,7 @@ def test_rate_limit_is_respected_and_retried(
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(
-        "vaultsync.backends.system.clock.SystemClock.sleep",
+        "vaultsync.backends.system.system_clock.SystemClock.sleep",
         lambda _, each: slept.append(each),
     )
     service.answers = [lambda _: (429, {"Retry-After": "7"}, b"")]
@@ -481,8 +481,7 @@ def test_embedding_of_other_dimensions_is_never_put(
         body = b'{"data": [{"index": 0, "embedding": [1, 2]}]}'
         service.answers = [lambda _: (200, {}, body)] * 9
         (work / "MEMORY.md").write_text(
-            memory(DEPLOY, TESTS, ("People", "Other people, with other words.")),
-            encoding="utf-8",
+            memory(DEPLOY, TESTS, ("People", "Other people, with other words.")), encoding="utf-8"
         )
         report = held_.sync_memory_file(work / "MEMORY.md")
         assert report.counts["updated"] == 1

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.real_notes import NEEDED, copied_to
-from vaultsync.backends.filesystem.listing import vault_files
-from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.filesystem.folder_listing import vault_files
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.sqlite.links import SqliteLinks
-from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.state.vault_marker import make_marker
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.links.wikilinks import find_links
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.check_links import LinkReport, check_links

@@ -12,7 +12,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api import read_only as answering
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.settings import Settings
 
 

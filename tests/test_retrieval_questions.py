@@ -116,9 +116,7 @@ def test_every_answer_is_a_fact_of_the_sample_vault(asked: Question) -> None:
 
 
 @EACH
-def test_grades_are_1_to_3_best_first_and_one_note_answers_fully(
-    asked: Question,
-) -> None:
+def test_grades_are_1_to_3_best_first_and_one_note_answers_fully(asked: Question) -> None:
     grades = list(asked.answers.values())
     assert set(grades) <= {1, 2, 3}
     assert grades == sorted(grades, reverse=True)

@@ -13,8 +13,8 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncContext, SyncPolicy
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 
 @dataclass
@@ -118,11 +118,7 @@ class Daemonic:
 
     def hears(self, *notes: str, others: tuple[str, ...] = (), lost: str = "") -> None:
         self.watcher.heard.append(
-            WatchEvents(
-                frozenset(map(VaultPath, notes)),
-                frozenset(map(VaultPath, others)),
-                lost,
-            )
+            WatchEvents(frozenset(map(VaultPath, notes)), frozenset(map(VaultPath, others)), lost)
         )
 
     def person_edits(self, path: str, old: str, new: str) -> None:

@@ -33,15 +33,7 @@ def build() -> Path:
     """The wheel, made from the source distribution, which is thereby tried too."""
     dist = BUILD / "dist"
     shutil.rmtree(dist, ignore_errors=True)
-    run(
-        sys.executable,
-        "-m",
-        "build",
-        "--no-isolation",
-        "--outdir",
-        str(dist),
-        str(ROOT),
-    )
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(dist), str(ROOT))
     (wheel,) = dist.glob("*.whl")
     print(f"package: built {wheel.name} ({wheel.stat().st_size // 1024} kB)")
     return wheel

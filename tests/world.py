@@ -24,8 +24,8 @@ from vaultsync.storage.archive import Base
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.context import SyncContext, SyncPolicy
 from vaultsync.sync.report import ActionTaken, Report, ReportedNotice
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 SCOPE = "team-core"
 PASSES = 12

@@ -19,7 +19,7 @@ import pytest
 
 from tests.apps import FakeApp
 from tests.sim import SimVault
-from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 from vaultsync.storage.vault import Vault
 

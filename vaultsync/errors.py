@@ -274,8 +274,7 @@ class ConflictNotFoundError(NotFoundError):
 
     def __init__(self, conflict_id: str) -> None:
         super().__init__(
-            f"no open conflict {conflict_id}",
-            hint="`vaultsync conflicts` shows the open ones",
+            f"no open conflict {conflict_id}", hint="`vaultsync conflicts` shows the open ones"
         )
 
 
@@ -588,6 +587,5 @@ class DaemonStoppedError(VaultsyncError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the daemon was stopped",
-            hint="start it again with `vaultsync watch`; nothing is lost",
+            "the daemon was stopped", hint="start it again with `vaultsync watch`; nothing is lost"
         )

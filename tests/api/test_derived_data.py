@@ -205,9 +205,7 @@ def test_a_model_that_is_gone_is_told() -> None:
     assert done.degraded == ("the model is gone",)
 
 
-def test_tables_that_cannot_be_written_stop_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tables_that_cannot_be_written_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> Callable[[], int]:
         raise OSError(28, "the disk is full")
 

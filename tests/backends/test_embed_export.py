@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.embedding import need
-from vaultsync.backends.embedders import export as embed_export
-from vaultsync.backends.embedders.export import SENTENCES, agreement
+from vaultsync.backends.embedders import onnx_export as embed_export
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.onnx import read_export
+from vaultsync.backends.embedders.onnx_export import SENTENCES, agreement
 from vaultsync.errors import EmbedderError
 
 MODEL = "tea+int8-1"

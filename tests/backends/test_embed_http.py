@@ -11,7 +11,7 @@ import pytest
 from tests.embedding import Answer, Service, cosine, serving
 from tests.fakes import FakeClock
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.embedders.http import HttpEmbedder
+from vaultsync.backends.embedders.http_embedder import HttpEmbedder
 from vaultsync.errors import ConfigError, EmbedderError
 
 TEXTS = ["green tea", "black tea", "no tea"]
@@ -206,7 +206,7 @@ def test_a_service_that_is_not_there_is_named(clock: FakeClock) -> None:
 def test_a_slow_service_is_not_waited_for(
     service: Service, embedder: HttpEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.embedders.http._SECONDS", 0.1)
+    monkeypatch.setattr("vaultsync.backends.embedders.http_embedder._SECONDS", 0.1)
     release = threading.Event()
 
     def slow(answer: Answer) -> Answer:

@@ -16,10 +16,10 @@ from select import select
 import pytest
 
 from tests.worlds import VAULT_ID, staged_text
-from vaultsync.backends.filesystem import listing as vault_list
+from vaultsync.backends.filesystem import folder_listing as vault_list
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
-from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.errors import (
     NoteChangedError,
     NoteExistsError,
@@ -218,7 +218,7 @@ def test_fingerprints_are_the_same_in_every_process(root: Path) -> None:
     save(root, "public/ä.md", b"")
     (root / "public/odd.md").symlink_to("x.md")
     code = (
-        "import sys; from vaultsync.backends.filesystem.vault import VaultFs\n"
+        "import sys; from vaultsync.backends.filesystem.vault_fs import VaultFs\n"
         "scan = VaultFs(sys.argv[1]).scan()\n"
         "print({p: f.fingerprint.hex() for p, f in scan.folders.items()})"
     )

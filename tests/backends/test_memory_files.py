@@ -15,8 +15,8 @@ import pytest
 
 from vaultsync.backends.filesystem.find_memory_files import find_memory_files, matches
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
-from vaultsync.backends.state.write_queue import FileWriteQueue
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.state.file_write_queue import FileWriteQueue
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.write_queue import drain_write_queue, queue_text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.watchers.doctor import mount_kind, mount_without_events
+from vaultsync.backends.watchers.watch_checks import mount_kind, mount_without_events
 
 INFO = r"""21 1 0:20 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 22 21 0:21 / /mnt/share rw - cifs //host/share rw

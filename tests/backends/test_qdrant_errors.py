@@ -25,11 +25,10 @@ from vaultsync.backends.qdrant import client as qdrant_models
 from vaultsync.backends.qdrant import collection as qdrant_layout
 from vaultsync.backends.qdrant import commit_log as qdrant_head
 from vaultsync.backends.qdrant import edge as qdrant_edge_points
-from vaultsync.backends.qdrant import store as qdrant_store
+from vaultsync.backends.qdrant import qdrant_store
 from vaultsync.backends.qdrant.client import ClientPointCollection
 from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
 from vaultsync.backends.qdrant.edge import translate_edge_error as by_engine
-from vaultsync.backends.qdrant.errors import translate_error as by_client
 from vaultsync.backends.qdrant.operations import (
     DeletePoints,
     MatchAny,
@@ -37,8 +36,9 @@ from vaultsync.backends.qdrant.operations import (
     PointFilter,
     UpsertPoints,
 )
+from vaultsync.backends.qdrant.qdrant_errors import translate_error as by_client
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.errors import ConfigError, DerivedError, StoreLayoutError, StoreUnavailableError
 from vaultsync.model.fact import make_fact

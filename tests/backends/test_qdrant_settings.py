@@ -7,7 +7,7 @@ import pytest
 
 from vaultsync.api import configuration as config
 from vaultsync.api.stores import is_qdrant
-from vaultsync.backends.qdrant.settings import parse_qdrant_settings
+from vaultsync.backends.qdrant.connection import parse_qdrant_settings
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.errors import ConfigError
 from vaultsync.settings import QdrantSettings

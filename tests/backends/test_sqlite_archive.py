@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.archives import IDS, a_base, an_intent, put
-from vaultsync.backends.sqlite import archive as archive_rows
-from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.sqlite import sqlite_archive as archive_rows
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath
@@ -313,7 +313,7 @@ def test_another_thread_waits_for_the_end_of_a_transaction(archive: SqliteArchiv
 WRITER = """
 import sys, time
 from tests.archives import IDS, a_base
-from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 
 archive = SqliteArchive.open(sys.argv[1])
 with archive.transaction():

@@ -16,9 +16,9 @@ import pytest
 
 from tests.fakes import FakeClock
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.backends.sqlite import store as store_sqlite
-from vaultsync.backends.sqlite.store import SqliteStore
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.sqlite import sqlite_store as store_sqlite
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import StoreError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.storage.store import RevisionMismatch, StoreWrite

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.watchers import doctor as watch_limits
-from vaultsync.backends.watchers.doctor import watch_checks
+from vaultsync.backends.watchers import watch_checks as watch_limits
+from vaultsync.backends.watchers.watch_checks import watch_checks
 
 
 @pytest.fixture

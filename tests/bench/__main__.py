@@ -72,11 +72,7 @@ def main() -> None:
             _measure(wanted, Path(temp), quick=asked.quick)
         finally:
             print(show(wanted.rows, wanted.growths, wanted.worths))
-    found: list[Row | Growth | Worth] = [
-        *wanted.rows,
-        *wanted.growths,
-        *wanted.worths,
-    ]
+    found: list[Row | Growth | Worth] = [*wanted.rows, *wanted.growths, *wanted.worths]
     missed = [each.operation for each in found if each.missed]
     if asked.json:
         said = as_json(wanted.rows, wanted.growths, wanted.worths)

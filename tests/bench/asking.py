@@ -217,13 +217,7 @@ def _in_turns(asked: Sequence[str], *acts: Callable[[str], object]) -> list[list
 
 
 def _rows(
-    words: str,
-    n: int,
-    beside: str,
-    floor: list[float],
-    ours: list[float],
-    *,
-    target: float | None,
+    words: str, n: int, beside: str, floor: list[float], ours: list[float], *, target: float | None
 ) -> list[Row]:
     return [
         Row(f"{words}, p50", n, median(ours), beside, median(floor), target),
@@ -232,13 +226,7 @@ def _rows(
 
 
 def _late(
-    words: str,
-    n: int,
-    limit: Limit,
-    floor: list[float],
-    ours: list[float],
-    *,
-    judged: bool,
+    words: str, n: int, limit: Limit, floor: list[float], ours: list[float], *, judged: bool
 ) -> list[Row]:
     """95 of 100 questions beside the limit: as it is, and where the floor is as it was."""
     target = 1.0 if judged else None

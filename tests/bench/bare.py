@@ -20,10 +20,10 @@ import msgspec
 import yaml_rs
 
 from tests.bench.worlds import notes_in
-from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.backends.sqlite.archive import SqliteArchive
-from vaultsync.backends.sqlite.store import SqliteStore
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.filesystem.vault_fs import VaultFs
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.storage.archive import Base
 from vaultsync.sync.snapshot import path_in
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.bench import corpus
 from tests.bench.measure import Pair, in_turns, timed
 from tests.bench.table import Row, row_of
-from vaultsync.backends.embedders.choose import embedder_for
+from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.sentence import SentenceEmbedder, packaged_model
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.indexing.ports import Embedder
 
 _NOTE = 500
@@ -21,8 +21,8 @@ _BATCHES = (8, 16, 32, 64, 128)
 _TRIED = 64
 _FIRST = (
     "from pathlib import Path\n"
-    "from vaultsync.backends.system.clock import SystemClock\n"
-    "from vaultsync.backends.embedders.choose import embedder_for\n"
+    "from vaultsync.backends.system.system_clock import SystemClock\n"
+    "from vaultsync.backends.embedders.choose_embedder import embedder_for\n"
     "embedder_for({setting!r}, models=Path({models!r}), clock=SystemClock())"
     ".embed(['Why did we choose LanceDB?'])"
 )

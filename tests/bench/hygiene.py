@@ -32,11 +32,7 @@ def shares(
         return _pass(with_notes(new_folder(folder), n), Memory.adopt, seen=seen)
 
     rows = []
-    for kind, measure in (
-        (OUT, out),
-        (ADOPT, adopt),
-        (IDLE, partial(_pass, equal, Memory.sync)),
-    ):
+    for kind, measure in ((OUT, out), (ADOPT, adopt), (IDLE, partial(_pass, equal, Memory.sync))):
         say(f"hygiene of: {KINDS[kind]}, {n:,} notes")
         with_lens: list[Timed] = []
         without: list[Timed] = []

@@ -27,13 +27,7 @@ def changed_notes(folder: Path, n: int, *, times: int, target: float) -> Row:
             with world.open(derived=derived) as memory:
                 found.append(timed(memory.sync))
                 memory.index()
-    return row_of(
-        "pass over changed notes, indexed",
-        n,
-        "the same pass alone",
-        pair,
-        target=target,
-    )
+    return row_of("pass over changed notes, indexed", n, "the same pass alone", pair, target=target)
 
 
 def _change_all(world: World) -> None:

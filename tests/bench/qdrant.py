@@ -38,14 +38,7 @@ def _times(told: Measured, *, targets: bool) -> list[Row]:
     ]
     floor = median(told.seconds[PRODUCT, ""])
     searches = [
-        Row(
-            _said("search", *arm),
-            told.n,
-            told.ratio(arm) * floor,
-            PRODUCT,
-            floor,
-            limits.get(arm),
-        )
+        Row(_said("search", *arm), told.n, told.ratio(arm) * floor, PRODUCT, floor, limits.get(arm))
         for arm in ((FLAT, ""), (FLAT, "filtered"), (EDGE, ""), (EDGE, "filtered"))
     ]
     return [*writes, *searches]

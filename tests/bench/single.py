@@ -44,15 +44,7 @@ def remember(folder: Path, *, times: int, target: float) -> Row:
                 raise SystemExit(f"bench: {name} has no note")
     os.close(log)
     cpu = (time.process_time() - began) / times
-    return Row(
-        "one fact remembered, p95",
-        times,
-        p95(ours),
-        floors.APPEND,
-        p95(floor),
-        target,
-        cpu,
-    )
+    return Row("one fact remembered, p95", times, p95(ours), floors.APPEND, p95(floor), target, cpu)
 
 
 def one_key(*, times: int, few: int, target: float) -> Row:

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from tests.bench.measure import p95
 from tests.fakes import FakeClock
+from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.edge import EdgePointCollection
-from vaultsync.backends.qdrant.settings import QdrantConnection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors

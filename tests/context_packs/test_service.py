@@ -9,7 +9,7 @@ from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import MAX_ENTITIES, MAX_RECALLED, build_context
 from vaultsync.errors import InvalidFieldError, UnknownTypeError
-from vaultsync.recall.request import ContextRequest
+from vaultsync.recall.recall_request import ContextRequest
 
 
 class Words:

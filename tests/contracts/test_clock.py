@@ -8,7 +8,7 @@ from uuid import RFC_4122, UUID
 import pytest
 
 from tests.fakes import START, FakeClock
-from vaultsync.backends.system.clock import IdSource, SystemClock
+from vaultsync.backends.system.system_clock import IdSource, SystemClock
 from vaultsync.model.canonical import check_id
 from vaultsync.storage.clock import Clock
 

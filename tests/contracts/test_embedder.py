@@ -9,9 +9,9 @@ import pytest
 
 from tests.embedding import cosine, local_embedder, need, serving
 from tests.fakes import FakeClock
-from vaultsync.backends.embedders.choose import embedder_for
+from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.embedders.http import HttpEmbedder
+from vaultsync.backends.embedders.http_embedder import HttpEmbedder
 from vaultsync.indexing.ports import Embedder
 
 Opening = Callable[[pytest.Config, ExitStack], Embedder]

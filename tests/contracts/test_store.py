@@ -12,7 +12,7 @@ from tests import qdrants
 from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST
-from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath

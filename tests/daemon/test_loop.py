@@ -12,8 +12,8 @@ from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.sync.report import Progress
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import daemon_status, read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
 
@@ -58,9 +58,7 @@ def test_a_saved_note_is_in_the_store_when_it_has_settled(it: Daemonic) -> None:
     assert it.whole_passes() == 0
 
 
-def test_a_note_that_is_saved_again_and_again_is_heard_after_two_seconds(
-    it: Daemonic,
-) -> None:
+def test_a_note_that_is_saved_again_and_again_is_heard_after_two_seconds(it: Daemonic) -> None:
     fact = with_fact(it)
     path, text = it.world.path(fact.id), OLD
     for number in range(30):
@@ -130,9 +128,7 @@ def test_facts_that_come_meanwhile_do_not_put_off_the_second_look(it: Daemonic) 
     assert not it.world.is_alive(fact.id)
 
 
-def test_a_note_that_moved_to_a_folder_of_which_nothing_was_heard_is_found(
-    it: Daemonic,
-) -> None:
+def test_a_note_that_moved_to_a_folder_of_which_nothing_was_heard_is_found(it: Daemonic) -> None:
     fact = with_fact(it)
     path = it.world.path(fact.id)
     it.world.vault.rename(path, f"{SCOPE}/lessons/elsewhere.md")
@@ -142,9 +138,7 @@ def test_a_note_that_moved_to_a_folder_of_which_nothing_was_heard_is_found(
     assert it.world.fact(fact.id).type == "lesson"
 
 
-def test_a_note_that_came_from_a_folder_of_which_nothing_was_heard_is_no_twin(
-    it: Daemonic,
-) -> None:
+def test_a_note_that_came_from_a_folder_of_which_nothing_was_heard_is_no_twin(it: Daemonic) -> None:
     fact = with_fact(it)
     it.world.vault.rename(it.world.path(fact.id), f"{SCOPE}/lessons/elsewhere.md")
     it.hears(f"{SCOPE}/lessons/elsewhere.md")
@@ -232,9 +226,7 @@ def test_after_a_gap_in_time_the_vault_is_looked_at(it: Daemonic, how: str) -> N
     assert it.kinds().count("rescan") == 1
 
 
-def test_a_change_that_hides_behind_its_stamp_is_found_within_an_hour(
-    it: Daemonic,
-) -> None:
+def test_a_change_that_hides_behind_its_stamp_is_found_within_an_hour(it: Daemonic) -> None:
     fact = with_fact(it)
     path = it.world.path(fact.id)
     inode = it.world.vault.files[path]
@@ -330,9 +322,7 @@ def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
     assert it.daemon.error is None
 
 
-def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
-    it: Daemonic,
-) -> None:
+def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(it: Daemonic) -> None:
     fact = with_fact(it)
 
     def fail(stage: str) -> None:
@@ -348,9 +338,7 @@ def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
     assert NEW in it.world.fact(fact.id).content
 
 
-def test_what_was_stopped_when_somebody_asked_can_still_be_confirmed(
-    it: Daemonic,
-) -> None:
+def test_what_was_stopped_when_somebody_asked_can_still_be_confirmed(it: Daemonic) -> None:
     all_notes_go(it)
     it.runs(120)
     with pytest.raises(GuardError) as stopped:
@@ -372,9 +360,7 @@ def all_notes_go(it: Daemonic) -> None:
     it.hears(others=(SCOPE,))
 
 
-def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
-    it: Daemonic,
-) -> None:
+def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(it: Daemonic) -> None:
     all_notes_go(it)
     it.runs(120)
     error = it.daemon.error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
 from vaultsync.backends.tokens.estimate import EstimatingCounter
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import recall_with_facts
 

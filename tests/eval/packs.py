@@ -13,7 +13,7 @@ from vaultsync.context_packs.formats import citation_of, fact_body
 from vaultsync.context_packs.service import MAX_RECALLED, build_context
 from vaultsync.indexing.session_context import own_title
 from vaultsync.model.fact import Fact
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import recall_with_facts
 
@@ -55,10 +55,7 @@ def pack_all(sources: RecallSources, questions: Sequence[Asked]) -> list[Packed]
         costs, shares, answers = [], [], []
         for each in questions:
             asked = ContextRequest(
-                each.text,
-                agent=each.agent,
-                budget=budget,
-                max_priority=_lowest(each),
+                each.text, agent=each.agent, budget=budget, max_priority=_lowest(each)
             )
             pack = build_context(sources, counted, asked)
             costs.append(pack.tokens)

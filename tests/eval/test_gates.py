@@ -17,7 +17,7 @@ from tests.eval.arms import Answer, Summary, ask, summary
 from tests.eval.collections import HEADLINE, LOCOMO, locomo
 from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import recall
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import vaultsync.graph
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
-from vaultsync.graph.export import EXPORTS, graph_to_canvas, graph_to_graphml, graph_to_json
+from vaultsync.graph.graph_formats import EXPORTS, graph_to_canvas, graph_to_graphml, graph_to_json
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
 from vaultsync.graph.page import graph_to_html
 from vaultsync.graph.service import neighborhood
@@ -115,13 +115,7 @@ def test_stats_count_components_hubs_and_orphans(graph: Graph) -> None:
     stats = graph_stats(graph, hubs=2)
 
     assert (stats.nodes, stats.links) == (9, 10)
-    assert dict(stats.types) == {
-        "decision": 2,
-        "fact": 2,
-        "person": 2,
-        "unresolved": 2,
-        "note": 1,
-    }
+    assert dict(stats.types) == {"decision": 2, "fact": 2, "person": 2, "unresolved": 2, "note": 1}
     assert next(iter(stats.types)) == "decision"
     assert stats.kinds["mentions"] == 6
     assert stats.components == (8,)
@@ -207,11 +201,7 @@ def test_neighbours_have_a_distance_and_the_edges_that_lead_to_them(graph: Graph
     ]
     assert [edge.type for edge in found[0].via] == ["relation"]
     assert [edge.source for edge in found[3].via] == [NEW.id]
-    assert [each.label for each in find_neighbors(graph, ALICE.id)] == [
-        "Bob",
-        "New",
-        "Old",
-    ]
+    assert [each.label for each in find_neighbors(graph, ALICE.id)] == ["Bob", "New", "Old"]
     assert find_neighbors(graph, ALONE.id, 3) == []
 
 

@@ -11,7 +11,7 @@ from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
-from vaultsync.index_files.recall import (
+from vaultsync.index_files.clone_recall import (
     MAX_CONFIDENCE,
     NO_TABLES_REASON,
     NOTES_READ_FACTOR,
@@ -24,7 +24,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.operations.adopt import adopt_notes
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 from vaultsync.storage.store import StoreWrite

@@ -21,14 +21,14 @@ from vaultsync.index_files.entry import (
     link_to,
     parse_entry_line,
 )
-from vaultsync.index_files.paging import TableLine, paged_files
-from vaultsync.index_files.render import (
+from vaultsync.index_files.index_pages import (
     MAX_RECENT,
     PER_ENTITY,
     PER_PRIORITY,
     PER_TYPE,
     render_index,
 )
+from vaultsync.index_files.paging import TableLine, paged_files
 from vaultsync.links.wikilinks import LinkResolver, find_links
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path

@@ -21,8 +21,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import SyncPolicy
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
 FOUR = [f".index/{name}.md" for name in ("by-entity", "by-priority", "by-type", "vault-index")]

@@ -27,15 +27,9 @@ def _code(text: str) -> list[str]:
         ("~~~\n```\n~~~~ \t\nc", ["~~~\n", "```\n", "~~~~ \t\n"]),
         ("```\na\n``` b\nc", ["```\n", "a\n", "``` b\n", "c"]),  # no end: it says more
         ("````\n```\na", ["````\n", "```\n", "a"]),  # nor that, which is too short
-        (
-            "```\n    ```\na",
-            ["```\n", "    ```\n", "a"],
-        ),  # nor that, too far to the right
+        ("```\n    ```\na", ["```\n", "    ```\n", "a"]),  # nor that, too far to the right
         ("```\n> ```\na", ["```\n", "> ```\n", "a"]),  # nor that, a quote in code
-        (
-            "```\n```\xa0\na",
-            ["```\n", "```\xa0\n", "a"],
-        ),  # nor that: no blank but a letter
+        ("```\n```\xa0\na", ["```\n", "```\xa0\n", "a"]),  # nor that: no blank but a letter
         ("``` a`b\nc\n", []),  # inline code
         ("~~~ a`b\nc\n~~~\n", ["~~~ a`b\n", "c\n", "~~~\n"]),
         ("   ```\na\n  ```\nb", ["   ```\n", "a\n", "  ```\n"]),
@@ -65,8 +59,7 @@ def test_a_fence_knows_what_is_between_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "title"),
-    [(" One ##\n", "One"), ("C#", "C#"), ("One #two", "One #two"), (" ##", "")],
+    ("words", "title"), [(" One ##\n", "One"), ("C#", "C#"), ("One #two", "One #two"), (" ##", "")]
 )
 def test_signs_that_close_a_heading_are_no_part_of_it(words: str, title: str) -> None:
     assert closed_title(words) == title

@@ -182,9 +182,7 @@ def test_thousands_of_identical_lines_merge_at_once() -> None:
     a = "a\n"
 
     merged = quickly(
-        a * 4_000,
-        a * 100 + "X\n" + a * 2_900 + "Y\n" + a * 1_000,
-        a * 3_500 + "Z\n" + a * 499,
+        a * 4_000, a * 100 + "X\n" + a * 2_900 + "Y\n" + a * 1_000, a * 3_500 + "Z\n" + a * 499
     )
 
     assert merged == a * 100 + "X\n" + a * 2_900 + "Y\n" + a * 500 + "Z\n" + a * 499
@@ -238,11 +236,7 @@ def test_a_shuffled_text_counts_as_rewritten_in_one_piece() -> None:
         ("a\nb\nc", "a\nB\nc", ["  a", "- b", "+ B", "  c"]),
         ("a\nb\nc\nd", "a\nb\nc\nD", ["…", "  c", "- d", "+ D"]),
         ("a\nb\nc\nd", "b\nc\nd", ["- a", "  b", "…"]),
-        (
-            "a\nb\nc\nd\ne",
-            "A\nb\nc\nd\nE",
-            ["- a", "+ A", "  b", "…", "  d", "- e", "+ E"],
-        ),
+        ("a\nb\nc\nd\ne", "A\nb\nc\nd\nE", ["- a", "+ A", "  b", "…", "  d", "- e", "+ E"]),
         ("a\nb\nc\nd", "A\nb\nc\nD", ["- a", "+ A", "  b", "  c", "- d", "+ D"]),
         ("", "a\nb", ["-", "+ a", "+ b"]),
         ("a\n\nb", "a\n\nc", ["…", "", "- b", "+ c"]),

@@ -97,8 +97,7 @@ def test_numbers_that_json_lacks_become_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "between",
-    ["Some prose.\n\nMore *prose*!\n", "- a\n- b\n", "- a: 1\n- b: 2\n", "7\n"],
+    "between", ["Some prose.\n\nMore *prose*!\n", "- a\n- b\n", "- a: 1\n- b: 2\n", "7\n"]
 )
 def test_prose_between_two_rules_is_body(between: str) -> None:
     text = f"\ufeff---\n{between}---\nbody\n"
@@ -180,10 +179,7 @@ def test_what_cannot_be_read_is_refused_with_its_line(yaml: str, line: int, why:
 
 @pytest.mark.parametrize(
     ("yaml", "hint"),
-    [
-        ("a: 1\na: 2\n", "keep one of the two"),
-        ("1: x\ntrue: y\n", "put their names in quotes"),
-    ],
+    [("a: 1\na: 2\n", "keep one of the two"), ("1: x\ntrue: y\n", "put their names in quotes")],
 )
 def test_names_that_are_one_value_only_to_the_reader_are_not_to_be_given_up(
     yaml: str, hint: str

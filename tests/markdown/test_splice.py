@@ -52,11 +52,7 @@ def test_a_splice_changes_one_property_and_no_other_line(
     if value is None:
         del expected[key]
     assert same(read_properties(after, PATH), expected)
-    assert (after.head, after.fence, after.body) == (
-        parts.head,
-        parts.fence,
-        parts.body,
-    )
+    assert (after.head, after.fence, after.body) == (parts.head, parts.fence, parts.body)
     assert split_frontmatter(after.text) == after
     lines = lines_of(parts, key)
     above, _, below = parts.yaml.partition(lines)
@@ -249,10 +245,7 @@ def test_an_edited_list_in_brackets_keeps_its_lines_and_comments(
     yaml = edit_properties(parts, {"tags": value}, PATH).yaml
 
     assert yaml == f"tags: {expected} # end\nz: 1\n".replace("\n", eol)
-    assert read_properties(split_frontmatter(f"---\n{yaml}---\n"), PATH) == {
-        "tags": value,
-        "z": 1,
-    }
+    assert read_properties(split_frontmatter(f"---\n{yaml}---\n"), PATH) == {"tags": value, "z": 1}
 
 
 @given(
@@ -269,9 +262,7 @@ def test_an_edited_list_in_brackets_keeps_its_lines_and_comments(
     st.data(),
 )
 def test_items_in_brackets_stay_as_they_are_spelled_when_others_come_and_go(
-    items: list[tuple[str, str, str]],
-    comma: bool,
-    data: st.DataObject,
+    items: list[tuple[str, str, str]], comma: bool, data: st.DataObject
 ) -> None:
     flow = ",".join(map("".join, items)) + (", " if comma else "")
     yaml = f"k: [{flow}]\nz: 1\n"
@@ -303,10 +294,7 @@ TAGS = "tags: # mine\n  # tools\n  - 'a b'  # why\n\n  - 1\n  - -5\n  # end\nz: 
         ([1, -5], TAGS.replace("  - 'a b'  # why\n", "")),
         (["a b", "x", 1, -5], TAGS.replace("why\n", "why\n  - x\n")),
         (["x"], "tags: # mine\n  - x\n  # tools\n\n  # end\nz: 1\n"),
-        (
-            [-5, "a b", 1],
-            TAGS.replace("  - -5\n", "").replace("mine\n", "mine\n  - -5\n"),
-        ),
+        ([-5, "a b", 1], TAGS.replace("  - -5\n", "").replace("mine\n", "mine\n  - -5\n")),
     ],
 )
 def test_an_edited_list_keeps_the_lines_of_its_other_items(

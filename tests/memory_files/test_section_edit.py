@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from tests.memory_files.test_sections import TEXTS
 from vaultsync.errors import InvalidFieldError, UsageError
-from vaultsync.memory_files.sections import (
-    MANAGED_MARKER,
-    frontmatter_end,
-    normalize,
-    read_outline,
-)
+from vaultsync.memory_files.sections import MANAGED_MARKER, frontmatter_end, normalize, read_outline
 from vaultsync.memory_files.write_queue import insert_section
 
 TEXT = "Ask the harbour master before the database."
@@ -64,13 +59,7 @@ def test_line_ends_are_those_of_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        f"{TEXT}\n\n## Another heading",
-        f"```\n{TEXT}",
-        f"<!--\n{TEXT}",
-        "short",
-    ],
+    "words", [f"{TEXT}\n\n## Another heading", f"```\n{TEXT}", f"<!--\n{TEXT}", "short"]
 )
 def test_text_that_is_no_section_is_refused(words: str) -> None:
     with pytest.raises(InvalidFieldError):
@@ -84,9 +73,7 @@ def test_a_heading_is_one_line_of_words(heading: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["```\ncode", "<!-- a comment"])
-def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reason(
-    end: str,
-) -> None:
+def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reason(end: str) -> None:
     with pytest.raises(UsageError, match="ends within code") as error:
         put(f"# M\n\n{end}")
     assert not isinstance(error.value, InvalidFieldError)

@@ -5,21 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.memory_files.plan import (
-    MAX_COMPARED_PAIRS,
-    KnownSection,
-    match_sections,
-)
+from vaultsync.memory_files.plan import MAX_COMPARED_PAIRS, KnownSection, match_sections
 from vaultsync.memory_files.sections import MemorySection, hash_of, read_outline
 
 
 def known(section: MemorySection, number: int) -> KnownSection:
     return KnownSection(
-        f"f{number}",
-        section.hash,
-        hash_of(section.content),
-        section.title,
-        section.content,
+        f"f{number}", section.hash, hash_of(section.content), section.title, section.content
     )
 
 

@@ -91,16 +91,10 @@ def test_a_section_of_an_agent_leaves_a_persons_paragraphs_apart() -> None:
 
 
 @pytest.mark.parametrize("mark", ["vaultsync-managed", "cortex-managed"])
-def test_marks_below_the_heading_are_about_the_section_and_no_part_of_it(
-    mark: str,
-) -> None:
+def test_marks_below_the_heading_are_about_the_section_and_no_part_of_it(mark: str) -> None:
     text = f"## One\n\n<!-- {mark} -->\n<!-- type: Decision -->\n\n{LONG}\n"
     section = only(text)
-    assert (section.content, section.managed, section.type_hint) == (
-        LONG,
-        True,
-        "Decision",
-    )
+    assert (section.content, section.managed, section.type_hint) == (LONG, True, "Decision")
     assert section.hash == only(f"## One\n{LONG}").hash
     assert hinted_type(section) == "decision"
 

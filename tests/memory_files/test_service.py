@@ -97,10 +97,7 @@ def test_two_equal_sections_are_two_memories() -> None:
 
 
 def test_of_sections_with_one_heading_each_keeps_to_the_words_that_are_its_own() -> None:
-    one, two = (
-        ("Notes", "Berths are counted at dawn."),
-        ("Notes", "Tides turn at noon in May."),
-    )
+    one, two = (("Notes", "Berths are counted at dawn."), ("Notes", "Tides turn at noon in May."))
     world = MemoryWorld()
     world.takes(memory(one, two))
     _, tides = world.remembered()

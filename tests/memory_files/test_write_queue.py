@@ -215,8 +215,7 @@ def crashes_with_a_save(world: MemoryWorld, save_at: str, crash_at: str) -> None
 
 
 EVENTS = st.lists(
-    st.tuples(st.sampled_from(STEPS), st.sampled_from(["save", "save", "crash"])),
-    max_size=4,
+    st.tuples(st.sampled_from(STEPS), st.sampled_from(["save", "save", "crash"])), max_size=4
 )
 
 
@@ -224,9 +223,7 @@ EVENTS = st.lists(
 @example([[("swap", "save"), ("back", "save"), ("back", "save")]])
 @example([[("swap", "save"), ("examine", "crash")], [("look", "save")]])
 @example([[("swap", "save"), ("back", "crash")], []])
-def test_nothing_that_anybody_wrote_is_lost(
-    rounds: Sequence[Sequence[tuple[str, str]]],
-) -> None:
+def test_nothing_that_anybody_wrote_is_lost(rounds: Sequence[Sequence[tuple[str, str]]]) -> None:
     world = MemoryWorld()
     world.file.says(FILE)
     saves = 0

@@ -229,10 +229,7 @@ def test_some_names_cannot_be_properties(key: str) -> None:
 
 def test_numbers_that_json_lacks_become_text() -> None:
     assert json_value("x", float("inf")) == "inf"
-    assert json_value("x", [float("nan"), {"a": (1, None)}]) == [
-        "nan",
-        {"a": [1, None]},
-    ]
+    assert json_value("x", [float("nan"), {"a": (1, None)}]) == ["nan", {"a": [1, None]}]
 
 
 def test_a_property_is_set_and_taken_out() -> None:
@@ -294,8 +291,7 @@ def test_scopes_are_folders(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["", "Public", "team", "team-", "team-A", "../x", "team-" + "a" * 64, "team--"],
+    "name", ["", "Public", "team", "team-", "team-A", "../x", "team-" + "a" * 64, "team--"]
 )
 def test_what_cannot_be_a_folder_is_no_scope(name: str) -> None:
     with pytest.raises(InvalidScopeError):

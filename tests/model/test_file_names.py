@@ -74,8 +74,7 @@ def titles() -> st.SearchStrategy[str]:
         (*NASTY, "/", ".", "-", " ", "'", "CON", "é", "🇩", "\u200d", "\u0301", ".md")
     )
     return st.one_of(
-        st.text(max_size=80),
-        st.lists(pieces | st.text(max_size=8), max_size=8).map("".join),
+        st.text(max_size=80), st.lists(pieces | st.text(max_size=8), max_size=8).map("".join)
     )
 
 
@@ -210,11 +209,7 @@ def test_an_entity_name_is_legal_or_nothing(title: str) -> None:
 def test_a_note_is_named_by_date_and_title_an_entity_by_its_title() -> None:
     def name(title: str, created_at: str = "2026-02-14T13:45:00Z") -> str:
         return file_name(
-            title=title,
-            type_name="decision",
-            created_at=created_at,
-            fact_id=ID,
-            named=False,
+            title=title, type_name="decision", created_at=created_at, fact_id=ID, named=False
         )
 
     assert name("Use LanceDB") == "2026-02-14-use-lancedb.md"
@@ -244,11 +239,7 @@ def test_a_file_name_is_a_legal_note_name(title: str) -> None:
     for named in (True, False):
         for created_at in ("2026-02-14T13:45:00Z", title):
             made = file_name(
-                title=title,
-                type_name=title,
-                created_at=created_at,
-                fact_id=ID,
-                named=named,
+                title=title, type_name=title, created_at=created_at, fact_id=ID, named=named
             )
 
             assert vault_path(made) == made

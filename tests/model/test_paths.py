@@ -184,10 +184,7 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
         ("public/decisions/x.md", PathInfo("public", "decisions", None)),
         ("public/decisions/sub/x.md", PathInfo("public", "decisions", None)),
         ("public/Decisions/x.md", PathInfo("public", "decisions", None)),
-        (
-            "team-a/observations/critical/x.md",
-            PathInfo("team-a", "observations", "critical"),
-        ),
+        ("team-a/observations/critical/x.md", PathInfo("team-a", "observations", "critical")),
         ("team-a/observations/mine/x.md", PathInfo("team-a", "observations", None)),
         ("team-a/observations/x.md", PathInfo("team-a", "observations", None)),
         ("team-a/decisions/critical/x.md", PathInfo("team-a", "decisions", None)),

@@ -11,7 +11,7 @@ BUGS: tuple[Bug, ...] = (
     *LIVE_BUGS,
     Bug(
         "no compare-and-set in the vault",
-        "backends/filesystem/vault.py",
+        "backends/filesystem/vault_fs.py",
         (
             (
                 "            if under is unknown and found.sha == expect:\n",
@@ -22,7 +22,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "no compare-and-set in the store",
-        "backends/sqlite/store.py",
+        "backends/sqlite/sqlite_store.py",
         (("        if found != write.expect or", "        if"),),
         "contracts/test_store.py::test_a_write_on_an_old_revision_is_refused",
     ),
@@ -34,7 +34,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a new note replaces what is there",
-        "backends/filesystem/vault.py",
+        "backends/filesystem/vault_fs.py",
         (
             (
                 (
@@ -100,12 +100,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "the base moves before the files are durable",
         "sync/apply.py",
-        (
-            (
-                ("        if writing:\n            self._wait(following.steps)\n"),
-                "",
-            ),
-        ),
+        ((("        if writing:\n            self._wait(following.steps)\n"), ""),),
         f"{MODEL}::test_a_power_cut_before_any_effect_loses_nothing",
     ),
     Bug(
@@ -218,23 +213,13 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a store that went back goes unnoticed",
         "sync/preconditions.py",
-        (
-            (
-                " else _rewound(mirror, state, request)\n",
-                " else None\n",
-            ),
-        ),
+        ((" else _rewound(mirror, state, request)\n", " else None\n"),),
         "sync/test_store_errors.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
     Bug(
         "a note that could not be given back is not looked at again",
         "operations/unadopt.py",
-        (
-            (
-                "set_folders({parent_folder(each.path):",
-                "set_folders({each.path:",
-            ),
-        ),
+        (("set_folders({parent_folder(each.path):", "set_folders({each.path:"),),
         f"{FAULTS}::test_wherever_an_undo_ends_a_pass_makes_it_good",
     ),
     Bug(
@@ -251,34 +236,19 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a copy keeps the id",
         "sync/identity.py",
-        (
-            (
-                "Case(mirror.clock.new_id(), None",
-                "Case(seen.note.id or mirror.clock.new_id(), None",
-            ),
-        ),
+        (("Case(mirror.clock.new_id(), None", "Case(seen.note.id or mirror.clock.new_id(), None"),),
         "sync/test_identity.py::test_a_copy_becomes_a_fact_of_its_own",
     ),
     Bug(
         "intents are forgotten",
         "sync/recovery.py",
-        (
-            (
-                "    for intent in mirror.archive.intents():\n",
-                "    for intent in ():\n",
-            ),
-        ),
+        (("    for intent in mirror.archive.intents():\n", "    for intent in ():\n"),),
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
     ),
     Bug(
         "a write of ours is not known beneath an agent's",
         "sync/recovery.py",
-        (
-            (
-                "mirror.store.did(intent.fact_id, intent.op)\n",
-                '""\n',
-            ),
-        ),
+        (("mirror.store.did(intent.fact_id, intent.op)\n", '""\n'),),
         "sync/test_regressions.py"
         "::test_a_story_ends_well"
         "[what is saved again after a crash is no deletion by an agent]",

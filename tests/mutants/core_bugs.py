@@ -52,12 +52,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "the guard knows a share only",
         "sync/decision_table.py",
-        (
-            (
-                "    if facts <= MAX_DELETES:\n",
-                "    allowed = facts * 9 // 10\n    if False:\n",
-            ),
-        ),
+        (("    if facts <= MAX_DELETES:\n", "    allowed = facts * 9 // 10\n    if False:\n"),),
         "sync/test_guard.py::test_too_many_deletions_by_a_person_stop_the_whole_pass",
     ),
     Bug(
@@ -90,12 +85,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "bytes that are no UTF-8 are replaced",
         "notes/parse.py",
-        (
-            (
-                "        text = data.decode()\n",
-                '        text = data.decode(errors="replace")\n',
-            ),
-        ),
+        (("        text = data.decode()\n", '        text = data.decode(errors="replace")\n'),),
         "notes/test_parse.py::test_what_is_no_note_is_named_with_its_line",
     ),
     Bug(
@@ -133,23 +123,13 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a conflict takes the agent's text",
         "sync/merge.py",
-        (
-            (
-                "        return _Outcome(vault, conflict=True)\n",
-                "        return _Outcome(store)\n",
-            ),
-        ),
+        (("        return _Outcome(vault, conflict=True)\n", "        return _Outcome(store)\n"),),
         EDIT_VS_EDIT,
     ),
     Bug(
         "what is only counted causes a write",
         "notes/render.py",
-        (
-            (
-                "(row and row.owner is Owner.VOLATILE)",
-                "(row and row.key == 'updatedAt')",
-            ),
-        ),
+        (("(row and row.owner is Owner.VOLATILE)", "(row and row.key == 'updatedAt')"),),
         "sync/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
     ),
 )

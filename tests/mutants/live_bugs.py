@@ -40,12 +40,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "lost events are nobody's business",
         "daemon/loop.py",
-        (
-            (
-                ("        if events.lost:\n            self._want_all(events.lost)\n"),
-                "",
-            ),
-        ),
+        ((("        if events.lost:\n            self._want_all(events.lost)\n"), ""),),
         f"{DAEMON}::test_lost_events_mean_a_rescan_now",
     ),
     Bug(
@@ -124,12 +119,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "an agent's word is the person's once it is handed over",
         "http_bridge/handlers.py",
-        (
-            (
-                "    agent = bridge.asks(body.agent)\n",
-                "    agent = bridge.settings.agent\n",
-            ),
-        ),
+        (("    agent = bridge.asks(body.agent)\n", "    agent = bridge.settings.agent\n"),),
         f"{SERVED}::test_an_agent_resolves_a_conflict",
     ),
     Bug(

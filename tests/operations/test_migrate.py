@@ -22,8 +22,8 @@ from vaultsync.operations.migrate import (
     expect_store,
 )
 from vaultsync.storage.store import StoreWrite
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def two_stores(facts: int = 3) -> tuple[World, MemoryStore]:

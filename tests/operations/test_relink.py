@@ -27,7 +27,7 @@ from vaultsync.operations.relink import (
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.report import Report
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 NEW = "team-core/people/Alice Smith.md"
 

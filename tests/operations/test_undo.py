@@ -319,9 +319,7 @@ def test_a_readopted_fact_gets_a_new_note_when_its_own_is_not_there(world: World
     world.assert_at_rest() if how != "broken" else None
 
 
-def test_a_fact_restored_since_stays_when_the_undo_of_its_adoption_is_undone(
-    world: World,
-) -> None:
+def test_a_fact_restored_since_stays_when_the_undo_of_its_adoption_is_undone(world: World) -> None:
     _, fact_id, run = _adopted(world)
     back = _undo(world, run).run
     fact_work.restore(world.ctx, fact_id, agent="indy")

@@ -310,9 +310,7 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_the_vault_keeps_the_scope_of_a_deleted_fact(
-    world: World,
-) -> None:
+def test_a_rebuild_from_the_vault_keeps_the_scope_of_a_deleted_fact(world: World) -> None:
     fact, _ = _forgotten(world)
     world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
     world.lose_archive()

@@ -49,9 +49,7 @@ def test_what_is_escaped_comes_back(text: str) -> None:
 
 
 @given(texts)
-def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(
-    text: str,
-) -> None:
+def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(text: str) -> None:
     safe = escape(text)
     assert active_constructs(safe) == frozenset()
     assert escape_active(safe, frozenset()) == safe

@@ -142,10 +142,7 @@ def test_placeholders_that_are_not_known_are_named() -> None:
 
 
 def test_of_several_versions_a_placeholder_stands_for_one_secret_or_for_none() -> None:
-    a, b = (
-        KnownSecrets({"p": "1", "q": "q"}),
-        KnownSecrets({"p": "1", "q": "2", "r": "3"}),
-    )
+    a, b = (KnownSecrets({"p": "1", "q": "q"}), KnownSecrets({"p": "1", "q": "2", "r": "3"}))
     assert join_secrets([a, b]).known == {"p": "1", "q": "2", "r": "3"}
     assert join_secrets([b, a]).known == {"p": "1", "q": "2", "r": "3"}
     assert join_secrets([a, KnownSecrets({"p": "2"})]).known == {"q": "q"}

@@ -17,16 +17,16 @@ from tests.qdrants import in_memory, in_process, store_in
 from tests.recalls import RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.qdrant.operations import PointCollection
-from vaultsync.backends.qdrant.store import QdrantStore
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.errors import GuardError
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (

@@ -28,8 +28,8 @@ from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.report import Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 PASSES = 12
 """Within how many passes everything must be done once people and faults rest."""

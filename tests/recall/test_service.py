@@ -25,7 +25,7 @@ from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
-from vaultsync.recall.request import RecallRequest
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import (
     CONFIDENCE_HITS,

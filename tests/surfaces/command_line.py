@@ -171,12 +171,7 @@ def run(
         mock.patch("vaultsync.api.read_only.open_for_packs", opened),
     ):
         return runner.invoke(
-            cli,
-            list(words),
-            input=stdin,
-            color=color,
-            prog_name="vaultsync",
-            terminal_width=80,
+            cli, list(words), input=stdin, color=color, prog_name="vaultsync", terminal_width=80
         )
 
 
@@ -206,7 +201,7 @@ def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, On
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)
-    with mock.patch.multiple("vaultsync.cli.vault", open_answers=opened, open_packs=opened):
+    with mock.patch.multiple("vaultsync.cli.open_vault", open_answers=opened, open_packs=opened):
         result = CliRunner().invoke(
             command,
             words,

@@ -8,7 +8,7 @@ from click.testing import Result
 from msgspec import structs
 
 from tests.surfaces.command_line import OneAnswer, ask
-from vaultsync.cli import recall as command
+from vaultsync.cli import recall_commands as command
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, LeftOut, PackedItem
 
@@ -45,15 +45,7 @@ def test_json_is_the_pack_with_the_keys_of_the_contract() -> None:
 
     values = json.loads(result.stdout)
 
-    assert set(values) >= {
-        "text",
-        "tokens",
-        "budget",
-        "by_tier",
-        "items",
-        "left_out",
-        "truncated",
-    }
+    assert set(values) >= {"text", "tokens", "budget", "by_tier", "items", "left_out", "truncated"}
     assert set(values["items"][0]) >= {"id", "tokens", "tier", "reason", "citation"}
     assert set(values["left_out"][0]) >= {"id", "tokens", "reason"}
     assert values["counter"] == "estimate"

@@ -45,10 +45,7 @@ def test_no_line_that_only_one_text_has_is_omitted(one: str, other: str) -> None
 def test_a_change_is_shown_by_its_lines() -> None:
     after = with_line(10, "Another.")
 
-    assert changed_lines("\n".join(LINES), after, width=40) == [
-        "- Line 10.",
-        "+ Another.",
-    ]
+    assert changed_lines("\n".join(LINES), after, width=40) == ["- Line 10.", "+ Another."]
 
 
 def test_a_long_line_is_cut_around_the_change() -> None:
@@ -67,20 +64,14 @@ def test_a_change_of_many_lines_is_counted() -> None:
     assert shown[-1] == f"… {40 - MAX_CHANGED_LINES} more lines"
 
 
-def test_the_history_shows_a_long_text_by_its_lines(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_history_shows_a_long_text_by_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.cli.format_conflicts.is_terminal", lambda _: True)
     before, after = "\n".join(LINES), with_line(3, "New.")
     entry = HistoryEntry(RUN, "now", ID, "store", "indy", "content", before, after)
 
     result = run("history", ID, memory=FakeMemory(history=[entry]))
 
-    assert result.stdout.splitlines()[1:] == [
-        "  content:",
-        "    - Line 3.",
-        "    + New.",
-    ]
+    assert result.stdout.splitlines()[1:] == ["  content:", "    - Line 3.", "    + New."]
 
 
 def test_the_same_notice_of_many_notes_is_printed_once() -> None:

@@ -66,9 +66,7 @@ def test_where_the_system_refuses_the_hint_says_what_to_do(number: str) -> None:
 
 
 @pytest.mark.parametrize("error", [each for each, code in ERRORS if code == 4])
-def test_what_the_guard_stopped_names_the_run_that_confirms_it(
-    error: Exception,
-) -> None:
+def test_what_the_guard_stopped_names_the_run_that_confirms_it(error: Exception) -> None:
     result = run("sync", "--json", memory=FakeMemory(sync=error))
 
     assert one_object(result)["error"]["run"] == RUN
@@ -90,10 +88,7 @@ def test_an_error_is_what_happened_and_a_hint() -> None:
 
 
 def test_every_error_of_vaultsync_has_an_exit_code_that_fits_its_kind() -> None:
-    kinds: list[type[Exception]] = [
-        errors.UsageError,
-        *errors.UsageError.__subclasses__(),
-    ]
+    kinds: list[type[Exception]] = [errors.UsageError, *errors.UsageError.__subclasses__()]
     for kind in kinds:
         code = next(c for each, c in failure._CODES if issubclass(kind, each))
         wanted = 1 if kind in (errors.ImportLineError, errors.ScopeDeniedError) else 2
@@ -210,8 +205,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "sign"),
-    [("zsh", "#compdef vaultsync"), ("fish", "function _vaultsync_completion")],
+    ("shell", "sign"), [("zsh", "#compdef vaultsync"), ("fish", "function _vaultsync_completion")]
 )
 def test_completion_prints_the_script_of_a_shell(shell: str, sign: str) -> None:
     given = run("completion", shell)
@@ -244,13 +238,8 @@ def test_a_shell_completes_types() -> None:
 def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
     own = {name for name in modules_after(code) if name.startswith("vaultsync")}
     parts = {".".join(name.split(".")[:2]) for name in own}
-    assert parts <= {
-        "vaultsync",
-        "vaultsync.__main__",
-        "vaultsync.cli",
-        "vaultsync.errors",
-    }
-    assert not own & {"vaultsync.cli.vault", "vaultsync.cli.format_facts"}
+    assert parts <= {"vaultsync", "vaultsync.__main__", "vaultsync.cli", "vaultsync.errors"}
+    assert not own & {"vaultsync.cli.open_vault", "vaultsync.cli.format_facts"}
 
 
 def ended(code: str) -> subprocess.CompletedProcess[str]:

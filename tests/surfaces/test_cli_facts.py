@@ -265,11 +265,7 @@ def test_options_follow_the_command_and_default_to_the_environment() -> None:
 
     assert memory.opened == {"path": "v", "state_dir": "s", "agent": None}
 
-    env = {
-        "VAULTSYNC_VAULT": "ev",
-        "VAULTSYNC_STATE_DIR": "es",
-        "VAULTSYNC_AGENT": "indy",
-    }
+    env = {"VAULTSYNC_VAULT": "ev", "VAULTSYNC_STATE_DIR": "es", "VAULTSYNC_AGENT": "indy"}
     run("get", ID, memory=memory, env=env)
 
     assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy"}

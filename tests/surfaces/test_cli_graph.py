@@ -13,7 +13,7 @@ from msgspec import structs
 from tests.surfaces import command_line
 from tests.surfaces.command_line import FakeMemory, one_object
 from vaultsync.api.graphing import GraphColours, GraphExport
-from vaultsync.cli import graph
+from vaultsync.cli import graph_commands as graph
 from vaultsync.errors import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
@@ -31,11 +31,7 @@ ALICE = make_fact(
     }
 ).evolve(path=VaultPath("public/people/Alice.md"))
 TEA = make_fact(
-    {
-        "id": "0193f6c2-0000-7000-8000-000000000002",
-        "title": "Tea",
-        "content": "with [[Alice]]",
-    }
+    {"id": "0193f6c2-0000-7000-8000-000000000002", "title": "Tea", "content": "with [[Alice]]"}
 ).evolve(path=VaultPath("public/notes/Tea.md"))
 LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
 GRAPH = build_graph([ALICE, TEA, LONE])
@@ -234,12 +230,7 @@ def test_neighbors_as_json_have_their_edges() -> None:
 
     assert (said["label"], said["depth"]) == ("Alice", 2)
     assert said["neighbors"][0]["via"] == [
-        {
-            "source": ALICE.id,
-            "target": "name:bob",
-            "type": "relation",
-            "label": "reports_to",
-        }
+        {"source": ALICE.id, "target": "name:bob", "type": "relation", "label": "reports_to"}
     ]
 
 

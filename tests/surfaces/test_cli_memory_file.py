@@ -13,11 +13,7 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync import api as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors import (
-    EngineBusyError,
-    MemoryFileMissingError,
-    UnreadableMemoryFileError,
-)
+from vaultsync.errors import EngineBusyError, MemoryFileMissingError, UnreadableMemoryFileError
 from vaultsync.memory_files.report import (
     AddResult,
     FileResult,

@@ -40,12 +40,7 @@ CONFLICT_JSON = {
     "path": NOTE,
     "conflict_path": "public/decisions/2026-02-14-use-sqlite.conflict.md",
     "fields": [
-        {
-            "field": "title",
-            "base": "Use SQLite",
-            "vault": "Use SQLite3",
-            "store": "Use DuckDB",
-        }
+        {"field": "title", "base": "Use SQLite", "vault": "Use SQLite3", "store": "Use DuckDB"}
     ],
 }
 
@@ -233,12 +228,7 @@ def test_status_is_as_the_contract_says() -> None:
         "conflicts": 0,
         "attention": [],
         "outbox": 0,
-        "last_run": {
-            "run": RUN,
-            "at": "2026-02-14T13:45:00Z",
-            "kind": "sync",
-            "counts": {},
-        },
+        "last_run": {"run": RUN, "at": "2026-02-14T13:45:00Z", "kind": "sync", "counts": {}},
         "engine": "idle",
         "foreign": 0,
         "daemon": None,
@@ -295,16 +285,12 @@ def test_the_options_of_resolve_reach_the_memory() -> None:
     memory = FakeMemory()
 
     result = run(
-        *("resolve", CONFLICT.id, "--take", "store", "--field", "title", "--json"),
-        memory=memory,
+        *("resolve", CONFLICT.id, "--take", "store", "--field", "title", "--json"), memory=memory
     )
 
     assert result.exit_code == 0
     assert one_object(result) == {"conflicts": [], "resolved": CONFLICT_JSON}
-    assert memory.call("resolve") == (
-        (CONFLICT.id,),
-        {"take": "store", "field": "title"},
-    )
+    assert memory.call("resolve") == ((CONFLICT.id,), {"take": "store", "field": "title"})
 
 
 def test_resolving_one_of_two_conflicts_ends_with_3() -> None:
@@ -340,12 +326,7 @@ def test_a_verification_is_as_the_contract_says() -> None:
     result = run("verify", "--json")
 
     assert result.exit_code == 0
-    assert one_object(result) == {
-        "equal": True,
-        "checked": 7,
-        "differences": [],
-        "held": [],
-    }
+    assert one_object(result) == {"equal": True, "checked": 7, "differences": [], "held": []}
     assert run("verify").stdout == "equal: 7 facts, field by field\n"
 
 

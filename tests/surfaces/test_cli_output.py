@@ -93,9 +93,7 @@ def test_json_escapes_control_characters(values: dict[str, str]) -> None:
     )
 
 
-def test_json_is_ascii_if_the_terminal_has_no_unicode(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_json_is_ascii_if_the_terminal_has_no_unicode(monkeypatch: pytest.MonkeyPatch) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr("sys.stdout", stdout)
 
@@ -121,10 +119,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
         (["list"], FakeMemory(list=FactPage((fact,), text))),
         (["update", ID, "--add-tag", "x"], FakeMemory(update=fact)),
         (["sync"], FakeMemory(sync=report)),
-        (
-            ["status"],
-            FakeMemory(status=structs.replace(CALM, attention=[notice], engine=text)),
-        ),
+        (["status"], FakeMemory(status=structs.replace(CALM, attention=[notice], engine=text))),
         (["conflicts"], FakeMemory(conflicts=(conflict,))),
         (["resolve", "x", "--take", "vault"], FakeMemory(resolve=conflict)),
         (["history", ID], FakeMemory(history=[entry])),
@@ -169,9 +164,7 @@ def test_a_list_fits_the_terminal_and_keeps_complete_ids() -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_a_wide_terminal_has_room_for_the_scope(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
     result = run("list")
@@ -213,8 +206,7 @@ def test_history_on_a_terminal_is_grouped_by_run_and_actor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "coloured"),
-    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+    ("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
 def test_no_color_is_respected(env: dict[str, str], *, coloured: bool) -> None:
     memory = FakeMemory(sync=structs.replace(QUIET, attention=[NOTICE]))

@@ -44,11 +44,7 @@ def test_the_plugin_is_installed_and_keeps_its_settings(vault: Path, built: Path
     (vault / FOLDER).mkdir(parents=True)
     (vault / FOLDER / "data.json").write_text('{"address": "mine"}')
     done = install_plugin(str(vault), built=built)
-    assert json.loads(encode(done)) == {
-        "path": FOLDER,
-        "version": "0.1.0",
-        "changed": list(FILES),
-    }
+    assert json.loads(encode(done)) == {"path": FOLDER, "version": "0.1.0", "changed": list(FILES)}
     found = {path.name: path.read_bytes() for path in (vault / FOLDER).iterdir()}
     assert found == {**FILES, "data.json": b'{"address": "mine"}'}
 

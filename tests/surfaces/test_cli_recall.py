@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from tests.surfaces.command_line import FACT, ID, OneAnswer, ask
-from vaultsync.cli import recall as show_recall
+from vaultsync.cli import recall_commands as show_recall
 from vaultsync.cli.main import cli
-from vaultsync.cli.recall import recall
+from vaultsync.cli.recall_commands import recall
 from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandidate
 
 HIT = Hit(
@@ -29,14 +29,7 @@ HIT = Hit(
     "Has “sqlite” and “fast”.",
     "It is embedded.",
 )
-ANSWER = RecallResult(
-    "why sqlite?",
-    "index",
-    0.83,
-    (),
-    0.004,
-    (HIT,),
-)
+ANSWER = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
 STAGES = (
     RecallStage("catch-up", 0.0001),
     RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
@@ -141,9 +134,7 @@ def test_no_hits_print_a_hint() -> None:
     assert "nothing found: try other words" in result.stderr
 
 
-def test_recall_on_an_empty_memory_prints_how_to_begin(
-    tmp_path: Path,
-) -> None:
+def test_recall_on_an_empty_memory_prints_how_to_begin(tmp_path: Path) -> None:
     def stderr(*words: str) -> str:
         where = ("--vault", str(tmp_path / "vault"), "--state-dir", str(tmp_path / "s"))
         result = CliRunner().invoke(cli, [*words, *where], catch_exceptions=False)

@@ -36,9 +36,7 @@ def test_an_export_is_a_file_of_lines_for_its_owner_alone(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(
-    tmp_path: Path,
-) -> None:
+def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Path) -> None:
     file, link = tmp_path / "facts.jsonl", tmp_path / "latest"
     file.write_text("old")
     file.chmod(0o644)
@@ -114,11 +112,7 @@ def test_an_import_takes_lines_as_they_are(tmp_path: Path, *, piped: bool) -> No
 
     where = "-" if piped else str(file)
     result = run(
-        "import",
-        where,
-        "--json",
-        memory=FakeMemory(import_=take),
-        stdin=data if piped else None,
+        "import", where, "--json", memory=FakeMemory(import_=take), stdin=data if piped else None
     )
 
     assert one_object(result) == {"facts": 3}

@@ -17,7 +17,7 @@ from tests.fakes import START
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
-from vaultsync.cli.watch import event_logging
+from vaultsync.cli.watch_command import event_logging
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import REPORT_COUNTS
@@ -29,13 +29,7 @@ REPORT: dict[str, Value] = {
     "counts": {**dict.fromkeys(REPORT_COUNTS, 0), "moved": 2},
     "actions": [{"action": "move", "path": "a.md", "reason": "a secret of the note"}],
     "attention": [
-        {
-            "kind": "unreadable",
-            "path": "a.md",
-            "line": 3,
-            "message": "secret",
-            "hint": "",
-        }
+        {"kind": "unreadable", "path": "a.md", "line": 3, "message": "secret", "hint": ""}
     ],
 }
 
@@ -126,9 +120,7 @@ def test_the_status_shows_the_daemon(vault: Path) -> None:
     assert as_json["daemon"]["last_error"] is None
 
 
-def test_the_status_shows_what_the_daemon_suffers_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_status_shows_what_the_daemon_suffers_from(monkeypatch: pytest.MonkeyPatch) -> None:
     daemon: Mapping[str, Value] = {
         "since": "2026-02-14T13:45:00Z",
         "watcher": "",

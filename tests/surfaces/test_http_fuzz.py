@@ -28,11 +28,7 @@ def _document() -> dict[str, Any]:
     `test_http_guard.py` checks headers, tokens and lengths for every route.
     """
     said: dict[str, Any] = json.loads(json.dumps(document(), default=dict))
-    del (
-        said["paths"][EVENTS_PATH],
-        said["security"],
-        said["components"]["securitySchemes"],
-    )
+    del (said["paths"][EVENTS_PATH], said["security"], said["components"]["securitySchemes"])
     for operations in said["paths"].values():
         for operation in operations.values():
             operation["parameters"] = [

@@ -131,11 +131,7 @@ def _facts(pages: Pages, vault: Path) -> None:
     )
     one = f"/v1/facts/{fact['id']}"
     pages.ask("fact", "GET", one)
-    body = {
-        "content": "SQLite is embedded.",
-        "set": {"priority": 0},
-        "add_tags": ["ops"],
-    }
+    body = {"content": "SQLite is embedded.", "set": {"priority": 0}, "add_tags": ["ops"]}
     changed = pages.ask("fact-update", "PATCH", one, body)
     pages.ask("error-revision", "PATCH", one, {"content": "x", "expect": "1-other"})
     pages.ask(
@@ -266,12 +262,7 @@ def _errors(pages: Pages) -> None:
     ask("error-not-found", "GET", f"{facts}/{unknown}")
     ask("error-no-route", "GET", "/v1/nowhere")
     ask("error-method", "PATCH", facts, {})
-    ask(
-        "error-too-large",
-        "POST",
-        facts,
-        headers={"content-length": str(MAX_BODY_BYTES + 1)},
-    )
+    ask("error-too-large", "POST", facts, headers={"content-length": str(MAX_BODY_BYTES + 1)})
     ask("error-media-type", "POST", facts, {}, headers={"content-type": "text/plain"})
     ask("error-header", "POST", facts, {}, headers={"x-vaultsync": None})
     raised: Mapping[str, Exception] = {

@@ -12,20 +12,15 @@ import pytest
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
+from vaultsync.http_bridge.bridge_server import make_bridge_app
 from vaultsync.http_bridge.encoding import MAX_DEPTH
 from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES
-from vaultsync.http_bridge.server import make_bridge_app
 from vaultsync.service import bridge_service as serving
 
 NETWORK = Path("/proc/net/tcp")
 ID = "0193f6c2-0000-7000-8000-000000000001"
 ALL = [(row.method, re.sub(r"\{\w+\}", ID, row.path)) for row in ROUTES]
-ALL += [
-    ("GET", EVENTS_PATH),
-    ("GET", "/"),
-    ("GET", "/v1/nowhere"),
-    ("OPTIONS", EVENTS_PATH),
-]
+ALL += [("GET", EVENTS_PATH), ("GET", "/"), ("GET", "/v1/nowhere"), ("OPTIONS", EVENTS_PATH)]
 
 
 @pytest.fixture(scope="module")
@@ -162,11 +157,7 @@ ODD_NAMES = (
 
 
 def test_a_name_in_the_path_of_a_route_is_never_a_file_path(client: Client) -> None:
-    bodies = {
-        "supersede": {"text": "x"},
-        "write": {"applied": False},
-        "resolve": {"take": "vault"},
-    }
+    bodies = {"supersede": {"text": "x"}, "write": {"applied": False}, "resolve": {"take": "vault"}}
     for row, name in product(ROUTES, ODD_NAMES):
         if "{" not in row.path:
             continue

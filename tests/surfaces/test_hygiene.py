@@ -29,7 +29,7 @@ from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 from vaultsync.privacy import redaction as redact
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
 
 MAY_HOLD = {
@@ -507,9 +507,7 @@ def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) 
     assert leaks(path.read_text()) == []
 
 
-def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(
-    folder: Path,
-) -> None:
+def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(folder: Path) -> None:
     with vaultsync.open(str(folder / "vault")) as memory:
         fact = memory.remember("The deploy is in the evening.", title="Deploy")
         path = folder / "vault" / str(fact.path)

@@ -18,9 +18,10 @@ from pydantic import AnyUrl
 
 from tests.mcp_clients import Home, ask, hits, in_memory, make_home
 from vaultsync import errors
-from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
+from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, truncate
 from vaultsync.mcp_server.server import (
     TOOLS_BY_NAME,
     error_parts,
@@ -29,7 +30,6 @@ from vaultsync.mcp_server.server import (
     run_tool,
     tool_row,
 )
-from vaultsync.mcp_server.truncate import MAX_LIST_ITEMS, truncate
 
 PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
@@ -134,10 +134,7 @@ def test_tools_are_annotated_as_read_only_destructive_and_idempotent() -> None:
 def test_there_are_eleven_tools_and_two_prompts() -> None:
     assert len(TOOLS_BY_NAME) == 11
     assert all(name.startswith(("memory_", "query_")) for name in TOOLS_BY_NAME)
-    assert [each.name for each in prompt_rows()] == [
-        "what_do_i_know_about",
-        "before_you_start_on",
-    ]
+    assert [each.name for each in prompt_rows()] == ["what_do_i_know_about", "before_you_start_on"]
 
 
 # --------------------------------------------------------------------------- the tools
@@ -189,9 +186,7 @@ def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: A
     assert again["error"]["kind"] == "FactForgottenError"
 
 
-def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(
-    home: Home,
-) -> None:
+def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(home: Home) -> None:
     for user in ("u-1", "u-2"):
         with home.memory(user=user) as memory:
             made = call(memory, "memory_store_fact", text=f"The shell of {user}")
@@ -206,9 +201,7 @@ def test_an_agent_with_a_user_recalls_and_stores_facts_of_that_user_only(
         assert len(call(memory, "memory_recall", query="which shell")["hits"]) == 2
 
 
-def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(
-    home: Home,
-) -> None:
+def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: Home) -> None:
     with home.memory(scope="team-core") as memory:
         assert call(memory, "memory_status")["scope"] == "team-core"
         made = call(memory, "memory_store_fact", text="One.")
@@ -246,13 +239,7 @@ def test_concurrent_edits_of_a_field_are_a_conflict_that_can_be_resolved(
     assert call(memory, "memory_conflicts", fact_id=NO_ID)["conflicts"] == []
     assert call(memory, "memory_status")["conflicts"] == 1
 
-    wrong = call(
-        memory,
-        "memory_resolve_conflict",
-        conflict=met["id"],
-        take="store",
-        field="title",
-    )
+    wrong = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store", field="title")
     assert wrong["error"]["kind"] == "InvalidFieldError"
     done = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store")
     assert done["conflicts"] == []
@@ -263,9 +250,7 @@ def test_concurrent_edits_of_a_field_are_a_conflict_that_can_be_resolved(
     assert "memory_conflicts" in again["error"]["hint"]
 
 
-def test_facts_are_queried_by_filters_links_dates_and_pages(
-    memory: AgentMemory,
-) -> None:
+def test_facts_are_queried_by_filters_links_dates_and_pages(memory: AgentMemory) -> None:
     tea = call(memory, "memory_store_fact", text="A drink.", title="Tea", type="entity")
     one = call(memory, "memory_store_fact", text="See [[Tea]].", title="One", tags=["x"])
     two = call(memory, "memory_store_fact", text="Two.", title="Two", type="lesson")
@@ -465,11 +450,7 @@ def test_errors_have_a_kind_a_message_and_a_hint(
     memory: AgentMemory, tool: str, given: dict[str, object], kind: str
 ) -> None:
     error = call(memory, tool, **given)["error"]
-    assert (error["kind"], bool(error["message"]), bool(error["hint"])) == (
-        kind,
-        True,
-        True,
-    )
+    assert (error["kind"], bool(error["message"]), bool(error["hint"])) == (kind, True, True)
 
 
 def test_an_update_of_a_stale_revision_is_refused(memory: AgentMemory) -> None:

@@ -59,9 +59,7 @@ def test_an_agent_recalls_the_users_edit_of_its_fact(home: Home, transport: Tran
     assert json.loads(home.run("verify", "--json").stdout)["equal"]
 
 
-def test_with_a_daemon_new_notes_and_edits_are_synced(
-    home: Home,
-) -> None:
+def test_with_a_daemon_new_notes_and_edits_are_synced(home: Home) -> None:
     async def talk() -> None:
         async with over_stdio(home) as agent:
             await _until(agent, "memory_status", lambda said: said["engine"] != "idle")
@@ -74,9 +72,7 @@ def test_with_a_daemon_new_notes_and_edits_are_synced(
             await _until(agent, "memory_recall", lambda said: hits(said) == edited, query="crane")
 
     with subprocess.Popen(
-        home.command("watch", "--no-bridge"),
-        env=home.environment,
-        stderr=subprocess.DEVNULL,
+        home.command("watch", "--no-bridge"), env=home.environment, stderr=subprocess.DEVNULL
     ) as daemon:
         try:
             asyncio.run(asyncio.wait_for(talk(), 60))
@@ -87,10 +83,7 @@ def test_with_a_daemon_new_notes_and_edits_are_synced(
 
 
 async def _until(
-    agent: ClientSession,
-    tool: str,
-    right: Callable[[dict[str, Any]], bool],
-    **given: object,
+    agent: ClientSession, tool: str, right: Callable[[dict[str, Any]], bool], **given: object
 ) -> None:
     """Ask until the answer is right: the client cannot tell otherwise when the daemon is done."""
     for _ in range(1_000):
@@ -166,7 +159,7 @@ def test_invalid_options_are_refused_before_serving(
 
 
 def test_no_heavy_library_is_loaded_before_the_first_request() -> None:
-    loaded = packages_after("import vaultsync.mcp_server.stdio, vaultsync.mcp_server.http")
+    loaded = packages_after("import vaultsync.mcp_server.stdio, vaultsync.mcp_server.mcp_http")
     heavy = {"torch", "lancedb", "numpy", "onnxruntime", "tantivy", "networkx"}
     assert loaded & heavy == set()
 
@@ -204,9 +197,7 @@ def test_a_port_in_use_is_an_error_without_a_traceback(home: Home) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_the_handshake_is_answered_soon_even_after_an_invalid_line(
-    home: Home,
-) -> None:
+def test_the_handshake_is_answered_soon_even_after_an_invalid_line(home: Home) -> None:
     began = time.monotonic()
     with subprocess.Popen(
         home.command("mcp"),

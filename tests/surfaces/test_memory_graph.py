@@ -47,10 +47,7 @@ def test_another_form_is_refused(memory: Memory) -> None:
 
 def test_the_graph_is_counted_and_walked(memory: Memory) -> None:
     assert memory.graph_stats(hubs=1).nodes == 4
-    assert [each.label for each in memory.graph_neighbors("Tea").neighbors] == [
-        "Al",
-        "Cup",
-    ]
+    assert [each.label for each in memory.graph_neighbors("Tea").neighbors] == ["Al", "Cup"]
     with pytest.raises(NotFoundError):
         memory.graph_neighbors("Nobody")
 

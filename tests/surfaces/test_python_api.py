@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from vaultsync import api as app
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.read_only import open_for_recall
-from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.errors import ConfigError, UsageError
 from vaultsync.model.decay import utility
 
@@ -112,14 +112,7 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["source"] == "index"
-    dear = {
-        "filelock",
-        "lancedb",
-        "networkx",
-        "numpy",
-        "onnxruntime",
-        "torch",
-    }
+    dear = {"filelock", "lancedb", "networkx", "numpy", "onnxruntime", "torch"}
     assert dear.isdisjoint(done.stderr.split())
 
 
@@ -136,9 +129,7 @@ def test_a_report_tells_the_time_of_all_that_follows_the_pass(
         assert memory.adopt().seconds > 1_000
 
 
-def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(
-    tmp_path: Path,
-) -> None:
+def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(tmp_path: Path) -> None:
     vault, state = tmp_path / "vault", str(tmp_path / "state")
     app.init(str(vault), state_dir=state)
     with app.open(str(vault), state_dir=state, agent="indy") as memory:

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from vaultsync import api as app
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli.main import cli
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 

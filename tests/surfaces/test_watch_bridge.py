@@ -54,9 +54,7 @@ def test_what_is_remembered_by_the_bridge_gets_its_note_by_the_daemon(
     wait_until(lambda: "a person" in bridge.get(f"/v1/facts/{fact_id}").json()["content"])
 
 
-def test_the_bridge_asks_the_daemon_for_what_needs_the_engine(
-    bridge: httpx.Client,
-) -> None:
+def test_the_bridge_asks_the_daemon_for_what_needs_the_engine(bridge: httpx.Client) -> None:
     assert bridge.post("/v1/sync", json={}).status_code == 200
     assert bridge.get("/v1/verify").json()["equal"]
     said = bridge.get("/v1/status").json()

@@ -18,7 +18,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
-from vaultsync.backends.watchers.choose import watcher_maker
+from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
     ConfigError,
     DaemonStoppedError,
@@ -111,8 +111,7 @@ def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> Non
             file.write_text(file.read_text().replace("green", "black"))
             wait_until(lambda: "black" in memory.list().facts[0].content)
             file.write_text(
-                file.read_text() + "\n## Bad\n\n" + "\udcff" * 40,
-                errors="surrogateescape",
+                file.read_text() + "\n## Bad\n\n" + "\udcff" * 40, errors="surrogateescape"
             )
             wait_until(lambda: run.kinds().count("memory-file") > 1)
     finally:
@@ -369,7 +368,9 @@ def test_the_watcher_is_the_one_that_is_set(settings: Settings, chosen: Watcher,
 def test_on_a_network_mount_it_looks_by_itself(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.watchers.doctor.mount_without_events", lambda _: "nfs4")
+    monkeypatch.setattr(
+        "vaultsync.backends.watchers.watch_checks.mount_without_events", lambda _: "nfs4"
+    )
     assert watcher_maker(settings, lambda: None)(False).polls
     fixed = structs.replace(settings, watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls

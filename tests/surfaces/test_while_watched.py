@@ -228,9 +228,7 @@ def test_what_only_a_person_can_say_is_said_to_the_daemon(home: Home) -> None:
         assert memory.verify().equal
 
 
-def test_what_the_guard_stopped_is_confirmed_by_the_run_that_the_daemon_named(
-    home: Home,
-) -> None:
+def test_what_the_guard_stopped_is_confirmed_by_the_run_that_the_daemon_named(home: Home) -> None:
     with home.memory() as memory:
         for number in range(40):
             memory.remember(f"Fact {number}.", scope="public")

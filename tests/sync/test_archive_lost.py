@@ -13,7 +13,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FieldOwner, Value
 from vaultsync.operations.adopt import adopt_notes
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
 JOURNAL = "Journal/today.md"

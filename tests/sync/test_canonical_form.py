@@ -15,7 +15,7 @@ from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.parse import Note
 from vaultsync.sync import snapshot
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def _no_reading(data: bytes, path: VaultPath) -> Note:

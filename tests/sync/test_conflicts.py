@@ -14,8 +14,8 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 from vaultsync.sync.report import Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def test_the_persons_text_stands_on_both_sides() -> None:

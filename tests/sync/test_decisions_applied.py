@@ -26,7 +26,7 @@ from vaultsync.sync.decision_table import (
     Decision,
     decide,
 )
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 Change = Callable[[World, Fact], None]
 ELSEWHERE = "team-core/notes/kept/moved by hand.md"

@@ -7,7 +7,7 @@ import pytest
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

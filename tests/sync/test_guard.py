@@ -7,9 +7,9 @@ import pytest
 from tests.world import World
 from vaultsync.errors import GuardError
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def _many(count: int) -> World:

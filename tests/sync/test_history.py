@@ -12,8 +12,8 @@ from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNotice
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 COPY = "team-core/notes/A copy.md"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.world import SCOPE, World
 from vaultsync.backends.system.background import run_in_thread
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.apply import MIN_BACKGROUND_ACTIONS, sleep_while, sync_while

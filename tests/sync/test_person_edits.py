@@ -17,9 +17,9 @@ from tests.world import (
     taken,
 )
 from vaultsync.model.schema import Value
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -15,7 +15,7 @@ from vaultsync.facts import service as work
 from vaultsync.facts.listing import select_facts
 from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.schema import Value
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 OTHER = "project-tide/notes/moved.md"

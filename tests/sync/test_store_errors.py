@@ -17,8 +17,8 @@ from vaultsync.facts import service as fact_work
 from vaultsync.operations.verify import verify_all
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -17,7 +17,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.operations.export_import import import_facts
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 ALWAYS = 1_000

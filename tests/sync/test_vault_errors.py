@@ -10,7 +10,7 @@ from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
 from vaultsync.errors import VaultMismatchError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

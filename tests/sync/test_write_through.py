@@ -14,7 +14,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import MAX_PENDING_NOTES, NoteWriter
 
 

@@ -29,11 +29,7 @@ def find_root(path: str | None) -> Path:
 
 
 def load_settings(
-    root: Path,
-    *,
-    agent: str | None = None,
-    state_dir: str | None = None,
-    store: str | None = None,
+    root: Path, *, agent: str | None = None, state_dir: str | None = None, store: str | None = None
 ) -> Settings:
     """The settings of the vault at `root`; arguments win over environment and file.
 

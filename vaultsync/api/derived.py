@@ -75,9 +75,7 @@ class DerivedData:
 
         settings = self._settings
         index = TantivyIndex(
-            self._made("words"),
-            weights=settings.weights.fields,
-            language=settings.language,
+            self._made("words"), weights=settings.weights.fields, language=settings.language
         )
         self._closing.callback(index.close)
         return index
@@ -128,7 +126,7 @@ class DerivedData:
             settings.embedder == "local" and not _installed(_PACKAGED)
         ):
             return None
-        from vaultsync.backends.embedders.choose import embedder_for
+        from vaultsync.backends.embedders.choose_embedder import embedder_for
 
         try:
             embedder = embedder_for(
@@ -148,7 +146,7 @@ class DerivedData:
         """The model of the setting; None where there is none."""
         if not self._settings.reranker:
             return None
-        from vaultsync.backends.embedders.choose import reranker_for
+        from vaultsync.backends.embedders.choose_embedder import reranker_for
 
         return reranker_for(self._settings.reranker)
 

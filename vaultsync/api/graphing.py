@@ -58,7 +58,7 @@ class GraphMethods(EngineSession):
             InvalidFieldError: another format.
             NotFoundError: no node, or more than one, is called `around`.
         """
-        from vaultsync.graph.export import EXPORTS
+        from vaultsync.graph.graph_formats import EXPORTS
         from vaultsync.graph.service import load_graph
         from vaultsync.graph.stats import most_connected
 

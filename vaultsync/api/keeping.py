@@ -40,11 +40,7 @@ class MaintenanceMethods(SyncMethods):
         """
         from vaultsync.operations.maintain import run_maintenance
 
-        said: dict[str, Any] = {
-            "dry_run": dry_run,
-            "max_delete": max_delete,
-            "confirm": confirm,
-        }
+        said: dict[str, Any] = {"dry_run": dry_run, "max_delete": max_delete, "confirm": confirm}
         try:
             with self._engine() as ctx:
                 person = self._person()
@@ -76,8 +72,8 @@ class MaintenanceMethods(SyncMethods):
         from vaultsync.api.stores import StoreFactory
         from vaultsync.backends.state.vault_marker import set_store
         from vaultsync.operations import migrate as work
-        from vaultsync.sync.request import SyncRequest
         from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
 
         settings = structs.replace(self.settings, store=to)
         began = self._ctx.clock.monotonic()

@@ -60,11 +60,7 @@ class MemoryFileMethods(SyncMethods):
         )
         self._flush()
         report = sync_files(
-            self._ctx,
-            files,
-            asked,
-            reader=FrontmatterReader(),
-            queue=self._write_queue(),
+            self._ctx, files, asked, reader=FrontmatterReader(), queue=self._write_queue()
         )
         if dry_run or not (report.fact_ids or report.pending):
             return report
@@ -176,14 +172,14 @@ class MemoryFileMethods(SyncMethods):
         return DiskMemoryFile(path, _name(path, self.settings.root))
 
     def _write_queue(self) -> WriteQueue:
-        from vaultsync.backends.state.write_queue import FileWriteQueue
+        from vaultsync.backends.state.file_write_queue import FileWriteQueue
 
         return FileWriteQueue(self.settings.state_dir / "memory-files")
 
     def _carry_on(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
         """Notes and indexes of what was written, unless another engine does it."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.request import SyncRequest
+        from vaultsync.sync.sync_request import SyncRequest
 
         request = SyncRequest.for_facts(fact_ids, "memory-file", guarded=False)
         try:
@@ -197,10 +193,7 @@ class MemoryFileMethods(SyncMethods):
             return  # the facts are in the store; the next pass says what is wrong
 
     def _settled(
-        self,
-        report: MemoryFileReport,
-        files: Sequence[DiskMemoryFile],
-        asked: FileSyncRequest,
+        self, report: MemoryFileReport, files: Sequence[DiskMemoryFile], asked: FileSyncRequest
     ) -> MemoryFileReport:
         """The report with what still waits to be embedded."""
         if not asked.embeds:

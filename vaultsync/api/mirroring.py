@@ -47,7 +47,7 @@ class SyncMethods(IndexMethods):
             GuardError: the plan is not plausible; nothing was done.
         """
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.request import SyncRequest
+        from vaultsync.sync.sync_request import SyncRequest
 
         said: dict[str, Any] = {
             "dry_run": dry_run,
@@ -122,11 +122,7 @@ class SyncMethods(IndexMethods):
 
         with self._engine() as ctx:
             report = adopt_notes(
-                ctx,
-                [find_note_with_id(ctx, id)],
-                scope=scope,
-                type_name=type,
-                actor=self._person(),
+                ctx, [find_note_with_id(ctx, id)], scope=scope, type_name=type, actor=self._person()
             )
             return self._derived_from(ctx, report)
 
@@ -155,12 +151,7 @@ class SyncMethods(IndexMethods):
         return tuple(redact_conflict(self._ctx, each) for each in found)
 
     def resolve(
-        self,
-        conflict_id: str,
-        *,
-        take: str,
-        field: str | None = None,
-        agent: str | None = None,
+        self, conflict_id: str, *, take: str, field: str | None = None, agent: str | None = None
     ) -> Conflict:
         """Settle a conflict, or one field of it, for one side.
 
@@ -200,11 +191,7 @@ class SyncMethods(IndexMethods):
             return self._settled_by_daemon(conflict_id, said, agent, busy)
 
     def _settled_by_daemon(
-        self,
-        conflict_id: str,
-        said: Mapping[str, object],
-        agent: str | None,
-        busy: EngineBusyError,
+        self, conflict_id: str, said: Mapping[str, object], agent: str | None, busy: EngineBusyError
     ) -> Conflict:
         from vaultsync.notes.conflict_note import Conflict
         from vaultsync.sync.report import ResolveResult
@@ -223,18 +210,13 @@ class SyncMethods(IndexMethods):
         return convert(said, Report)
 
     def _settle(
-        self,
-        conflict_id: str,
-        take: str,
-        field: str | None,
-        text: str | None,
-        agent: str | None,
+        self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
     ) -> Conflict:
         from vaultsync.facts.service import find_conflict
         from vaultsync.notes.conflict_note import is_deletion
         from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
-        from vaultsync.sync.request import SyncRequest
         from vaultsync.sync.run import sync_once
+        from vaultsync.sync.sync_request import SyncRequest
 
         with self._engine() as ctx:
             conflict = find_conflict(ctx, conflict_id, agent=agent)
@@ -314,15 +296,12 @@ class SyncMethods(IndexMethods):
         """Check this machine and this vault."""
         from vaultsync.api.derived import embedder_check, unknown_settings_check
         from vaultsync.api.privacy import redaction_check
-        from vaultsync.backends.system.doctor import machine_checks
-        from vaultsync.backends.watchers.doctor import watch_checks
+        from vaultsync.backends.system.host_checks import machine_checks
+        from vaultsync.backends.watchers.watch_checks import watch_checks
         from vaultsync.sync.report import DoctorCheck
 
         settings = self.settings
-        found = [
-            *machine_checks(settings.root, settings.state_dir),
-            *watch_checks(settings.root),
-        ]
+        found = [*machine_checks(settings.root, settings.state_dir), *watch_checks(settings.root)]
         checks = [DoctorCheck(*each) for each in found]
         for name, ask in (
             ("vault", self._ctx.vault.vault_id),

@@ -10,7 +10,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.stores import check_store
 from vaultsync.backends.state.vault_marker import make_marker
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.model.scope import PUBLIC
 from vaultsync.settings import Settings
@@ -50,10 +50,7 @@ def init(path: str, *, store: str | None = None, state_dir: str | None = None) -
 
 
 def find_settings(
-    path: str | None = None,
-    *,
-    agent: str | None = None,
-    state_dir: str | None = None,
+    path: str | None = None, *, agent: str | None = None, state_dir: str | None = None
 ) -> Settings:
     """The settings of the vault at a folder, or of the nearest one upwards.
 

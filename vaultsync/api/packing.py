@@ -11,7 +11,7 @@ from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
-    from vaultsync.recall.request import ContextRequest
+    from vaultsync.recall.recall_request import ContextRequest
 
 
 class ContextMethods(RecallMethods):
@@ -42,7 +42,7 @@ class ContextMethods(RecallMethods):
             InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no
             sense.
         """
-        from vaultsync.recall.request import DEFAULT_BUDGET, ContextRequest
+        from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest
 
         return self.pack(
             ContextRequest(
@@ -71,9 +71,7 @@ class ContextMethods(RecallMethods):
         self._flush()
         agent, user = asked.agent or self.agent, asked.user or self.settings.user
         made = build_context(
-            self._sources,
-            self._derived.tokens,
-            structs.replace(asked, agent=agent, user=user),
+            self._sources, self._derived.tokens, structs.replace(asked, agent=agent, user=user)
         )
         self._accesses.add(each.id for each in made.items if each.tier != "entities")
         return made

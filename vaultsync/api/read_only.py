@@ -12,7 +12,7 @@ from vaultsync.api.warm import RemoteRecall
 if TYPE_CHECKING:  # an answer needs none of what packs it
     from vaultsync.api.packing import ContextMethods
     from vaultsync.api.recalling import RecallMethods
-    from vaultsync.recall.request import RecallRequest
+    from vaultsync.recall.recall_request import RecallRequest
     from vaultsync.recall.result import RecallResult
 
 
@@ -45,10 +45,10 @@ def recall_from_index_files(asked: RecallRequest, *, path: str | None = None) ->
     Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
     """
     from vaultsync.api.privacy import keyless_note_view
-    from vaultsync.backends.filesystem.vault import VaultFs
+    from vaultsync.backends.filesystem.vault_fs import VaultFs
     from vaultsync.backends.memory.note_index import MemoryIndex
-    from vaultsync.backends.system.clock import SystemClock
-    from vaultsync.index_files.recall import StorelessVault, recall_vault_only
+    from vaultsync.backends.system.system_clock import SystemClock
+    from vaultsync.index_files.clone_recall import StorelessVault, recall_vault_only
 
     settings = config.load_settings(config.find_root(path), agent=asked.agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)

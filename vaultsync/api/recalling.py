@@ -11,7 +11,7 @@ from vaultsync.api.wiring import Services
 from vaultsync.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from vaultsync.recall.request import RecallRequest
+    from vaultsync.recall.recall_request import RecallRequest
     from vaultsync.recall.result import RecallResult, RecallSources
 
 
@@ -43,7 +43,7 @@ class RecallMethods(Services):
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
         """
-        from vaultsync.recall.request import RecallRequest
+        from vaultsync.recall.recall_request import RecallRequest
 
         return self.answer(
             RecallRequest(

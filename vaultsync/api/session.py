@@ -110,7 +110,7 @@ class EngineSession(Services):
     def _follow(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes now, if this process may."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.request import SyncRequest
+        from vaultsync.sync.sync_request import SyncRequest
 
         if not self._lock.try_lock():
             return
@@ -124,7 +124,7 @@ class EngineSession(Services):
 
     def _files(self) -> Iterator[VaultPath]:
         """All files of the vault, for links lead to attachments too."""
-        from vaultsync.backends.filesystem.listing import vault_files
+        from vaultsync.backends.filesystem.folder_listing import vault_files
 
         return vault_files(self.settings.root)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
+    from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
-    from vaultsync.backends.qdrant.settings import QdrantConnection
     from vaultsync.indexing.ports import Embedder
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
@@ -29,7 +29,7 @@ class StoreFactory:
         self._embedder = embedder
         self._place: QdrantConnection | None = None
         if is_qdrant(settings.store):
-            from vaultsync.backends.qdrant.settings import parse_qdrant_settings
+            from vaultsync.backends.qdrant.connection import parse_qdrant_settings
 
             self._place = parse_qdrant_settings(settings.store, settings.qdrant, root=settings.root)
         self._points: PointCollection | None = None
@@ -58,13 +58,10 @@ class StoreFactory:
         """
         create = create or not (self._settings.state_dir / "archive.sqlite3").exists()
         if self.points is not None:
-            from vaultsync.backends.qdrant.store import QdrantStore
+            from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
             return QdrantStore(
-                self.points,
-                clock=self._clock,
-                create=create,
-                dimension=self.dimension,
+                self.points, clock=self._clock, create=create, dimension=self.dimension
             )
         path = Path(self.where)
         try:
@@ -83,7 +80,7 @@ class StoreFactory:
 
     def dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
-        from vaultsync.backends.qdrant.settings import DEFAULT_DIMENSION
+        from vaultsync.backends.qdrant.connection import DEFAULT_DIMENSION
 
         try:
             embedder = self._embedder()
@@ -104,7 +101,7 @@ def check_store(store: str, *, root: Path) -> None:
     Raises:
         ConfigError: it names none.
     """
-    from vaultsync.backends.system.clock import SystemClock
+    from vaultsync.backends.system.system_clock import SystemClock
 
     StoreFactory(Settings(root=root, state_dir=root, store=store), SystemClock(), lambda: None)
 

@@ -18,7 +18,7 @@ from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:  # what is only asked need not load what packs it
     from vaultsync.context_packs.pack import ContextPack
-    from vaultsync.recall.request import ContextRequest, RecallRequest
+    from vaultsync.recall.recall_request import ContextRequest, RecallRequest
     from vaultsync.recall.result import RecallResult, RecallSources
 
 Asked = TypeVar("Asked", "RecallRequest", "ContextRequest")

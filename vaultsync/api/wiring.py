@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 from vaultsync.api.derived import DerivedData
 from vaultsync.api.privacy import note_view_for
 from vaultsync.api.stores import StoreFactory
-from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.background import run_in_thread
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext, SyncPolicy
@@ -92,13 +92,11 @@ class Services:
         )
 
     def _open_vault(self) -> Vault:
-        from vaultsync.backends.filesystem.vault import VaultFs
+        from vaultsync.backends.filesystem.vault_fs import VaultFs
 
         settings = self.settings
         vault = VaultFs(
-            settings.root,
-            ignore=settings.ignore,
-            max_bytes=int(settings.max_note_bytes),
+            settings.root, ignore=settings.ignore, max_bytes=int(settings.max_note_bytes)
         )
         self._closing.callback(vault.close)
         if self._app is not None:

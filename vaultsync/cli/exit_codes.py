@@ -58,7 +58,7 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
 
 def _register_secret_rules(words: Sequence[str]) -> None:
     """Load the vault's redaction rules, so that an error message repeats no secret."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     text = "\0".join([*words, ""])
     _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")

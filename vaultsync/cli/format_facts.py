@@ -97,12 +97,7 @@ def print_remembered(options: Options, fact: Fact, *, queued: bool) -> None:
 
 
 def print_changed(
-    options: Options,
-    fact: Fact,
-    what: str,
-    *,
-    conflict: Conflict | None = None,
-    queued: bool,
+    options: Options, fact: Fact, what: str, *, conflict: Conflict | None = None, queued: bool
 ) -> None:
     """Print a fact after a change, and the conflict that the change led to."""
     if options.json:

@@ -11,12 +11,7 @@ from typing import TextIO
 
 from vaultsync.privacy.redaction import scrub
 
-EVENT_LEVELS = {
-    "error": "error",
-    "watcher": "info",
-    "store": "warning",
-    "rescan": "info",
-}
+EVENT_LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
 MAX_LISTED_NOTICES = 20
 """Things that wait for a person, named one by one; the others are counted."""
 UNLOGGED_EVENTS = frozenset({"state"})

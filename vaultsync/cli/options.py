@@ -105,12 +105,7 @@ def common(command: Callable[..., int]) -> Callable[..., int]:
     @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors.")
     @functools.wraps(command)
     def run(
-        *,
-        vault: str | None,
-        state_dir: str | None,
-        as_json: bool,
-        quiet: bool,
-        **values: object,
+        *, vault: str | None, state_dir: str | None, as_json: bool, quiet: bool, **values: object
     ) -> int:
         return command(Options(vault, state_dir, as_json, quiet), **values)
 

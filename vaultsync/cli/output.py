@@ -198,13 +198,7 @@ def progress_bar(options: Options) -> Iterator[DelayedBar | None]:
 
 def _drawn(until: ExitStack) -> Callable[[str, int, int], None]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),

@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from vaultsync.api.opening import find_settings
 from vaultsync.cli.options import Options
 from vaultsync.errors import VaultsyncError
-from vaultsync.http_bridge.server import BridgeServer, running_bridge
+from vaultsync.http_bridge.bridge_server import BridgeServer, running_bridge
 from vaultsync.model.schema import Value
 from vaultsync.service import bridge_service as serving
 from vaultsync.service.daemon_runner import DaemonRunner
@@ -29,10 +29,7 @@ _LOOK = 1.0
 def open_bridge(options: Options, *, port: int | None, agent: str | None) -> Iterator[BridgeServer]:
     """A bridge of the vault that the options name."""
     settings = find_settings(options.vault, agent=agent, state_dir=options.state_dir)
-    with (
-        serving.standalone_bridge(settings) as served,
-        running_bridge(served, port=port) as found,
-    ):
+    with serving.standalone_bridge(settings) as served, running_bridge(served, port=port) as found:
         yield found
 
 

@@ -16,7 +16,7 @@ from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.scope import can_see
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import recall_with_facts
 
@@ -34,9 +34,7 @@ PACK_ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
 
 def build_context(
-    sources: RecallSources,
-    tokens: TokenCounter,
-    request: ContextRequest,
+    sources: RecallSources, tokens: TokenCounter, request: ContextRequest
 ) -> ContextPack:
     """Return what an agent should read for a question, in at most `request.budget` tokens.
 

@@ -21,7 +21,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import DaemonState, Progress, Report
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 FULL_SCAN_FROM = 100
 """Number of changed folders from which a scan of all of them is as cheap."""

@@ -22,7 +22,7 @@ from vaultsync.facts.service import ForgetResult
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.serialization import NewFact, PublicFact, public_new, public_values
 from vaultsync.operations.check_links import LinkReport
-from vaultsync.recall.request import ContextRequest, RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
 from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
 from vaultsync.sync.report import (

@@ -1,6 +1,6 @@
 """What the routes take: bodies and queries. An unknown key is refused.
 
-The bodies of `/v1/recall` and `/v1/context` are the requests of `vaultsync.recall.request`.
+The bodies of `/v1/recall` and `/v1/context` are the requests of `vaultsync.recall.recall_request`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from vaultsync.recall.request import PageSize, Priority, Word
+from vaultsync.recall.recall_request import PageSize, Priority, Word
 
 Text: TypeAlias = Annotated[str, Meta(max_length=1_000_000)]
 Words: TypeAlias = Annotated[list[Word], Meta(max_length=1_000)]

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from vaultsync.errors import NoteError, NoteMissingError
 from vaultsync.index_files.entry import IndexEntry, entry_of
+from vaultsync.index_files.index_pages import render_index
 from vaultsync.index_files.paging import INDEX_FOLDER
 from vaultsync.index_files.ports import CachedEntries, EntryCache
-from vaultsync.index_files.render import render_index
 from vaultsync.model.paths import VaultPath, file_name_of, join_path
 from vaultsync.model.scope import can_see
 from vaultsync.notes.kinds import TABLE_NAME, is_table

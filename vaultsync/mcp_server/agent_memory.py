@@ -43,7 +43,7 @@ class AgentMemory(Memory):
             Why it could not be done, in a sentence; empty when all is well.
         """
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.request import SyncRequest
+        from vaultsync.sync.sync_request import SyncRequest
 
         if not self._get_engine():
             return ""

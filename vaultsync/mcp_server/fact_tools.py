@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, field, structs
 from vaultsync.errors import FixedFieldError, InvalidFieldError
 from vaultsync.mcp_server.tool import FactId, Fields, Tool, ToolAnswer, ToolArgs
 from vaultsync.model.serialization import public_new, public_values
-from vaultsync.recall.request import Since, TypeName, Until
+from vaultsync.recall.recall_request import Since, TypeName, Until
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -55,8 +55,7 @@ class StoreFactArgs(ToolArgs, frozen=True):
     ] = None
     tags: Annotated[list[str], Meta(description="Tags, without #.")] = field(default_factory=list)
     entities: Annotated[
-        list[str],
-        Meta(description="Names of the people, projects and things it is about."),
+        list[str], Meta(description="Names of the people, projects and things it is about.")
     ] = field(default_factory=list)
     fields: Fields = field(default_factory=dict)
 
@@ -151,8 +150,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     scope: Annotated[str | None, Meta(description="Only facts of this scope.")] = None
     tag: Annotated[str | None, Meta(description="Only facts with this tag.")] = None
     status: Annotated[
-        str | None,
-        Meta(description="Only facts of this status, such as `active` or `forgotten`."),
+        str | None, Meta(description="Only facts of this status, such as `active` or `forgotten`.")
     ] = None
     links_to: Annotated[
         str | None,
@@ -168,8 +166,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     newest: Annotated[bool, Meta(description="Newest first; oldest first when false.")] = True
     limit: Annotated[int, Meta(description="Maximum number of facts.", ge=1, le=MAX_FACTS)] = 20
     after: Annotated[
-        str | None,
-        Meta(description="The `next` of a page, to get the page after it."),
+        str | None, Meta(description="The `next` of a page, to get the page after it.")
     ] = None
     offset: Annotated[
         int,

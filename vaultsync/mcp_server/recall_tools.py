@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, structs
 
 from vaultsync.mcp_server.tool import Tool, ToolAnswer
-from vaultsync.recall.request import (
+from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
     QUERY_HELP,
     ContextQuestion,

@@ -15,13 +15,13 @@ from msgspec import to_builtins
 from vaultsync import __version__, errors
 from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
+from vaultsync.mcp_server.answer_limits import to_json_line, truncate
 from vaultsync.mcp_server.fact_tools import FACT_TOOLS
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 from vaultsync.mcp_server.sync_tools import SYNC_TOOLS
 from vaultsync.mcp_server.tool import Tool
-from vaultsync.mcp_server.truncate import to_json_line, truncate
-from vaultsync.mcp_server.worker import AgentWorker
+from vaultsync.mcp_server.tool_worker import AgentWorker
 from vaultsync.model.schema import Value
 from vaultsync.privacy.error_json import Failure, error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
@@ -247,10 +247,7 @@ _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
         errors.FactForgottenError,
         "it was deleted; the user can restore it with `vaultsync restore ID`",
     ),
-    (
-        errors.FactNotFoundError,
-        "memory_recall and query_vault return facts with their ids",
-    ),
+    (errors.FactNotFoundError, "memory_recall and query_vault return facts with their ids"),
     (errors.ConflictNotFoundError, "memory_conflicts lists the open ones"),
     (
         errors.InvalidIdError,

@@ -14,7 +14,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.worker import AgentWorker
+from vaultsync.mcp_server.tool_worker import AgentWorker
 
 READ_BYTES = 1 << 16
 DRAIN_SECONDS = 0.1

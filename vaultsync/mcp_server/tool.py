@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from vaultsync.errors import InvalidArgumentsError
-from vaultsync.mcp_server.truncate import Truncation
+from vaultsync.mcp_server.answer_limits import Truncation
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory

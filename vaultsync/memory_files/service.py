@@ -24,13 +24,7 @@ from vaultsync.errors import (
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.plan import (
-    LastRead,
-    SectionAction,
-    SectionStep,
-    plan_sections,
-    type_of,
-)
+from vaultsync.memory_files.plan import LastRead, SectionAction, SectionStep, plan_sections, type_of
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
 from vaultsync.memory_files.report import (
     FileResult,

@@ -11,12 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from vaultsync.memory_files.plan import KnownSection, LastRead
-from vaultsync.memory_files.sections import (
-    FileMetadataValues,
-    MemorySection,
-    hash_of,
-    section_text,
-)
+from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, section_text
 from vaultsync.model.fact import Fact
 
 STATE_FORMAT = 1

@@ -105,13 +105,7 @@ FIELDS: tuple[Field, ...] = (
     Field("title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, else the file name"),
     Field("context", _SH, MergeRule.WHOLE, ValueKind.LINE, "when or why it was written"),
     Field("content", _SH, MergeRule.TEXT, ValueKind.TEXT, "what the author wrote"),
-    Field(
-        "priority",
-        _SH,
-        MergeRule.WHOLE,
-        ValueKind.PRIORITY,
-        "0 critical … 4 background",
-    ),
+    Field("priority", _SH, MergeRule.WHOLE, ValueKind.PRIORITY, "0 critical … 4 background"),
     Field("status", _SH, MergeRule.WHOLE, ValueKind.LINE, "active, dormant, archived …"),
     Field("tags", _SH, MergeRule.SET, ValueKind.LINES, "tags, without #"),
     Field("aliases", _SH, MergeRule.SET, ValueKind.LINES, "other names of the note"),
@@ -119,13 +113,7 @@ FIELDS: tuple[Field, ...] = (
     Field("relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "related facts"),
     Field("scope", FieldOwner.PLACE, MergeRule.FOLDER, ValueKind.SCOPE, "who may see it"),
     Field("createdAt", _ID, MergeRule.FIXED, ValueKind.TIME, "when it was first written"),
-    Field(
-        "updatedAt",
-        _VO,
-        MergeRule.STORE,
-        ValueKind.TIME,
-        "when the store last changed it",
-    ),
+    Field("updatedAt", _VO, MergeRule.STORE, ValueKind.TIME, "when the store last changed it"),
     Field("agentId", _ID, MergeRule.FIXED, ValueKind.LINE, "the agent that wrote it"),
     Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the user it is about"),
     Field("source", _MA, MergeRule.STORE, ValueKind.LINE, "session, import, adopted …"),
@@ -140,20 +128,8 @@ FIELDS: tuple[Field, ...] = (
     Field("sentiment", _MA, MergeRule.STORE, ValueKind.LINE, "positive, neutral, negative"),
     Field("emotionalWeight", _MA, MergeRule.STORE, ValueKind.SHARE, "resists decay"),
     Field("expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"),
-    Field(
-        "accessCount",
-        _VO,
-        MergeRule.STORE,
-        ValueKind.COUNT,
-        "how often it was recalled",
-    ),
-    Field(
-        "lastAccessedAt",
-        _VO,
-        MergeRule.STORE,
-        ValueKind.TIME,
-        "when it was last recalled",
-    ),
+    Field("accessCount", _VO, MergeRule.STORE, ValueKind.COUNT, "how often it was recalled"),
+    Field("lastAccessedAt", _VO, MergeRule.STORE, ValueKind.TIME, "when it was last recalled"),
     Field("decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "share that remains after decay"),
     Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "recalls that used it"),
 )
@@ -200,18 +176,8 @@ _LESSON = (
     _own("lessonPrevention", MergeRule.WHOLE, ValueKind.TEXT, "what to do differently"),
 )
 _OBSERVATION = (
-    _own(
-        "observationCompressed",
-        MergeRule.WHOLE,
-        ValueKind.FLAG,
-        "whether it was shortened",
-    ),
-    _own(
-        "observationOriginalContent",
-        MergeRule.WHOLE,
-        ValueKind.TEXT,
-        "before shortening",
-    ),
+    _own("observationCompressed", MergeRule.WHOLE, ValueKind.FLAG, "whether it was shortened"),
+    _own("observationOriginalContent", MergeRule.WHOLE, ValueKind.TEXT, "before shortening"),
 )
 _ENTITY = (_own("entityType", MergeRule.WHOLE, ValueKind.LINE, "person, project, tool …"),)
 

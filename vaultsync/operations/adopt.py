@@ -18,9 +18,9 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
 from vaultsync.sync.report import Progress, Report, notices_of
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def adopt_notes(

@@ -72,11 +72,7 @@ class LinkReport(Struct, frozen=True):
     @property
     def by_kind(self) -> dict[str, tuple[LinkProblem, ...]]:
         """The problems of each kind: `broken`, `ambiguous`, `alias_only`."""
-        return {
-            BROKEN: self.broken,
-            AMBIGUOUS: self.ambiguous,
-            ALIAS_ONLY: self.alias_only,
-        }
+        return {BROKEN: self.broken, AMBIGUOUS: self.ambiguous, ALIAS_ONLY: self.alias_only}
 
     @property
     def problems(self) -> tuple[LinkProblem, ...]:
@@ -211,11 +207,7 @@ class _LinkChecker:
         )
 
     def _judged(self, tally: Counter[tuple[str, str]]) -> dict[str, list[LinkProblem]]:
-        problems: dict[str, list[LinkProblem]] = {
-            BROKEN: [],
-            AMBIGUOUS: [],
-            ALIAS_ONLY: [],
-        }
+        problems: dict[str, list[LinkProblem]] = {BROKEN: [], AMBIGUOUS: [], ALIAS_ONLY: []}
         for note in self._notes:
             for key, link in (*note.refs.properties, *(("", each) for each in note.refs.links)):
                 resolution = self.survey.check(link, note.path)

@@ -19,8 +19,8 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 
 def full_compare(ctx: SyncContext) -> list[str]:

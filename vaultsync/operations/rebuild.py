@@ -11,9 +11,9 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
 from vaultsync.sync.planning import PlanRules, overlay_note, values_shown
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import TablePlanner, sync_with
 from vaultsync.sync.snapshot import path_in
+from vaultsync.sync.sync_request import SyncRequest
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.TOMBSTONE)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)

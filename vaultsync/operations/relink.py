@@ -29,9 +29,9 @@ from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
 from vaultsync.sync.planning import PlanRules, SyncRun
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import TablePlanner, sync_once, sync_with
 from vaultsync.sync.snapshot import path_in
+from vaultsync.sync.sync_request import SyncRequest
 
 _log = logging.getLogger(__name__)
 

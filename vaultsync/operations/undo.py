@@ -23,8 +23,8 @@ from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
 from vaultsync.sync.report import ActionTaken, Progress, Report, counted, notices_of
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import record_run, sync_once
+from vaultsync.sync.sync_request import SyncRequest
 
 EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox"})
 ACTION_KEEP = "keep"

@@ -156,8 +156,7 @@ def _escape_sites(text: str) -> Iterator[ActiveSite]:
 def escape(text: str, *, runs: bool = False) -> str:
     """Escape all active content; with `runs`, only what looks escaped already."""
     return _add_backslashes(
-        text,
-        lambda content, site: bool(site.slashes) or (not runs and content.runs(site)),
+        text, lambda content, site: bool(site.slashes) or (not runs and content.runs(site))
     )
 
 

@@ -36,11 +36,7 @@ def providers() -> tuple[SecretKind, ...]:
     data = pkgutil.get_data("vaultsync.privacy", "providers.toml") or b""
     return tuple(
         SecretKind(
-            kind,
-            row["says"],
-            tuple(row["needs"]),
-            _at_start(row["pattern"]),
-            row.get("far", False),
+            kind, row["says"], tuple(row["needs"]), _at_start(row["pattern"]), row.get("far", False)
         )
         for kind, row in tomllib.loads(data.decode()).items()
     )

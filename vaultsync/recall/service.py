@@ -41,7 +41,7 @@ from vaultsync.recall.ranking import (
     term_coverage,
     weighted_score,
 )
-from vaultsync.recall.request import RecallRequest, parse_request
+from vaultsync.recall.recall_request import RecallRequest, parse_request
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 RECALL_MODES = ("auto", "index", "vector", "fused")

@@ -22,12 +22,12 @@ from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.backends.state.bridge_address import BridgeAddressFile
 from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.backends.state.vault_marker import make_state_dir
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ScopeDeniedError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.events import EventBus
+from vaultsync.service.memory_worker import MemoryRunner, MemoryWorker
 from vaultsync.service.obsidian_writes import ObsidianWrites
-from vaultsync.service.worker import MemoryRunner, MemoryWorker
 from vaultsync.settings import Settings
 from vaultsync.sync.report import Status
 

@@ -19,7 +19,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.sqlite.unavailable import UnavailableStore
 from vaultsync.backends.state.daemon_file import DaemonFile
-from vaultsync.backends.watchers.choose import watcher_maker
+from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, EngineBusyError
@@ -30,8 +30,8 @@ from vaultsync.service.waking import WakeEvent
 from vaultsync.settings import Settings
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress, Report, Status
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.status import daemon_status
+from vaultsync.sync.sync_request import SyncRequest
 
 T = TypeVar("T")
 EventSink = Callable[[str, Mapping[str, Value]], None]
@@ -263,11 +263,7 @@ class DaemonRunner:
         return said
 
     def _go_on(
-        self,
-        daemon: DaemonLoop,
-        files: MemoryFileWatch,
-        daily: DailyMaintenance,
-        memory: Memory,
+        self, daemon: DaemonLoop, files: MemoryFileWatch, daily: DailyMaintenance, memory: Memory
     ) -> None:
         while not self._stopping:
             wait = daemon.tick()

@@ -14,9 +14,9 @@ from vaultsync.backends.http.loopback_guard import (
     Asgi,
     LoopbackGuard,
 )
-from vaultsync.backends.http.server import LoopbackServer
+from vaultsync.backends.http.loopback_server import LoopbackServer
 from vaultsync.backends.state.token_file import TokenFile
-from vaultsync.backends.system.clock import SystemClock
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.settings import Settings
 
 

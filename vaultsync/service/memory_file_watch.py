@@ -34,9 +34,7 @@ class MemoryFileWatch:
     """Takes the memory files of the settings in when they have been quiet for a while."""
 
     def __init__(
-        self,
-        memory: MemoryFileMethods,
-        tell: Callable[[str, Mapping[str, Value]], None],
+        self, memory: MemoryFileMethods, tell: Callable[[str, Mapping[str, Value]], None]
     ) -> None:
         self._memory = memory
         self._tell = tell

@@ -303,12 +303,7 @@ def make_report(
         name = _ACTION_NAMES[row.do]
         actions += [ActionTaken(name, x.id or "", x.path, (), row.reason) for x in work.unchanged]
     return Report(
-        work.run,
-        work.request.dry_run,
-        round(seconds, 3),
-        counts,
-        actions,
-        notices_of(attention),
+        work.run, work.request.dry_run, round(seconds, 3), counts, actions, notices_of(attention)
     )
 
 

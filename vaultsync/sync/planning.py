@@ -29,8 +29,8 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities
 from vaultsync.sync.merge import merge
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
+from vaultsync.sync.sync_request import SyncRequest
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from vaultsync.errors import (
 )
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
-from vaultsync.sync.request import SyncRequest
+from vaultsync.sync.sync_request import SyncRequest
 
 HIGH_WATER_SETTING = "newest_row"
 """The setting that holds it: number and revision."""

@@ -134,9 +134,7 @@ class Verification(Struct, frozen=True):
 
 
 def proof_of(
-    checked: int,
-    differences: Sequence[Difference] = (),
-    held: Sequence[Difference] = (),
+    checked: int, differences: Sequence[Difference] = (), held: Sequence[Difference] = ()
 ) -> Verification:
     """The result for the differences that were found."""
     return Verification(not differences, checked, tuple(differences), tuple(held))

@@ -55,8 +55,8 @@ from vaultsync.sync.preconditions import (
 )
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
+from vaultsync.sync.sync_request import SyncRequest
 
 MAX_RECORDED_ACTIONS = 2000
 """How many actions of a run the archive keeps."""

@@ -10,8 +10,8 @@ from vaultsync.notes.kinds import is_index_page
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.report import DaemonState, LastRun, Status, notices_of
-from vaultsync.sync.request import SyncRequest
 from vaultsync.sync.run import preview_run
+from vaultsync.sync.sync_request import SyncRequest
 
 _NO_CHANGE = frozenset(
     {ActionKind.NOTHING, ActionKind.NEEDS_REVIEW, ActionKind.RECORD, ActionKind.DROP_BASE}

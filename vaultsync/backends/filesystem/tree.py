@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from vaultsync.backends.filesystem import listing as vault_list
+from vaultsync.backends.filesystem import folder_listing as vault_list
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.listing import IgnoreRules
+from vaultsync.backends.filesystem.folder_listing import IgnoreRules
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import (
     NoteChangedError,

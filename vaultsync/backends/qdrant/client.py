@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.errors import ClosedError, exists_already, status_of, translate_error
+from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -36,8 +36,13 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
+from vaultsync.backends.qdrant.qdrant_errors import (
+    ClosedError,
+    exists_already,
+    status_of,
+    translate_error,
+)
 from vaultsync.backends.qdrant.retry import RetryPolicy
-from vaultsync.backends.qdrant.settings import QdrantConnection
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vaultsync.backends.qdrant.settings import QdrantConnection
+from vaultsync.backends.qdrant.connection import QdrantConnection
 
 HNSW_M = 16
 EF_CONSTRUCT = 128

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.errors import ClosedError
+from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -28,8 +28,8 @@ from vaultsync.backends.qdrant.operations import (
     vector_name,
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
+from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.backends.qdrant.settings import QdrantConnection
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 

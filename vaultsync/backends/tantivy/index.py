@@ -19,21 +19,21 @@ from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.backends.tantivy.analysis import Analyzers
-from vaultsync.backends.tantivy.query import (
-    NAME_FIELDS,
-    QueryBuilder,
-    best_hits,
-    column_ranges,
-    read_columns,
-    sort_matches,
-)
-from vaultsync.backends.tantivy.schema import (
+from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
     VERSION_DOC_ID,
     columns_of,
     id_from_columns,
     make_schema,
     texts_of,
+)
+from vaultsync.backends.tantivy.query_builder import (
+    NAME_FIELDS,
+    QueryBuilder,
+    best_hits,
+    column_ranges,
+    read_columns,
+    sort_matches,
 )
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.language import ENGLISH, SAMPLE_CHARS, language_of

@@ -137,10 +137,7 @@ def _without_trailing(lines: list[str], start: int, stop: int, *, header: str) -
 
 
 def mark_spans(
-    yaml: str,
-    lines: list[str],
-    keys: list[str],
-    wanted: set[str],
+    yaml: str, lines: list[str], keys: list[str], wanted: set[str]
 ) -> dict[str, KeySpan] | None:
     """As `scan_spans()`, by the positions of a full parser."""
     marks = key_positions(yaml)

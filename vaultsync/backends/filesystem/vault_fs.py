@@ -26,10 +26,10 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultsync.backends.filesystem import listing as vault_list
+from vaultsync.backends.filesystem import folder_listing as vault_list
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree
-from vaultsync.backends.filesystem.listing import IgnoreRules
+from vaultsync.backends.filesystem.folder_listing import IgnoreRules
 from vaultsync.backends.filesystem.staging import STAGING, StagingFolder
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
 from vaultsync.backends.filesystem.tree import FileVisitor, FolderTree

@@ -54,7 +54,7 @@ def watch(
     What happens is told on stderr, a line of JSON each. Ctrl-C or SIGTERM end it within
     two seconds; what was begun is taken up by the next pass.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     settings = session.load_vault_settings(options)
     if print_unit is not None:
@@ -75,11 +75,7 @@ def watch(
 
         bridge = None if no_bridge or once_settled else _bridge_if_installed(tell)
         watching = session.make_daemon_runner(
-            settings,
-            tell=tell,
-            once=once_settled,
-            wait=wait,
-            app=bridge.writes if bridge else None,
+            settings, tell=tell, once=once_settled, wait=wait, app=bridge.writes if bridge else None
         )
         closing.enter_context(_until_signal(watching.stop))
         if bridge is not None:
@@ -113,7 +109,7 @@ def _bridge_if_installed(tell: EventSink) -> BridgeInDaemon | None:
 @contextmanager
 def event_logging(path: str | None, *, quiet: bool) -> Iterator[EventSink]:
     """Where what happens is told, and what is logged elsewhere in this process."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 
     with ExitStack() as closing:

@@ -31,7 +31,7 @@ from vaultsync.recall.ranking import (
     rescale_similarities,
     weighted_score,
 )
-from vaultsync.recall.request import RecallRequest, parse_request
+from vaultsync.recall.recall_request import RecallRequest, parse_request
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault

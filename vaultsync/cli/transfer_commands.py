@@ -66,7 +66,7 @@ def _refuse_vault_files(target: Path) -> None:
     Raises:
         UsageError: the file is one of these, or would become one.
     """
-    from vaultsync.settings import MARKER  # settings load what `--help` does not need
+    from vaultsync.settings import MARKER
 
     roots = (each for each in target.parents if (each / MARKER).is_file())
     root = next(roots, None)
@@ -119,7 +119,7 @@ def export_facts(options: Options, *, file: str) -> int:
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options) as memory, open_output(file) as write:
         count = memory.export(write)
@@ -138,8 +138,8 @@ def import_facts(options: Options, *, file: str) -> int:
     If a line is invalid, nothing is imported.
     """
     from vaultsync.cli import format_facts as show
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli import output
-    from vaultsync.cli import vault as session
 
     with session.open_memory(options) as memory, open_input(file) as source:
         count = memory.import_(text_lines(source))

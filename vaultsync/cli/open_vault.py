@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.api.recalling import RecallMethods
     from vaultsync.indexing.embedding_cost import EmbeddingCost
     from vaultsync.model.schema import Value
-    from vaultsync.recall.request import RecallRequest
+    from vaultsync.recall.recall_request import RecallRequest
     from vaultsync.recall.result import RecallResult
     from vaultsync.service.daemon_runner import DaemonRunner
     from vaultsync.service.obsidian_writes import ObsidianWrites

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from vaultsync.errors import VaultsyncError
-from vaultsync.service.worker import MemoryWorker
+from vaultsync.service.memory_worker import MemoryWorker
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory

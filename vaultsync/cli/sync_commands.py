@@ -35,7 +35,7 @@ def _run_and_report(
     undone: bool = False,
 ) -> int:
     """Run something on both sides, print its report, and return the exit code."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_reports import print_report
     from vaultsync.cli.output import progress_bar
 
@@ -65,7 +65,7 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     show.print_initialised(options, session.init_vault(folder, store=store, options=options))
     return EXIT_DONE
@@ -150,7 +150,7 @@ def adopt(
 @common
 def status(options: Options) -> int:
     """Show pending changes, conflicts and problems; changes nothing."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_reports import print_status
 
     with session.open_memory(options) as memory:
@@ -162,7 +162,7 @@ def status(options: Options) -> int:
 @common
 def conflicts(options: Options) -> int:
     """List what both sides changed differently."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_conflicts import print_conflicts
 
     with session.open_memory(options) as memory:
@@ -172,17 +172,12 @@ def conflicts(options: Options) -> int:
 
 @click.command()
 @click.argument("conflict_id", metavar="CONFLICT_ID")
-@click.option(
-    "--take",
-    type=sides,
-    required=True,
-    help="The side whose values to keep.",
-)
+@click.option("--take", type=sides, required=True, help="The side whose values to keep.")
 @click.option("--field", metavar="F", help="Only this field; default: all fields.")
 @common
 def resolve(options: Options, *, conflict_id: str, take: str, field: str | None) -> int:
     """Resolve a conflict."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_conflicts import print_resolved
 
     with session.open_memory(options) as memory:
@@ -196,7 +191,7 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
 @common
 def history(options: Options, *, fact_id: str) -> int:
     """Show who changed what in a fact, when and from which side."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_conflicts import print_history
 
     with session.open_memory(options) as memory:
@@ -212,10 +207,7 @@ def history(options: Options, *, fact_id: str) -> int:
 def undo(options: Options, *, run: str, verbose: bool) -> int:
     """Undo a run on both sides; later changes are kept."""
     return _run_and_report(
-        options,
-        lambda memory, bar: memory.undo(run, progress=bar),
-        verbose=verbose,
-        undone=True,
+        options, lambda memory, bar: memory.undo(run, progress=bar), verbose=verbose, undone=True
     )
 
 
@@ -223,7 +215,7 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
 @common
 def verify(options: Options) -> int:
     """Compare vault, store and base, field by field."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_reports import print_verification
     from vaultsync.cli.output import progress_bar
 
@@ -248,7 +240,7 @@ def rebuild(options: Options, *, source: str, verbose: bool) -> int:
 @common
 def doctor(options: Options) -> int:
     """Check this machine and this vault for problems."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_reports import print_checks
 
     checks = session.run_doctor(options)
@@ -268,12 +260,7 @@ def doctor(options: Options) -> int:
 @verbose_option
 @common
 def maintain(
-    options: Options,
-    *,
-    dry_run: bool,
-    max_delete: int | None,
-    confirm: str | None,
-    verbose: bool,
+    options: Options, *, dry_run: bool, max_delete: int | None, confirm: str | None, verbose: bool
 ) -> int:
     """Delete expired and faded facts, and shorten version chains."""
     return _run_and_report(
@@ -299,7 +286,7 @@ def migrate(options: Options, *, to: str) -> int:
     Safe to run again after an interruption. The vault switches once every fact is verified
     in the new store; the old store is not changed.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.format_facts import count_noun
     from vaultsync.cli.output import clean, print_json, print_message, progress_bar
 

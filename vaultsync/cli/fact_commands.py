@@ -39,10 +39,7 @@ if TYPE_CHECKING:
     help="Who may see it; default: only the agent, else the vault's default.",
 )
 @click.option(
-    "--priority",
-    metavar="N",
-    type=int,
-    help="0 (critical) to 4 (background); default: 2.",
+    "--priority", metavar="N", type=int, help="0 (critical) to 4 (background); default: 2."
 )
 @click.option("--tag", "tags", metavar="X", multiple=True, help="Tag; repeatable.")
 @click.option(
@@ -88,7 +85,7 @@ def remember(
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     own = parse_fields(fields)
     with session.open_memory(options, agent=agent) as memory:
@@ -116,7 +113,7 @@ def remember(
 def get(options: Options, *, fact_id: str, agent: str | None) -> int:
     """Show a fact."""
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         fact = memory.get(fact_id)
@@ -173,7 +170,7 @@ def list_facts(
 ) -> int:
     """List facts, one page at a time."""
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         page = memory.list(
@@ -230,7 +227,7 @@ def update(
         content = text_or_stdin(content, what="content")
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     changes = parse_fields(settings)
     with session.open_memory(options, agent=agent) as memory:
@@ -273,7 +270,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | 
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         fact = memory.supersede(fact_id, content)
@@ -289,7 +286,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | 
 def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
     """Delete a fact and its note; `restore` undoes it."""
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
@@ -309,7 +306,7 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 def restore(options: Options, *, fact_id: str, agent: str | None) -> int:
     """Restore a forgotten fact and its note."""
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         done = memory.restore(fact_id)

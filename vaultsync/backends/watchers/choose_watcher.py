@@ -18,7 +18,7 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
     Raises:
         ConfigError: no package that can watch is installed.
     """
-    from vaultsync.backends.watchers.doctor import mount_without_events
+    from vaultsync.backends.watchers.watch_checks import mount_without_events
 
     wanted = settings.watch.watcher
     native = _first_installed((wanted,) if wanted in _NATIVE else _NATIVE)

@@ -167,10 +167,7 @@ def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
     import onnx
     import onnxruntime  # type: ignore[import-untyped]
     import torch
-    from onnxruntime.quantization import (  # type: ignore[import-untyped]
-        QuantType,
-        quantize_dynamic,
-    )
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
 
     names = [name for name in _INPUTS if name in loaded.tokenizer.model_input_names]
 

@@ -10,7 +10,7 @@ import tantivy
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
-from vaultsync.backends.tantivy.schema import PHRASE_FIELDS, id_from_columns, name_code
+from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, id_from_columns, name_code
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters

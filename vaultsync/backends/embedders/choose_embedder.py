@@ -85,7 +85,7 @@ def _exported(
         return OnnxEmbedder(export, model=model, dimension=dimension).embed(texts)
 
     def make() -> None:
-        from vaultsync.backends.embedders.export import export_model
+        from vaultsync.backends.embedders.onnx_export import export_model
 
         source = weights()
         export_model(
@@ -101,7 +101,7 @@ def _exported(
 
 
 def _http_embedder(address: str, clock: Clock, key_variable: str) -> Embedder:
-    from vaultsync.backends.embedders.http import HttpEmbedder
+    from vaultsync.backends.embedders.http_embedder import HttpEmbedder
 
     url, _, model = address.partition("#")
     if not model:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # a cold recall does not load what packs a context
 @common
 def index(options: Options, *, rebuild: bool) -> int:
     """Update `.index/`, the note index and the vectors."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     def print_cost(cost: EmbeddingCost) -> bool:
         print_message(
@@ -207,7 +207,7 @@ def context(
     The text goes to stdout. The reason and the citation of each item, and what was left
     out, go to stderr.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_packs(options, agent=agent) as memory:
         print_pack(options, memory.context(**question, format=form))
@@ -262,8 +262,8 @@ def recall(
     A phrase "in quotes" must occur. These filter: type:decision, tag:ops, tier:critical,
     since:2026-03 and until:2026-05-01.
     """
-    from vaultsync.cli import vault as session
-    from vaultsync.recall.request import RecallRequest
+    from vaultsync.cli import open_vault as session
+    from vaultsync.recall.recall_request import RecallRequest
 
     if vault_only:
         if explain or mode not in {"auto", "index"}:

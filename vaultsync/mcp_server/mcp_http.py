@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultsync.errors import ConfigError
 from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.worker import AgentWorker
+from vaultsync.mcp_server.tool_worker import AgentWorker
 from vaultsync.service.listening import serve_on_loopback
 from vaultsync.settings import Settings
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vaultsync.backends.system.doctor import HostCheck
+from vaultsync.backends.system.host_checks import HostCheck
 
 _MOUNTS_WITHOUT_EVENTS = re.compile(
     r"9p|afpfs|afs|beegfs|ceph|cifs|davfs|drvfs|fuse\.(?!ecryptfs|gocryptfs|encfs)"

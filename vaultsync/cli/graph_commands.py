@@ -41,12 +41,7 @@ def print_exported(options: Options, export: GraphExport, file: str) -> None:
 
     if options.json:
         print_json(
-            {
-                "file": file,
-                "format": export.format,
-                "nodes": export.nodes,
-                "links": export.links,
-            }
+            {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
         )
         return
     summary = f"{count_noun(export.nodes, 'node')}, {count_noun(export.links, 'link')}"
@@ -169,11 +164,7 @@ def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> i
 
 
 def _print_links(
-    options: Options,
-    problems: Sequence[LinkProblem],
-    kinds: Mapping[int, str],
-    *,
-    verbose: bool,
+    options: Options, problems: Sequence[LinkProblem], kinds: Mapping[int, str], *, verbose: bool
 ) -> None:
     """Print a table of problems by their kinds, or of what was fixed (no kinds)."""
     some = problems if verbose else problems[:MAX_LISTED]
@@ -205,9 +196,7 @@ def links() -> None:
 
 @links.command("check")
 @click.option(
-    "--fix",
-    is_flag=True,
-    help="Fix links that have only one possible target, in notes of facts.",
+    "--fix", is_flag=True, help="Fix links that have only one possible target, in notes of facts."
 )
 @click.option("-v", "--verbose", is_flag=True, help="List every link, not only the first 20.")
 @common
@@ -217,7 +206,7 @@ def check(options: Options, *, fix: bool, verbose: bool) -> int:
     Broken: no file has this name, or the note has no such heading or block. Ambiguous:
     several files have this name. Alias only: Obsidian does not resolve aliases in links.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.links_check(fix=fix, progress=bar)
@@ -271,8 +260,8 @@ def export_graph(
         message = "--json needs stdout for its own object: FILE cannot be -"
         raise click.UsageError(message)
 
-    from vaultsync.cli import export_import as files
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
+    from vaultsync.cli import transfer_commands as files
 
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
     if chosen not in GRAPH_FORMATS:
@@ -299,7 +288,7 @@ def export_graph(
 @common
 def stats(options: Options, *, hubs: int, scope: str | None) -> int:
     """Show counts, hubs (by PageRank) and orphans."""
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options) as memory:
         found = memory.graph_stats(scope=scope, hubs=hubs)
@@ -317,7 +306,7 @@ def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None
 
     NAME is a title, an alias, an id or the path of a note.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options) as memory:
         found = memory.graph_neighbors(name, depth=depth, scope=scope)
@@ -334,7 +323,7 @@ def colours(options: Options) -> int:
     it. Obsidian overwrites that file while it is open: close Obsidian first, or restart
     it afterwards.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options) as memory:
         done = memory.graph_colours()

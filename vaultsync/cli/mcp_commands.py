@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--scope",
-    metavar="S",
-    help="The scope of new facts that name none; default: the agent's own.",
+    "--scope", metavar="S", help="The scope of new facts that name none; default: the agent's own."
 )
 @click.option(
     "--user",
@@ -68,12 +66,12 @@ def mcp(
         return AgentMemory(settings, scope=scope)
 
     try:
-        from vaultsync.mcp_server.worker import AgentWorker
+        from vaultsync.mcp_server.tool_worker import AgentWorker
 
         if not over_http:
             from vaultsync.mcp_server.stdio import serve
         else:
-            from vaultsync.mcp_server.http import MCP_PORT, running_mcp
+            from vaultsync.mcp_server.mcp_http import MCP_PORT, running_mcp
     except ModuleNotFoundError as missing:
         raise MissingExtraError("the MCP server", missing.name or "a package", "mcp") from None
     worker = AgentWorker(open_agent_memory)
@@ -81,7 +79,7 @@ def mcp(
         serve(worker)
         return EXIT_DONE
 
-    from vaultsync.cli.bridge import print_listening
+    from vaultsync.cli.bridge_commands import print_listening
     from vaultsync.cli.serving import until_signal
 
     with running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running:

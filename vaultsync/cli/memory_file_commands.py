@@ -13,15 +13,7 @@ import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.options import Options, agent_option, common, text_or_stdin
-from vaultsync.cli.output import (
-    clean_one_line,
-    dim,
-    echo,
-    print_json,
-    print_message,
-    style,
-    table,
-)
+from vaultsync.cli.output import clean_one_line, dim, echo, print_json, print_message, style, table
 
 if TYPE_CHECKING:
     from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
@@ -116,9 +108,7 @@ def memory_file() -> None:
 )
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Files to skip; repeatable.")
 @click.option(
-    "--again",
-    is_flag=True,
-    help="Write every section to its fact again, over edits and deletions.",
+    "--again", is_flag=True, help="Write every section to its fact again, over edits and deletions."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
 @common
@@ -138,13 +128,10 @@ def sync_file(
     FILE is the source of truth and is not changed. If FILE is a folder, --include selects
     files in it, such as '**/MEMORY.md'.
     """
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
     from vaultsync.cli.output import progress_bar
 
-    with (
-        session.open_memory(options, agent=agent) as memory,
-        progress_bar(options) as bar,
-    ):
+    with session.open_memory(options, agent=agent) as memory, progress_bar(options) as bar:
         report = memory.sync_memory_file(
             *files,
             scope=scope,
@@ -162,10 +149,7 @@ def sync_file(
 @click.argument("text", required=False)
 @click.option("--section", metavar="S", required=True, help="The heading of the section.")
 @click.option(
-    "--replace",
-    "replace_all",
-    is_flag=True,
-    help="Replace the content of the section with TEXT.",
+    "--replace", "replace_all", is_flag=True, help="Replace the content of the section with TEXT."
 )
 @agent_option
 @common
@@ -185,7 +169,7 @@ def add_text(
     """
     content = text_or_stdin(text, what="text")
 
-    from vaultsync.cli import vault as session
+    from vaultsync.cli import open_vault as session
 
     with session.open_memory(options, agent=agent) as memory:
         added = memory.add_to_memory_file(file, content, section=section, replace_all=replace_all)
