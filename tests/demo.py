@@ -1,7 +1,7 @@
-"""`make demo`: the main job on a copy of the sample vault, told as a story.
+"""`make demo`: the main features on a copy of the sample vault, as a story.
 
-Everything is done through the real command line. Each step says what it claims, and the
-demo ends with exit code 1 at the first claim that does not hold.
+All steps use the real command line. Each step states a claim, and the demo ends with exit
+code 1 at the first claim that does not hold.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Who climbs the mast: nobody yet."""
 
 
 LINKED = "[[Oskar Brandvold|Oskar]], if asked"
-"""What indy writes of Oskar: vaultsync links whom an agent mentions."""
+"""What indy writes about Oskar: vaultsync links the people that an agent mentions."""
 
 
 def take_in(stage: Stage) -> None:
     """A folder of notes becomes a vault with a store behind it."""
     stage.step(
-        "A folder of notes gets a memory behind it",
+        "A folder of notes becomes a memory",
         """Four people and two agents build Tidebell, a booking service for small
-        harbours. Their notes are an ordinary Obsidian vault. Today a store moves in
-        behind it, where the agents, indy and moss, keep what they know.""",
+        harbours. Their notes are an ordinary Obsidian vault. Today they add a store,
+        in which the agents, indy and moss, keep their facts.""",
     )
     stage.run("init", "Tidebell")
     stage.run("rebuild", "--from", "vault", lines=5)
     status = stage.ask("status")
     stage.claim(
-        f"{status['facts']} notes are facts in the store now, and not one file changed",
+        f"{status['facts']} notes are now facts in the store, and no file was changed",
         holds=status["facts"] == status["notes"] > 50 and status["pending"] == 0,
     )
 
@@ -48,8 +48,8 @@ def take_in(stage: Stage) -> None:
 def remember(stage: Stage) -> None:
     """What agents remember appears as notes."""
     stage.step(
-        "What agents remember, people can read",
-        "indy hears something on the pier, moss decides something at the desk.",
+        "People can read what agents remember",
+        "indy learns something on the pier, moss decides something at the desk.",
     )
     stage.run(
         *("remember", LAMP, "--title", "Mend the lamp at berth 12"),
@@ -63,7 +63,7 @@ def remember(stage: Stage) -> None:
         *("--context", "the rain of last week", "--agent", "moss"),
         keep="GLANDS",
     )
-    stage.tell("Each is a note at once, as plain as if somebody had typed it:")
+    stage.tell("Each becomes a note at once, as plain as if a person had typed it:")
     lamp = stage.note("$LAMP")
     stage.show(lamp)
     stage.claim(
@@ -76,9 +76,9 @@ def remember(stage: Stage) -> None:
 def edit(stage: Stage) -> None:
     """A person's edit reaches the store."""
     stage.step(
-        "What people write, agents know",
-        """Aiko reads her own note again, made by hand, with a comment among its
-        properties. It hurt more than she wrote. She changes it and saves.""",
+        "Agents know what people write",
+        """Aiko rereads a note that she wrote by hand, with a comment in its properties. It
+        hurt more than she wrote. She edits the note and saves it.""",
     )
     note = stage.vault / GLOVES
     stage.edit(note, ("rating: 4 ", "rating: 5 "), ("minus two", "minus six"))
@@ -89,7 +89,7 @@ def edit(stage: Stage) -> None:
     stage.run("get", "$GLOVES", lines=17)
     fact = stage.ask("get", "$GLOVES")
     stage.claim(
-        "the store says what she wrote, and the sync left her file to the byte",
+        "the store has what she wrote, and her file is unchanged to the byte",
         holds=fact["properties"] == {"rating": 5}
         and "minus six" in fact["content"]
         and note.read_bytes() == saved,
@@ -99,7 +99,7 @@ def edit(stage: Stage) -> None:
 def merge(stage: Stage) -> None:
     """Two edits of one note merge."""
     stage.step(
-        "Both at once: their edits merge",
+        "Concurrent edits merge",
         """Bente opens the note of the lamp, adds a tag and corrects a line. Before
         anything is synced, indy changes the last line of the same fact.""",
     )
@@ -110,12 +110,12 @@ def merge(stage: Stage) -> None:
     before = note.read_text(encoding="utf-8")
     asked = LAMP.replace("nobody yet", "Oskar, if asked")
     stage.run("update", "$LAMP", "--content", asked, "--set", "status=open", "--agent", "indy")
-    stage.tell("The agent's change went into the note, around Bente's:")
+    stage.tell("The agent's change was merged into the note, next to Bente's:")
     stage.show_change(note, before)
     fact = stage.ask("get", "$LAMP")
     text = note.read_text(encoding="utf-8")
     stage.claim(
-        "note and store hold both: her tag and her line, indy's line and status;"
+        "note and store have both: her tag and her line, indy's line and status;"
         " and Oskar, whom indy mentions, is a link",
         holds=fact["tags"] == ["lighting", "safety"]
         and fact["status"] == "open"
@@ -129,7 +129,7 @@ def merge(stage: Stage) -> None:
 def conflict(stage: Stage) -> None:
     """Both change the same line."""
     stage.step(
-        "Both change the same line: a conflict, and nobody loses",
+        "Both change the same line: a conflict, and nothing is lost",
         "Bente decides who climbs. indy, at the same moment, has another idea.",
     )
     note = stage.note("$LAMP")
@@ -137,13 +137,13 @@ def conflict(stage: Stage) -> None:
     said = stage.ask("get", "$LAMP")["content"]
     wanted = said.replace(LINKED, "a rigger from town")
     stage.run("update", "$LAMP", "--content", wanted, "--agent", "indy", exits=3)
-    stage.tell("The person's word stands in the note. The agent's lies beside it:")
+    stage.tell("The note keeps the person's version. A conflict note has the agent's:")
     (found,) = stage.ask("conflicts")["conflicts"]
     beside = stage.vault / found["conflict_path"]
     stage.show(beside, lines=60)
     text = note.read_text(encoding="utf-8")
     stage.claim(
-        "the note says Bente; nothing of indy's leaked into it, and nothing is lost",
+        "the note says Bente and has nothing of indy's version, and nothing is lost",
         holds="Bente, on Friday" in text
         and "rigger" not in text
         and "a rigger from town" in beside.read_text(encoding="utf-8")
@@ -154,8 +154,8 @@ def conflict(stage: Stage) -> None:
 def settle(stage: Stage) -> None:
     """A conflict is settled by a tick, another by a command."""
     stage.step(
-        "Settling it: a tick in Obsidian, or a word in the terminal",
-        "A rigger is the better idea, Bente finds, and ticks the box.",
+        "Resolving it: a tick in Obsidian, or a command in the terminal",
+        "Bente decides that a rigger is the better idea, and ticks the box.",
     )
     note = stage.note("$LAMP")
     (found,) = stage.ask("conflicts")["conflicts"]
@@ -166,7 +166,7 @@ def settle(stage: Stage) -> None:
         "the note says what indy wanted, and the conflict note is gone",
         holds="a rigger from town" in note.read_text(encoding="utf-8") and not beside.exists(),
     )
-    stage.tell("The next one, about the glands, Joaquim settles without opening a file.")
+    stage.tell("Joaquim resolves the next one, about the glands, without opening a file.")
     glands = stage.note("$GLANDS")
     stage.edit(glands, ("priority: 1", "priority: 0"))
     stage.run("update", "$GLANDS", "--set", "priority=3", "--agent", "moss", exits=3)
@@ -175,7 +175,7 @@ def settle(stage: Stage) -> None:
     stage.name("CONFLICT", found["id"])
     stage.run("resolve", "$CONFLICT", "--take", "vault")
     stage.claim(
-        "priority 0 stands on both sides, and no conflict is open",
+        "the priority is 0 on both sides, and no conflict is open",
         holds=stage.ask("get", "$GLANDS")["priority"] == 0
         and "priority: 0" in glands.read_text(encoding="utf-8")
         and not stage.ask("conflicts")["conflicts"],
@@ -185,10 +185,10 @@ def settle(stage: Stage) -> None:
 def delete(stage: Stage) -> None:
     """A deleted note, and its return."""
     stage.step(
-        "Deleting a note, and thinking again",
-        """Mara deletes the note about the glands. A file that is missing may also be
-        a folder that is not mounted or a cloud drive that is late, so vaultsync looks
-        twice before it believes that.""",
+        "Deleting a note, and changing one's mind",
+        """Mara deletes the note about the glands. A missing file may also be
+        in a folder that is not mounted or on a slow cloud drive, so vaultsync scans
+        twice before it deletes the fact.""",
     )
     glands = stage.note("$GLANDS")
     words = glands.read_bytes()
@@ -196,28 +196,28 @@ def delete(stage: Stage) -> None:
     glands.unlink()
     stage.run("sync")
     stage.claim(
-        "first look: the fact is still there",
+        "first scan: the fact is still there",
         holds=stage.ask("get", "$GLANDS").get("status") == "active",
     )
-    time.sleep(1.1)  # the second look has to come a second later
+    time.sleep(1.1)  # the second scan must be a second later
     stage.run("sync")
     stage.claim(
-        "second look: the fact is forgotten", holds=bool(stage.ask("get", "$GLANDS", fails=True))
+        "second scan: the fact is deleted", holds=bool(stage.ask("get", "$GLANDS", fails=True))
     )
-    stage.tell("On Monday it turns out that they need it after all.")
+    stage.tell("On Monday they need it after all.")
     stage.run("restore", "$GLANDS")
     stage.claim(
-        "fact and note are back, the words as they were",
+        "fact and note are back, with their old text",
         holds=glands.is_file()
         and glands.read_bytes().partition(b"\n# ")[2] == words.partition(b"\n# ")[2],
     )
 
 
 def undo(stage: Stage) -> None:
-    """A whole pass is taken back."""
+    """A whole sync is undone."""
     stage.step(
         "Undo: a search-and-replace that went too far",
-        "Joaquim means to rename something, and replaces “berth” in every task.",
+        "Joaquim wants to rename something, and replaces “berth” in every task.",
     )
     tasks = sorted((stage.vault / "project-tidebell/tasks").glob("*.md"))
     before = {path: path.read_bytes() for path in tasks}
@@ -225,16 +225,16 @@ def undo(stage: Stage) -> None:
     for path in tasks:
         path.write_bytes(before[path].replace(b"berth", b"birth"))
     hurt = [path for path in tasks if path.read_bytes() != before[path]]
-    told = stage.run("sync")
+    report = stage.run("sync")
     stage.claim(
-        "both sides talk of births now",
+        "both sides now say “birth”",
         holds=len(hurt) > 1 and "birth 12" in stage.ask("get", "$LAMP")["content"],
     )
-    stage.tell("Every report ends with how to take it back:")
-    stage.name("RUN", re.findall("vaultsync undo ([0-9a-f-]+)", told)[0])
+    stage.tell("Every report ends with the command that undoes it:")
+    stage.name("RUN", re.findall("vaultsync undo ([0-9a-f-]+)", report)[0])
     stage.run("undo", "$RUN")
     stage.claim(
-        f"{len(hurt)} notes say what they said before, and so do their facts",
+        f"{len(hurt)} notes have their old text, and so do their facts",
         holds=all(_undated(path.read_bytes()) == _undated(data) for path, data in before.items())
         and "birth" not in stage.ask("get", "$LAMP")["content"],
     )
@@ -249,7 +249,7 @@ def history(stage: Stage) -> None:
     """Who changed what."""
     stage.step(
         "Who wrote what, and when?",
-        "Every change of every field is kept, with who made it and on which side.",
+        "Every change of every field is recorded, with its author and side.",
     )
     stage.run("history", "$LAMP", lines=60)
     found = stage.ask("history", "$LAMP")["history"]
@@ -264,12 +264,12 @@ IN_OTHER_WORDS = "Is a snapshot safe as soon as the job says all went well?"
 
 
 def ask(stage: Stage) -> None:
-    """A question is answered from its words, or from what it means, and says why."""
+    """A question is answered by keyword or semantic search, and the answer explains itself."""
     stage.step(
         "Ask the memory",
-        """An agent, or a person, asks. Where the words are those of a note, the note
-        index answers at once and no model is loaded. Where they are not, the vectors
-        of a small model on this machine find what is meant.""",
+        """An agent or a person asks. If question and note use the same words, the note
+        index answers at once, without a model. If not, the vectors of a small model on
+        this machine find notes of similar meaning.""",
     )
     stage.run("recall", ASKED, "--limit", "2")
     by_words = stage.ask("recall", ASKED)
@@ -280,7 +280,7 @@ def ask(stage: Stage) -> None:
     stage.run("recall", IN_OTHER_WORDS, "--limit", "3")
     by_meaning = stage.ask("recall", IN_OTHER_WORDS)
     stage.claim(
-        "asked in other words than its own, a note is found by what it means",
+        "a note is found although the question uses other words",
         holds=by_meaning["source"] == "fused"
         and not by_meaning["degraded"]
         and "copy" in by_meaning["hits"][0]["title"],
@@ -288,11 +288,11 @@ def ask(stage: Stage) -> None:
 
 
 def pack(stage: Stage) -> None:
-    """What an agent should know of a matter, in a number of tokens."""
+    """What an agent should know about a topic, in a limited number of tokens."""
     stage.step(
         "Pack a context for an agent",
-        """The budget is never passed, not by one token. Each item says why it is there
-        and where it comes from, and what was left out is told with its cost.""",
+        """The budget is never exceeded, not by one token. Each item has its reason and its
+        source, and what was left out is listed with its number of tokens.""",
     )
     stage.run("context", "how berths are booked and paid", "--budget", "800")
     pack = stage.ask("context", "how berths are booked and paid", "--budget", "800")
@@ -342,7 +342,7 @@ def main() -> int:
         for scene in STORY:
             scene(stage)
     except NotAsToldError as wrong:
-        tell(f"\n  ✗ {wrong}\n\nThe demo did not work: this is not what was claimed.")
+        tell(f"\n  ✗ {wrong}\n\nThe demo did not work: a claim does not hold.")
         return 1
     finally:
         if keep:
@@ -352,7 +352,7 @@ def main() -> int:
     took = time.monotonic() - began
     tell(
         f"\nIt worked: {len(STORY)} steps, {took:.0f} s, every claim checked."
-        " A vault and a store, equal, and nobody lost a word."
+        " A vault and a store, equal, and not a word was lost."
     )
     return 0
 

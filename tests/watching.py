@@ -47,7 +47,7 @@ class FakeWatcher:
         self.heard, self.probes = [], 0
         return told
 
-    def trouble(self) -> str:
+    def failure(self) -> str:
         return self.ill
 
     def probe(self) -> None:

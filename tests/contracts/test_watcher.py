@@ -159,15 +159,15 @@ def test_a_note_that_is_only_read_is_no_news(place: Place) -> None:
 def test_what_was_heard_is_told_once(place: Place) -> None:
     place.settle()
     assert not place.watcher.drain()
-    assert place.watcher.trouble() == ""
+    assert place.watcher.failure() == ""
 
 
 def test_a_root_that_was_replaced_is_trouble(place: Place) -> None:
-    assert place.watcher.trouble() == ""
+    assert place.watcher.failure() == ""
     place.root.rename(place.where / "old")
-    assert "cannot be seen" in place.watcher.trouble()
+    assert "cannot be seen" in place.watcher.failure()
     place.root.mkdir()
-    assert "another folder" in place.watcher.trouble()
+    assert "another folder" in place.watcher.failure()
 
 
 def test_a_root_that_is_not_there_cannot_be_watched(place: Place) -> None:
@@ -183,7 +183,7 @@ def test_after_the_stop_nothing_of_it_runs(place: Place) -> None:
     place.watcher.stop()
     place.write("late.md")
     assert not any(each.is_alive() for each in before)
-    assert place.watcher.trouble() == ""
+    assert place.watcher.failure() == ""
 
 
 def test_a_probe_is_heard_outside_the_vault(place: Place) -> None:
@@ -204,10 +204,10 @@ def test_an_error_while_hearing_is_trouble_and_no_silence(
     monkeypatch.setattr(EventCollector, "add", fail)
     place.write("b.md")
     end = time.monotonic() + PATIENCE
-    while not place.watcher.trouble():
+    while not place.watcher.failure():
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert "a handler that raises" in place.watcher.trouble()
+    assert "a handler that raises" in place.watcher.failure()
 
 
 @pytest.mark.parametrize("kind", TOLD)
@@ -266,7 +266,7 @@ def test_a_name_that_no_path_can_hold_is_news_of_the_root(gathered: EventCollect
 def test_the_first_trouble_is_the_one_that_is_told(gathered: EventCollector) -> None:
     gathered.fail("first")
     gathered.fail("second")
-    assert gathered.trouble() == "first"
+    assert gathered.failure() == "first"
 
 
 def test_probes_are_counted_and_are_no_news(gathered: EventCollector) -> None:

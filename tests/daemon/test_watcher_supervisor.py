@@ -56,7 +56,7 @@ def test_a_dead_watcher_is_noticed_within_five_seconds_and_started_again() -> No
     assert kept.made[0].stopped
     assert len(kept.made) == 2
     assert kept.told[1][0] - began < 5
-    assert kept.keeper.trouble == "a thread that watches has ended"
+    assert kept.keeper.failure == "a thread that watches has ended"
 
 
 def test_a_watcher_that_hears_nothing_is_noticed_within_five_seconds() -> None:
@@ -67,7 +67,7 @@ def test_a_watcher_that_hears_nothing_is_noticed_within_five_seconds() -> None:
     kept.runs(5)
     assert len(kept.made) == 2
     assert kept.told[1][0] - began <= 5
-    assert kept.keeper.trouble == "it reports no events"
+    assert kept.keeper.failure == "it reports no events"
 
 
 def test_after_some_failures_a_watcher_that_looks_by_itself_takes_over() -> None:
@@ -90,7 +90,7 @@ def test_a_watcher_that_cannot_start_is_tried_again_ever_more_rarely() -> None:
     kept = Kept(fail_to_start=5)
     kept.runs(0.1)
     assert kept.keeper.name == ""
-    assert "no space left" in kept.keeper.trouble
+    assert "no space left" in kept.keeper.failure
     kept.runs(60)
     assert len(kept.made) == 6
     assert [each.polls for each in kept.made] == [False] * 3 + [True] * 3

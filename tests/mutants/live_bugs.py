@@ -71,7 +71,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/watcher_supervisor.py",
         (
             (
-                "            why = self._watcher.trouble() or self._unheard(now)\n",
+                "            why = self._watcher.failure() or self._unheard(now)\n",
                 "            why = self._unheard(now)\n",
             ),
         ),

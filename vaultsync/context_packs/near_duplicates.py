@@ -3,7 +3,7 @@
 Two texts are near-duplicates when their resemblance (Broder, *On the resemblance and containment
 of documents*, 1997) is at least `DUPLICATE_SIMILARITY`, and when they contain the same numbers:
 a fact that says 38 does not repeat one that says 42. Shingles are compared in full, not sampled.
-Texts of different length or vocabulary are told apart before any bigrams are made.
+Texts of very different length or vocabulary are ruled out before any bigrams are made.
 """
 
 from __future__ import annotations

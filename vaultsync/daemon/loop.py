@@ -149,7 +149,7 @@ class DaemonLoop:
             self._want_all(f"nothing was heard for {gap:.0f} s")
 
     def _listen(self, now: float) -> None:
-        name, trouble = self._supervisor.name, self._supervisor.trouble
+        name, failure = self._supervisor.name, self._supervisor.failure
         why = self._supervisor.check_health(now)
         if why:
             self._want_all(why)
@@ -158,9 +158,9 @@ class DaemonLoop:
         self._others.add(events.others, now)
         if events.lost:
             self._want_all(events.lost)
-        if (name, trouble) != (self._supervisor.name, self._supervisor.trouble):
+        if (name, failure) != (self._supervisor.name, self._supervisor.failure):
             self.state.watcher = self._supervisor.name
-            self.state.watcher_trouble = self._supervisor.trouble
+            self.state.watcher_trouble = self._supervisor.failure
             event = {"watcher": self.state.watcher, "trouble": self.state.watcher_trouble}
             self._emit_state()  # first: receivers of the next event read the state
             self._emit("watcher", event)
@@ -280,7 +280,7 @@ class DaemonLoop:
         self.error = error
         wait = self._failures.next()
         self._due.not_before = now + wait
-        self._want_all("the last pass failed")
+        self._want_all("the last sync failed")
         event = self.state.fail(error, self._work.ctx.now())
         self._emit("error", {**event, "again_in": round(wait, 1)})
         self._emit_state()
@@ -322,7 +322,7 @@ class DaemonLoop:
         if behind or self._due.all or (due is not None and due <= now):
             raise _ChangesPendingError
 
-    # ---------------------------------------------------------------- what is told
+    # ------------------------------------------------------------------------ events
 
     def _emit_state(self) -> None:
         archive = self._work.ctx.archive

@@ -58,7 +58,7 @@ class Watcher(Protocol):
         """The events since the last call; never blocks, never raises."""
         ...
 
-    def trouble(self) -> str:
+    def failure(self) -> str:
         """Why it is not reliable any more; empty while it is.
 
         Reasons are a thread that ended, an error in it, and a root that is gone or another

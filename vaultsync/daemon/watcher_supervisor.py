@@ -34,7 +34,7 @@ class WatcherSupervisor:
         self._check_at = 0.0
         self._probed_at: float | None = None
         self._probe_at = 0.0
-        self.trouble = ""
+        self.failure = ""
         """Why there is no watcher now, or why the last one failed."""
 
     @property
@@ -60,7 +60,7 @@ class WatcherSupervisor:
             return ""
         self._check_at = now + self._intervals.check
         if self._watcher is not None:
-            why = self._watcher.trouble() or self._unheard(now)
+            why = self._watcher.failure() or self._unheard(now)
             if not why:
                 self._probe(now)
                 return ""
@@ -94,7 +94,7 @@ class WatcherSupervisor:
         return f"{watcher.name} was started"
 
     def _fail(self, why: str, now: float) -> None:
-        self.trouble = why
+        self.failure = why
         self._failures = [*self._failures[-MAX_FAILURES:], now]
 
     def _unheard(self, now: float) -> str:

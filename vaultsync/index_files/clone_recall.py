@@ -1,8 +1,8 @@
 """Recall from the files of `.index/` alone: for a clone of a vault without its store.
 
 Entries are ranked by keywords, and the notes of the best ones are read, so that a deleted note
-is in no answer. Only what an entry contains is found: no words far down in a note, and nothing
-by meaning.
+is in no answer. Only what an entry contains is found: no words far down in a note, and there
+is no semantic search.
 """
 
 from __future__ import annotations

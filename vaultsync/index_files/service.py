@@ -156,7 +156,7 @@ def _updated_entries(
     cached = None if rebuild else inputs.entries.load()
     version = cached.version if cached else None
     backlog = feed_backlog(ctx.redacted_store, version, TABLES_SCHEMA)
-    entries = {} if cached is None or backlog.anew else dict(cached.entries)
+    entries = {} if cached is None or backlog.is_full else dict(cached.entries)
     for start in range(0, len(backlog.rows), FACTS_IN_MEMORY):
         ids = [row.fact_id for row in backlog.rows[start : start + FACTS_IN_MEMORY]]
         facts = ctx.redacted_store.find_many(ids)
@@ -167,7 +167,7 @@ def _updated_entries(
                 entries[fact_id] = _escaped_entry(entry, ctx.view)
             else:
                 entries.pop(fact_id, None)
-    if backlog.rows or backlog.anew:
+    if backlog.rows or backlog.is_full:
         new = make_version(ctx.redacted_store, backlog.store_id, backlog.seq, TABLES_SCHEMA)
         inputs.entries.save(CachedEntries(new, entries))
     return entries

@@ -87,7 +87,7 @@ class _NoteIndexSync:
     def run(self, *, rebuild: bool) -> None:
         known = None if rebuild else self._index.version()
         backlog = feed_backlog(self._store, known, NOTE_INDEX_SCHEMA)
-        if backlog.anew:
+        if backlog.is_full:
             self._index.clear()
             self.rebuilt = True
         for start in range(0, len(backlog.rows), FACTS_PER_COMMIT):
@@ -95,7 +95,7 @@ class _NoteIndexSync:
             if self._progress is not None:
                 done = min(start + FACTS_PER_COMMIT, len(backlog.rows))
                 self._progress("index", done, len(backlog.rows))
-        if backlog.anew and not backlog.rows:
+        if backlog.is_full and not backlog.rows:
             self._index.update([], [], version=self._version(backlog.store_id, backlog.seq))
 
     def _index_page(self, rows: list[FeedRow], store_id: str) -> None:

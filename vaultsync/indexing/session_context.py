@@ -1,7 +1,7 @@
 """Session context: the text of the turns before and after, which is indexed with a fact.
 
 Facts of one session explain each other. A fact lends text only to its neighbours in the same
-session and scope: nobody finds out by a search what is in a fact that they cannot see.
+session and scope, so that a search reveals nothing of a fact that the user may not see.
 """
 
 from __future__ import annotations

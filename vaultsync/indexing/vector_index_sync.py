@@ -29,7 +29,7 @@ TEXTS_PER_PUT = 256
 """Texts after which their vectors are written: a few seconds of work."""
 TEXTS_PER_REQUEST = 300
 """Texts per call of the embedder, which divides them into its own batches."""
-PROBE_TEXT = "Is anybody there?"
+PROBE_TEXT = "Is anyone there?"
 """Embedded to tell a text that cannot be embedded from a model that does not answer."""
 
 
@@ -155,14 +155,14 @@ class _EmbeddingRun:
         self._record = _IndexRecord.parse(self._vectors.record())
         backlog = feed_backlog(self._store, self._record.version, self._identity)
         self._store_id, self._all = backlog.store_id, len(backlog.rows)
-        if backlog.anew:
+        if backlog.is_full:
             self._record = _IndexRecord()
         changed = {row.fact_id for row in backlog.rows}
         retried = dict.fromkeys(sorted(self._record.waiting.keys() - changed), 0)
         rows = self._indexed_rows(backlog.rows)
         in_feed = {row.fact_id: row.seq for row in rows}
         is_complete = self._process_facts(in_feed) and self._process_facts(retried)
-        if is_complete and len(rows) == len(backlog.rows) and (changed or backlog.anew):
+        if is_complete and len(rows) == len(backlog.rows) and (changed or backlog.is_full):
             self._compare()
             record = self._record._replace(version=self._version(backlog.seq))
             if record != self._record:  # the feed was empty

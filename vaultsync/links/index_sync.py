@@ -24,7 +24,7 @@ def update_link_index(store: Store, links: LinkIndex) -> bool:
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
     backlog = feed_backlog(store, links.version(), LINK_INDEX_SCHEMA)
-    if backlog.anew:
+    if backlog.is_full:
         links.clear()
     elif not backlog.rows:
         return False

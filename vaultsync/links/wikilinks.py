@@ -110,7 +110,7 @@ def _is_empty(link: Link) -> bool:
     return not (link.target or link.subpath)
 
 
-# Marks that can hide a link. A text without them, the usual case, needs no scan.
+# Marks that can hide a link. Most texts have none of them and need no scan.
 _HIDING_MARKS = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
 _TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
 _WIKI = re.compile(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")

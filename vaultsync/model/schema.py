@@ -25,7 +25,7 @@ class FieldOwner(Enum):
     """Who may change a field."""
 
     IDENTITY = "identity"
-    """Nobody; an edit in the note is reported and reverted."""
+    """Neither side; an edit in the note is reported and reverted."""
     SHARED = "shared"
     """The user and the agents."""
     PLACE = "place"

@@ -49,8 +49,8 @@ def is_canonical(data: bytes, path: VaultPath, fact: Fact, view: NoteView) -> bo
     if links is None:
         return False
     shown = view.to_note(fact) if may_be_redacted(data) else fact
-    made = render_note(shown, links=links)
-    return made == data or _differs_in_volatile_only(made, data)
+    rendered = render_note(shown, links=links)
+    return rendered == data or _differs_in_volatile_only(rendered, data)
 
 
 def _differs_in_volatile_only(one: bytes, other: bytes) -> bool:

@@ -128,7 +128,7 @@ class OpenConflict(Struct, frozen=True):
 
 
 def shown_conflict(conflict: Conflict) -> OpenConflict:
-    """What surfaces show of a conflict. The base of a deletion is a revision: nobody's value."""
+    """What surfaces show of a conflict. A deletion has no base value, only a revision."""
     fields = tuple(
         replace(each, base=None) if is_deletion(each) else each for each in conflict.fields
     )
@@ -153,7 +153,7 @@ def render_conflict(conflict: Conflict) -> str:
             "",
             *_story(conflict, link or _code(conflict.path)),
             "",
-            *chain.from_iterable(_section(each, _whose(conflict)) for each in conflict.fields),
+            *chain.from_iterable(_section(each, _author(conflict)) for each in conflict.fields),
         )
     )
 
@@ -162,55 +162,55 @@ COMMAND_ACTOR = "person"
 """Who writes a fact by a command that names no agent."""
 
 
-def _whose(conflict: Conflict) -> str:
-    """Whose the version of the store is."""
+def _author(conflict: Conflict) -> str:
+    """Who wrote the version of the store: an agent or a command."""
     return "command" if conflict.actor == COMMAND_ACTOR else "agent"
 
 
 def _story(conflict: Conflict, note: str) -> Iterator[str]:
     """What happened, and what to do."""
-    whose = _whose(conflict)
-    who = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"
-    who = " command" if conflict.actor == COMMAND_ACTOR else who
+    author = _author(conflict)
+    actor = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"
+    actor = " command" if conflict.actor == COMMAND_ACTOR else actor
     changed = [_bold(each.field) for each in conflict.fields if not is_deletion(each)]
     if changed:
         yield (
-            f"A{who} changed {_listed(changed)} of {note}, and so did you, differently."
-            f" Your version stands in the note. Nothing is lost: the {whose}'s version is"
+            f"A{actor} changed {_listed(changed)} of {note}, and so did you, differently."
+            f" Your version stands in the note. Nothing is lost: the {author}'s version is"
             " kept here."
         )
     for each in conflict.fields:
         if is_deletion(each) and each.vault == DELETED_SIDE:
             yield (
-                f"You deleted {note} while a{who} changed it. An edit beats a deletion,"
-                f" so the note is back, with the {whose}'s change."
+                f"You deleted {note} while a{actor} changed it. An edit beats a deletion,"
+                f" so the note is back, with the {author}'s change."
             )
         elif is_deletion(each):
             yield (
-                f"A{who} deleted the fact of {note} while you changed the note. An edit"
+                f"A{actor} deleted the fact of {note} while you changed the note. An edit"
                 " beats a deletion, so your note stands and the fact is back."
             )
     yield ""
     if changed:
-        yield f"- To take the {whose}'s version, tick its box below and save."
+        yield f"- To take the {author}'s version, tick its box below and save."
         yield "- To keep yours, delete this note."
     else:
         yield "- To do what the box below says, tick it and save."
         yield "- To leave everything as it is now, delete this note."
     yield (
-        f"- Or run `vaultsync resolve {conflict.id} --take store` for what the {whose}"
+        f"- Or run `vaultsync resolve {conflict.id} --take store` for what the {author}"
         " wanted, `--take vault` for what you wanted."
     )
 
 
-def _section(field: FieldConflict, whose: str) -> Iterator[str]:
-    label = f"Take the {whose}'s version of {_bold(field.field)}"
+def _section(field: FieldConflict, author: str) -> Iterator[str]:
+    label = f"Take the {author}'s version of {_bold(field.field)}"
     if is_deletion(field):
         label = (
-            f"Keep the note, as the {whose} changed it (to delete it after all, delete the"
+            f"Keep the note, as the {author} changed it (to delete it after all, delete the"
             " note once more)"
             if field.vault == DELETED_SIDE
-            else f"Delete the note, as the {whose} did with the fact"
+            else f"Delete the note, as the {author} did with the fact"
         )
     yield f"## {_plain(field.field)}"
     yield ""
@@ -219,14 +219,14 @@ def _section(field: FieldConflict, whose: str) -> Iterator[str]:
     if is_deletion(field):
         return
     if differing := _differing(field):
-        yield f"**What differs** (`-` yours, `+` the {whose}'s):"
+        yield f"**What differs** (`-` yours, `+` the {author}'s):"
         yield ""
         yield _fenced("diff", differing)
         yield ""
     for heading, value in (
         ("Before", field.base),
         ("Yours, in the note now", field.vault),
-        (f"The {whose}'s", field.store),
+        (f"The {author}'s", field.store),
     ):
         text = _shown(value)
         if not text:

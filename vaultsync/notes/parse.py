@@ -75,7 +75,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         why = "the text is not UTF-8"
-        hint = "save it as UTF-8 in your editor; the next pass takes it up"
+        hint = "save it as UTF-8 in your editor; the next sync reads it"
         raise UnreadableNoteError(path, why, hint=hint, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1

@@ -96,8 +96,8 @@ def provenance_line(fact: Fact) -> str:
 @lru_cache(maxsize=4096)  # an agent makes many facts in a day
 def _origin(agent_id: str, day: str) -> str:
     agent = agent_id.replace("`", "'")
-    who = f"Created by agent `{agent}`" if agent else "Written by a person"
-    return f"{who} on {day}." if day else f"{who}."
+    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
+    return f"{origin} on {day}." if day else f"{origin}."
 
 
 def _written(row: Field, value: Value) -> Value:

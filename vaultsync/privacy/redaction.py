@@ -198,7 +198,7 @@ def learn_placeholders(shown: str, true: str, *, bare: bool = False) -> dict[str
         if found.setdefault(name, true[at:end]) != true[at:end]:
             return {}
         at = end + len(part)
-    return {x: said for x, said in found.items() if said not in (x, x[1:-1])}
+    return {name: secret for name, secret in found.items() if secret not in (name, name[1:-1])}
 
 
 def join_secrets(many: Iterable[KnownSecrets]) -> KnownSecrets:

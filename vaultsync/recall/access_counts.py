@@ -86,7 +86,7 @@ class AccessCounter:
     def _advance_index(self, before: StoreState, written: set[str]) -> None:
         """Move the version of the note index past these writes, which change nothing in it.
 
-        Only if it was up to date and nobody else wrote in between.
+        Only if it was up to date and there was no other write in between.
         """
         if self._index is None:
             return

@@ -1,9 +1,9 @@
 """Questions: what may be asked for, on every surface, and how it is checked.
 
-A `RecallQuestion` is what anybody may ask: it is the input of the MCP tool. A
+A `RecallQuestion` has what every caller may ask: it is the input of the MCP tool. A
 `RecallRequest` adds what the program around it decides, such as for which agent; it is the
 body of the bridge's route. The limits of length and size are checked where a request is
-read from JSON; values that make no sense are refused by `parse_request()`.
+read from JSON; invalid values are refused by `parse_request()`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Question(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class RecallQuestion(Question, frozen=True):
-    """What anybody may ask of recall."""
+    """What every caller may ask of recall."""
 
     limit: Annotated[PageSize, Meta(description="Maximum number of hits.")] = 10
     max_priority: Annotated[
@@ -91,7 +91,7 @@ class RecallRequest(RecallQuestion, frozen=True):
 
 
 class ContextQuestion(Question, frozen=True):
-    """What anybody may ask of a context pack."""
+    """What every caller may ask of a context pack."""
 
     budget: Annotated[
         int, Meta(description="Maximum number of tokens of the text.", ge=0, le=1_000_000)

@@ -15,7 +15,7 @@ class FeedBacklog(NamedTuple):
     store_id: str
     seq: int
     """Where the feed ends."""
-    anew: bool
+    is_full: bool
     """It belongs to another store, schema or history, and has to be built from scratch."""
 
 
@@ -29,7 +29,7 @@ def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
     since = seq_of_version(store, state.store_id, version, schema)
     rows = [] if since == state.seq else store.feed(since or 0)
     seq = rows[-1].seq if rows else state.seq
-    return FeedBacklog(rows, state.store_id, seq, anew=since is None)
+    return FeedBacklog(rows, state.store_id, seq, is_full=since is None)
 
 
 def seq_of_version(store: Store, store_id: str, version: str | None, schema: str) -> int | None:

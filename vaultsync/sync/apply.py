@@ -238,7 +238,7 @@ class ApplyBatch:
         self.blobs: dict[str, bytes] = {}
         self.kept: set[str] = set()
         self.displaced: list[DisplacedFile] = []
-        self.agreed: dict[str, Base] = {}
+        self.fallback_bases: dict[str, Base] = {}
         self.newest: str | None = None
         self.items: list[PendingAction] = []
         # A generator that is never started would keep the run in memory until it is collected.
@@ -263,9 +263,9 @@ class ApplyBatch:
         self._restamp(writing, following.steps)
         self._record(items)
 
-    def _wait(self, ahead: Iterator[None]) -> None:
+    def _wait(self, upcoming: Iterator[None]) -> None:
         is_long = len(self.actions) >= MIN_BACKGROUND_ACTIONS
-        sync_while(self.ctx.vault.sync, ahead, self.ctx.background if is_long else None)
+        sync_while(self.ctx.vault.sync, upcoming, self.ctx.background if is_long else None)
 
     # 0 ------------------------------------------------------------------ decide bytes
 
@@ -341,7 +341,7 @@ class ApplyBatch:
 
     # 2 --------------------------------------------------------------------- stage
 
-    def _stage(self, items: Sequence[PendingAction], ahead: Iterator[None]) -> None:
+    def _stage(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
         staged = False
         for item in items:
             if item.conflict is not None:
@@ -352,7 +352,7 @@ class ApplyBatch:
                 self.ctx.vault.stage(item.op, item.data)
                 staged = True
         if staged:
-            self._wait(ahead)
+            self._wait(upcoming)
 
     def _show_conflict(self, item: PendingAction, conflict: Conflict) -> bool:
         """Write the conflict note; False when that failed, which cancels the action."""
@@ -361,7 +361,7 @@ class ApplyBatch:
         except (NoteError, PermissionError) as error:
             path = conflict.path
             why = f"{path}: no conflict note can be written beside it: {error}"
-            hint = "give yourself the right to write there; the next pass tries again"
+            hint = "give yourself the right to write there; the next sync tries again"
             self._give_up(item, Notice("not_written", path, why, hint, seen=self.at))
             return False
         self.outcome.conflicts.append(written)
@@ -422,7 +422,7 @@ class ApplyBatch:
         except PermissionError as denied:
             self._half_done(item)
             why = f"{path}: the note cannot be written: {denied.strerror}"
-            hint = "give yourself the right to write there; the next pass tries again"
+            hint = "give yourself the right to write there; the next sync tries again"
             self.outcome.notices.append(Notice("not_written", path, why, hint, seen=self.at))
         except NoteError as error:
             self._half_done(item)
@@ -448,7 +448,7 @@ class ApplyBatch:
             self.ctx.vault.discard(item.op)
         if item.store_written and action.vault is not None and action.sha and action.note:
             fact = action.vault.evolve(revision=action.revision or "", path=action.path)
-            self.agreed[fact.id] = Base(fact, action.sha, None)
+            self.fallback_bases[fact.id] = Base(fact, action.sha, None)
         self._give_up(item)
 
     def _give_up(self, item: PendingAction, why: Notice | None = None) -> None:
@@ -460,7 +460,7 @@ class ApplyBatch:
 
     # 5 ------------------------------------------------------------------- durable
 
-    def _restamp(self, items: Sequence[PendingAction], ahead: Iterator[None]) -> None:
+    def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
         """Replace stamps so recent that a change in the same clock tick could hide behind them."""
         now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
@@ -471,7 +471,7 @@ class ApplyBatch:
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, ahead)
+        sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, upcoming)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             try:
@@ -484,7 +484,7 @@ class ApplyBatch:
     # 6 -------------------------------------------------------------------- record
 
     def _record(self, items: Sequence[PendingAction]) -> None:
-        bases: dict[str, Base] = dict(self.agreed)
+        bases: dict[str, Base] = dict(self.fallback_bases)
         dropped: list[str] = []
         history: list[HistoryEntry] = []
         places: set[VaultPath] = set()
@@ -552,15 +552,15 @@ def _intent(item: PendingAction) -> WriteIntent:
 
 
 def _record_unchanged(
-    ctx: SyncContext, agreed: Sequence[ScannedFile]
+    ctx: SyncContext, unchanged: Sequence[ScannedFile]
 ) -> dict[VaultPath, FileStamp | None]:
     """Keep a base of each fact, and the bytes of its note; the stamps of the notes."""
     began_ns = int(ctx.clock.now().timestamp() * 1e9)
     stamps: dict[VaultPath, FileStamp | None] = {}
-    for start in range(0, len(agreed), BASES_PER_TRANSACTION):
+    for start in range(0, len(unchanged), BASES_PER_TRANSACTION):
         bases: list[Base] = []
         blobs: dict[str, bytes] = {}
-        some = agreed[start : start + BASES_PER_TRANSACTION]
+        some = unchanged[start : start + BASES_PER_TRANSACTION]
         for seen in some:
             file, fact = seen.file, seen.canonical_of
             assert fact is not None  # noqa: S101 - they all have one

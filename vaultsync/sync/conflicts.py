@@ -166,17 +166,17 @@ def _edited_fields(
     Raises:
         UnknownPlaceholderError: a placeholder stands for nothing.
     """
-    agreed, *current = fact_versions(ctx, conflict)
-    agreed = agreed or Fact(conflict.fact_id)
+    base, *current = fact_versions(ctx, conflict)
+    base = base or Fact(conflict.fact_id)
     sides = [
-        agreed.replace({each.field: value})
+        base.replace({each.field: value})
         for each in conflict.fields
         for value in (each.vault, each.store)
     ]
     edited = []
     for each in chosen:
         typed = {each.field: _typed_value(each, text)}
-        restored, unknown = ctx.view.restore_values(typed, agreed, *current, *sides)
+        restored, unknown = ctx.view.restore_values(typed, base, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
         edited.append(replace(each, store=restored[each.field]))

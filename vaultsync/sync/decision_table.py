@@ -76,7 +76,7 @@ _DUPLICATE_IDS = Decision(
     ActionKind.NEEDS_REVIEW, "two notes have its id, and neither lies where it was"
 )
 _RECHECK = Decision(
-    ActionKind.WAIT, "the note is gone; the next pass deletes its fact, unless it is back by then"
+    ActionKind.WAIT, "the note is gone; the next sync deletes its fact, unless it is back by then"
 )
 _STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is away")
 _LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no deletion")

@@ -206,11 +206,11 @@ def changed_notices(
         return {}
     snapshot = work.snapshot
     moved = {action.path: action.to for action in outcome.done if action.to}
-    agreed = {*snapshot.known, *(base.path for base in snapshot.restamped)}
+    in_sync = {*snapshot.known, *(base.path for base in snapshot.restamped)}
     after: dict[VaultPath, list[Notice]] = {}
     for path in {*old, *new}:
         notices, to = new.get(path, []), moved.get(path)
-        if path in agreed and not notices:
+        if path in in_sync and not notices:
             # It was readable once, so it still is; other defects that it had are still there.
             notices = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
         elif not notices and not _was_examined(work, path):

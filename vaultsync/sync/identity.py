@@ -422,7 +422,7 @@ def base_note(ctx: SyncContext, base: Base) -> Note:
     if data is None:
         raise ArchiveError(
             f"the archive lost the bytes of {base.path}",
-            hint="move the archive away; the next pass rebuilds it from both sides",
+            hint="move the archive away; the next sync rebuilds it from both sides",
         )
     return ctx.view.from_base_note(read_note(data, base.path), base.fact)
 
@@ -443,7 +443,11 @@ def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdenti
 
 
 def untracked_note_cases(
-    ctx: SyncContext, identities: NoteIdentities, wanted: AbstractSet[VaultPath], *, away: bool
+    ctx: SyncContext,
+    identities: NoteIdentities,
+    wanted: AbstractSet[VaultPath],
+    *,
+    store_available: bool,
 ) -> list[Case]:
     """A case with a fresh id for each note that is to become a fact.
 
@@ -451,7 +455,7 @@ def untracked_note_cases(
     """
     adopted = adopted_folders(ctx)
     alone = unadopted_paths(ctx)
-    store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
+    store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
     cases = []
     for seen in sorted(identities.without_id, key=lambda each: each.path):
         if not _is_taken(seen, wanted, adopted):

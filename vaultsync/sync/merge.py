@@ -115,15 +115,15 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
         peers: whether both versions are writes to the store, so that machine fields can
             conflict too.
     """
-    agreed = base or Fact(vault.id, scope=vault.scope)
+    ancestor = base or Fact(vault.id, scope=vault.scope)
     attrs: dict[str, object] = {}
     own: dict[str, Value] = {}
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
-    for key, row in _rows(vault, store, agreed):
-        if row and _is_same(row, vault, agreed) and _is_same(row, vault, store):
+    for key, row in _rows(vault, store, ancestor):
+        if row and _is_same(row, vault, ancestor) and _is_same(row, vault, store):
             continue
-        values = value_at(agreed, key), value_at(vault, key), value_at(store, key)
+        values = value_at(ancestor, key), value_at(vault, key), value_at(store, key)
         rule = row.rule if row else MergeRule.MAP
         if peers and row and row.owner is FieldOwner.MACHINE:
             rule = MergeRule.WHOLE
@@ -147,9 +147,9 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
         from_store=tuple(
             key
             for key in differing_keys(fact, vault)
-            if key != "scope" or store.scope != agreed.scope
+            if key != "scope" or store.scope != ancestor.scope
         ),
-        reverted=_put_back(agreed, vault, store),
+        reverted=_put_back(ancestor, vault, store),
     )
 
 

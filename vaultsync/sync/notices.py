@@ -63,7 +63,7 @@ def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
             "unreadable_folder",
             folder,
             f"{folder or 'the vault'}: {why}; what is below it is left alone",
-            "give yourself the right to read it; the next pass takes it up",
+            "give yourself the right to read it; the next sync reads it",
             seen=at,
         )
         for folder, why in snapshot.scan.unreadable.items()
@@ -113,7 +113,7 @@ def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
 
 
 def _foreign_id(ctx: SyncContext, path: VaultPath, line: int, hint: str) -> Notice:
-    text = f"{path}:{line}: its id is not one of ours, so the note is left alone"
+    text = f"{path}:{line}: its id is unknown, so the note is left alone"
     return Notice("foreign_id", path, text, hint, line, seen=ctx.now())
 
 

@@ -358,7 +358,7 @@ MAX_EXAMINED = 500
 
 
 def defer_when_many(ctx: SyncContext) -> bool:
-    """Whether there are so many displaced files that they are examined only when due."""
+    """Whether there are too many displaced files to examine any before they are due."""
     until = ctx.archive.setting(DISPLACED_WAIT_SETTING)
     if until is None:
         return False

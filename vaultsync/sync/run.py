@@ -233,8 +233,9 @@ def observe(
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
-        away = not feed.is_available
-        cases += untracked_note_cases(ctx, identities, request.adopt, away=away)
+        cases += untracked_note_cases(
+            ctx, identities, request.adopt, store_available=feed.is_available
+        )
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed)
 
 

@@ -43,7 +43,7 @@ class HashEmbedder:
         return [each / length for each in counts]
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resource is open."""
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:

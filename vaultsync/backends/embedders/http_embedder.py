@@ -112,7 +112,7 @@ class HttpEmbedder:
         return vectors
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resource is open."""
 
     def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of one request, with retries."""

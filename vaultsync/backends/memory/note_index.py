@@ -129,7 +129,7 @@ class MemoryIndex:
         return len(self._held)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resource is open."""
 
 
 def _terms(text: str, stop: frozenset[str] = frozenset()) -> tuple[str, ...]:

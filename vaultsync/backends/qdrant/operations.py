@@ -170,7 +170,7 @@ class PointCollection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it; harmless when repeated."""
+        """Close it; closing it twice does no harm."""
 
     @abstractmethod
     def _scroll(self, page: ScrollPage) -> tuple[Iterable[Any], object]:

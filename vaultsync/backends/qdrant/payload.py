@@ -1,6 +1,6 @@
 """A fact as a point: the payload that other readers of the collection expect, and back.
 
-The usual fields of a memory are keys of the payload, times in milliseconds, so that any
+The common fields of a memory are keys of the payload, times in milliseconds, so that any
 client of Qdrant can filter and show them. The rest is one JSON text beside them; a fact is
 read from that text and the content, so nothing is lost on the way.
 """

@@ -76,20 +76,20 @@ def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
         refused = type(source).__name__ == "ConnectError"
         return RequestFailure(f"{source}", passing=True, refused=refused)
     if kind == "UnexpectedResponse":
-        return _answered(error, key)
+        return _http_failure(error, key)
     if hasattr(error, "code") and hasattr(error, "details"):
         return _by_grpc(error, key)
     return None
 
 
-def _answered(error: Exception, key: str) -> RequestFailure | None:
+def _http_failure(error: Exception, key: str) -> RequestFailure | None:
     status = status_of(error)
     if status in (401, 403):
         return _refuses(f"{status}", key)
     if exists_already(error):
         return None
     message = _error_message(bytes(getattr(error, "content", b"")))
-    if status == 429:  # noqa: PLR2004 - a number that everybody knows
+    if status == 429:  # noqa: PLR2004 - Too Many Requests
         why = _BUSY
     elif status == 404 and message.startswith("Not found: Collection"):  # noqa: PLR2004
         why = _GONE

@@ -56,7 +56,7 @@ class RetryPolicy:
         self._judge = judge
         self._seconds = seconds
         self._jitter = jitter
-        self._answered = False
+        self._has_replied = False
         self._given_up: RequestFailure | None = None
         self._rests_until = 0.0
         self._lock = threading.RLock()
@@ -87,17 +87,17 @@ class RetryPolicy:
                 wait = failure.wait or waits.next()
                 now = self._clock.monotonic()
                 late = now + wait > deadline
-                gone = failure.refused and not self._answered
+                gone = failure.refused and not self._has_replied
                 if gone or late or not failure.passing:
                     if now - asked >= HANG_SECONDS:
                         self._rests_until = 2 * now - began
                     raise self._unavailable(failure) from error
                 self._clock.sleep(wait)
             else:
-                self._answered, self._given_up = True, None
+                self._has_replied, self._given_up = True, None
                 return answer
 
     def _unavailable(self, failure: RequestFailure) -> StoreUnavailableError:
         # Until it answers again, refused requests are not retried.
-        self._answered, self._given_up = False, failure
+        self._has_replied, self._given_up = False, failure
         return StoreUnavailableError(failure.why, helps=failure.hint)

@@ -271,9 +271,9 @@ class TantivyIndex:
             return None
         version = committed
         with suppress(OSError, UnicodeDecodeError):  # the commit has its own version
-            ahead = (self._folder / _VERSION_FILE).read_text(encoding="utf-8")
-            if ahead.startswith(f"{committed}\n"):
-                version = ahead[len(committed) + 1 :]
+            stored = (self._folder / _VERSION_FILE).read_text(encoding="utf-8")
+            if stored.startswith(f"{committed}\n"):
+                version = stored[len(committed) + 1 :]
         return _CommitReader(index, searcher, tuple(languages.split()), committed, version)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Queries of the note index, and the best of their hits that pass the filters."""
+"""Queries of the note index, and the best of their hits that match the filters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
 
 
 class ColumnRange(NamedTuple):
-    """The numbers of a column that pass a filter."""
+    """The numbers of a column that match a filter."""
 
     codes: frozenset[int] | None = None
     """The numbers; None: the range decides."""
@@ -156,7 +156,7 @@ _SPARE = 100
 enough. Up to this number, hits of one score are ordered by id."""
 
 _FEW = 0.1
-"""The share of facts that pass, below which filters are part of the query."""
+"""The share of matching facts below which the filters are part of the query."""
 
 ScoredDoc: TypeAlias = tuple[float, DocAddress]
 """A hit of tantivy: its score and its address."""
@@ -168,11 +168,11 @@ def best_hits(
     ranges: Mapping[str, ColumnRange],
     limit: int,
 ) -> list[ScoredDoc] | None:
-    """The best hits that pass, and those that equal the last of them.
+    """The best hits that match the filters, and those that tie with the last of them.
 
-    None when so few pass that the filters should be part of the query. As long as many
-    pass, reading a few more hits is faster: tantivy skips documents that cannot be among
-    the best, but only in queries of words alone. With 100,000 facts of which 60 % pass,
+    None when so few match that the filters should be part of the query. As long as many
+    match, reading a few more hits is faster: tantivy skips documents that cannot be among
+    the best, but only in queries of words alone. With 100,000 facts of which 60 % match,
     that takes 1.5 times as long as words alone, and filters in the query 3 times. Where
     10 % or fewer pass, filters in the query take no longer than words alone.
     """
@@ -208,7 +208,7 @@ def sort_matches(searcher: tantivy.Searcher, hits: list[ScoredDoc], limit: int) 
 
 
 def _selectivity(searcher: tantivy.Searcher, ranges: Mapping[str, ColumnRange]) -> float:
-    """The share of facts that pass, if the filters were independent."""
+    """The share of facts that would match if the filters were independent."""
     share = 1.0
     for name, span in ranges.items():
         if span.codes is not None:

@@ -162,7 +162,7 @@ ROW_DTYPE = np.dtype(
         ("scope", "<i4"),
         ("type", "<i4"),
         ("status", "<i4"),
-        ("made", "<i8"),  # microseconds since 1970
+        ("created", "<i8"),  # microseconds since 1970
         ("priority", "i1"),
         ("head", "?"),
     ]
@@ -172,7 +172,7 @@ DEAD_DTYPE = np.dtype("<u4")
 """The number of a row that was replaced or removed."""
 FLOAT_DTYPE = np.dtype("<f4")
 # In the order in which `Columns` has them.
-_COLUMNS = ("scope", "type", "status", "made", "priority", "head")
+_COLUMNS = ("scope", "type", "status", "created", "priority", "head")
 _FILTERS_KEPT = 32
 _COMPARED = 8
 """Up to eight numbers, comparing with each is faster than a lookup table."""
@@ -256,7 +256,7 @@ class FilterColumns:
     scope: npt.NDArray[np.int32]
     type: npt.NDArray[np.int32]
     status: npt.NDArray[np.int32]
-    made: npt.NDArray[np.int64]
+    created: npt.NDArray[np.int64]
     priority: npt.NDArray[np.int8]
     head: Flags
     _kept: dict[FactFilters, Flags] = field(default_factory=dict, init=False)
@@ -301,9 +301,9 @@ class FilterColumns:
         left &= self.priority <= filters.max_priority
         first, until = filters.moments
         if first > NEVER:
-            left &= self.made >= first
+            left &= self.created >= first
         if until < FOREVER:
-            left &= self.made < until
+            left &= self.created < until
         for tag in filters.plain_tags:
             having = np.zeros(len(left), np.bool_)
             chosen = _among(self.tags["word"], self.words.tagged(tag))
@@ -326,7 +326,7 @@ def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
 
 
 def fact_from_entry(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact:
-    """A fact that passes the same filters as the one that an entry was made of."""
+    """A fact that matches the same filters as the one that an entry was made from."""
     fact_id = entry["fact"].decode()
     return Fact(
         fact_id,
@@ -334,7 +334,7 @@ def fact_from_entry(entry: np.void, words: Sequence[str], tags: tuple[str, ...])
         status=words[entry["status"]],
         scope=words[entry["scope"]],
         priority=int(entry["priority"]),
-        created_at=from_microseconds(int(entry["made"])),
+        created_at=from_microseconds(int(entry["created"])),
         superseded_by_id=None if entry["head"] else fact_id,
         tags=tags,
     )

@@ -79,7 +79,7 @@ def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 -
 
 
 def fact_from_record(row: Mapping[str, Any]) -> Fact:
-    """A fact that passes the same filters as the one that a row was made of."""
+    """A fact that matches the same filters as the one that a row was made from."""
     return Fact(
         row["fact"],
         scope=row["scope"],
@@ -207,7 +207,7 @@ class LanceVectors:
         }
 
     def rows(self) -> Iterator[list[VectorRow]]:
-        """All rows, some at a time, with facts that pass the same filters."""
+        """All rows, some at a time, with facts that match the same filters."""
         for start in range(0, sum(self._read(self._length)), _PAGE_ROWS):
             page = self._read(self._page, start)
             yield [VectorRow(fact_from_record(row), row["chunk"], row["vector"]) for row in page]

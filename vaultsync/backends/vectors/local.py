@@ -2,8 +2,8 @@
 
 Rows are put into the matrix, which is flushed to the disk, and copied into the table of
 LanceDB many at a time: a command that changes one note does not load LanceDB. Each of the
-two can be restored from the other. With so many rows that an index answers faster than a
-full scan, and when all of them are copied, LanceDB answers; otherwise the matrix does.
+two can be restored from the other. LanceDB answers once all rows are copied and there
+are enough of them that its index is faster than a full scan; until then the matrix does.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class MatrixSnapshot:
         return RowKeys(self.rows, self.columns.alive)
 
     def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
-        """Rows with facts that pass the same filters as the original ones."""
+        """Rows with facts that match the same filters as the original ones."""
         words, tags = self.columns.words.by_number, self.columns.tags
         chosen = np.zeros(len(self.rows), np.bool_)
         chosen[rows] = True
@@ -134,7 +134,7 @@ def _check(block: mmap.mmap | bytes, seen: MatrixHeader, header: MatrixHeader, p
 def nearest_facts(
     held: MatrixSnapshot, vector: npt.NDArray[np.float32], filters: FactFilters, limit: int
 ) -> list[NearFact]:
-    """The nearest facts that pass the filters, each once."""
+    """The nearest facts that match the filters, each once."""
     admitted = held.columns.admitted(filters)
     count = int(np.count_nonzero(admitted))
     rows = None

@@ -40,7 +40,7 @@ class EventCollector:
         Raises:
             OSError: the root is not there.
         """
-        found = os.stat(self.root)  # noqa: PTH116 - as in `trouble()`
+        found = os.stat(self.root)  # noqa: PTH116 - as in `failure()`
         self.canary.mkdir(mode=0o700, exist_ok=True)
         self._identity = (found.st_dev, found.st_ino)
 
@@ -100,7 +100,7 @@ class EventCollector:
             self._lost, self._probes = "", 0
         return events
 
-    def trouble(self) -> str:
+    def failure(self) -> str:
         if self._failure:
             return self._failure
         try:

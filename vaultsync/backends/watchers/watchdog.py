@@ -65,11 +65,11 @@ class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
             raise
         self._runs = True
 
-    def trouble(self) -> str:
+    def failure(self) -> str:
         threads = [self._observer, *self._observer.emitters]
         if self._runs and not all(thread.is_alive() for thread in threads):
             self.fail("a thread that watches has ended")
-        return super().trouble()
+        return super().failure()
 
     def stop(self) -> None:
         if self._runs:

@@ -66,11 +66,11 @@ class WatchfilesWatcher(EventCollector):
         )
         self._thread.start()
 
-    def trouble(self) -> str:
+    def failure(self) -> str:
         thread = self._thread
         if thread is not None and not thread.is_alive() and not self._stop.is_set():
             self.fail("the thread that watches has ended")
-        return super().trouble()
+        return super().failure()
 
     def stop(self) -> None:
         self._stop.set()
@@ -78,7 +78,7 @@ class WatchfilesWatcher(EventCollector):
             self._thread.join(_JOIN)
 
     def _listen(self, changes: Iterable[set[tuple[Change, str]]]) -> None:
-        """Runs in the thread: an error ends it, and `trouble()` reports it."""
+        """Runs in the thread: an error ends it, and `failure()` reports it."""
         burst = pause = 0
         try:
             for some in changes:

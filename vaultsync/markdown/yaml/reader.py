@@ -149,10 +149,10 @@ class _PlainConverter:
         if not isinstance(value, Mapping):
             raise _RefusedError(_KIND)
         self.count(len(value))
-        made: dict[str, Value] = {}
+        mapping: dict[str, Value] = {}
         for key, each in value.items():
-            made[_name(key)] = self.of(each, depth + 1)
-        return made
+            mapping[_name(key)] = self.of(each, depth + 1)
+        return mapping
 
     def count(self, keys: int) -> None:
         """Count more keys."""
