@@ -196,12 +196,14 @@ class SimVault(Disk):
         self._rename(inode, staged, name)
         raise NoteChangedError(path)
 
-    def write_meta(self, path: VaultPath, data: bytes) -> None:
+    def write_meta(self, path: VaultPath, data: bytes) -> bool:
         self._begin("write_meta")
         self._check_derived(path)
-        if path not in self.names or self.names[path].data != data:
-            self._spend(data, instead_of=path)
-            self._set({path: self._new(data)})
+        if path in self.names and self.names[path].data == data:
+            return False
+        self._spend(data, instead_of=path)
+        self._set({path: self._new(data)})
+        return True
 
     def read_meta(self, path: VaultPath) -> bytes | None:
         self._begin("read_meta")

@@ -327,9 +327,10 @@ def test_an_op_never_leaves_the_staging_folder(vault: Vault, op: str) -> None:
 def test_derived_files_are_written_whole_and_dropped(world: World, vault: Vault) -> None:
     index = VaultPath(".index/by-type.md")
     record = VaultPath(".meta/conflicts/x.json")
-    vault.write_meta(index, b"a long text")
-    vault.write_meta(record, b"{}")
-    vault.write_meta(index, b"short")
+    assert vault.write_meta(index, b"a long text")
+    assert vault.write_meta(record, b"{}")
+    assert vault.write_meta(index, b"short")
+    assert not vault.write_meta(index, b"short")
 
     assert (world.content(index), world.content(record)) == (b"short", b"{}")
     vault.drop_meta(record)

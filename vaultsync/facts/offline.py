@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.model.compare import plain_value
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_values, fact_to_values
@@ -30,7 +29,7 @@ def queued_update(
     ctx: SyncContext, old: Fact, new: Fact, keys: Iterable[str], *, agent: str | None
 ) -> OutboxEntry:
     """The outbox row of a change to some fields."""
-    before, after = ({key: plain_value(fact.value(key)) for key in keys} for fact in (old, new))
+    before, after = ({key: fact.plain(key) for key in keys} for fact in (old, new))
     return _row(ctx, old.id, "update", before=before, after=after, agent=agent)
 
 

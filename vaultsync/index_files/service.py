@@ -189,10 +189,7 @@ def _escaped_entry(entry: IndexEntry, view: NoteView) -> IndexEntry:
 def _write_index_files(ctx: SyncContext, texts: Mapping[str, bytes]) -> int:
     changed = 0
     for name, data in texts.items():
-        path = VaultPath(f"{INDEX_FOLDER}/{name}")
-        if ctx.vault.read_meta(path) != data:
-            ctx.vault.write_meta(path, data)
-            changed += 1
+        changed += ctx.vault.write_meta(VaultPath(f"{INDEX_FOLDER}/{name}"), data)
     for path in ctx.vault.list_meta(_INDEX_FOLDER):
         name = file_name_of(path)
         if name not in texts and TABLE_NAME.fullmatch(name):

@@ -21,15 +21,13 @@ def differing_keys(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[s
         found = [
             row.key
             for row, left, right in zip(rows, ones, others, strict=True)
-            if left is not right
-            and left != right
-            and not agree(row, plain_value(left), plain_value(right))
+            if left is not right and left != right and not agree(row, left, right)
         ]
     if not (_surely_equal(one.own, other.own) and _surely_equal(one.properties, other.properties)):
         found += [
             key
             for key, row in loose_rows(one, other)
-            if not agree(row, value_at(one, key), value_at(other, key))
+            if not agree(row, one.value(key), other.value(key))
         ]
     return tuple(found)
 
@@ -81,16 +79,6 @@ def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
         if any(key in fact.own for fact in facts)
     )
     yield from ((key, None) for key in sorted({key for fact in facts for key in fact.properties}))
-
-
-def value_at(fact: Fact, key: str) -> Value:
-    """The plain value of a key."""
-    return plain_value(fact.value(key))
-
-
-def plain_value(value: Value) -> Value:
-    """A value as JSON has it: a list in place of a tuple."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 def agree(row: Field | None, one: Value, other: Value) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
 from msgspec import Struct, field, structs
@@ -145,6 +145,15 @@ class Fact(Struct, frozen=True, eq=False):
             return self.own[key] if own else self.properties.get(key)
         value: Value = getattr(self, row.attr)
         return value
+
+    def plain(self, key: str) -> Value:
+        """The value of a key as JSON has it: a list in place of a tuple."""
+        value = self.value(key)
+        return list(value) if isinstance(value, tuple) else value
+
+    def values_at(self, keys: Iterable[str]) -> dict[str, Value]:
+        """What `value()` says of each of the keys."""
+        return {key: self.value(key) for key in keys}
 
     def values(self) -> dict[str, Value]:
         """All fields that are set, by key, with lists as lists; without properties."""

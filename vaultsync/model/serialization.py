@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NotRequired, TypedDict, cast
 
 import msgspec
+from msgspec import structs
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
@@ -64,7 +65,7 @@ def fact_from_values(values: Mapping[str, Value], **attrs: object) -> Fact:
             attrs[attr] = tuple(value) if value.__class__ is list else value
         elif key in OWN_FIELDS_BY_KEY:
             own[key] = value
-    return _EMPTY.evolve(**attrs)
+    return structs.replace(_EMPTY, **attrs)
 
 
 def fact_from_json(text: str, **attrs: object) -> Fact:

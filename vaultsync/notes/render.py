@@ -142,11 +142,11 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     invalid = {problem.key for problem in note.problems} - {"id"}
     keys = dict.fromkeys([*(row.key for row in FIELDS), *vault.own, *merged.own])
     keys.update(dict.fromkeys([*vault.properties, *merged.properties]))
-    for key in keys:
+    ours, theirs = vault.values_at(keys), merged.values_at(keys)
+    for key, value in theirs.items():
         row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
         if key in invalid or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue
-        value = merged.value(key)
         if key == "id":
             shown: Value = note.id
         elif key in note.values:
@@ -156,7 +156,7 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
         elif _is_unset(row, value):
             continue  # the note does not show it, so it need not take it back
         else:
-            shown = vault.value(key)
+            shown = ours[key]
         if not _same(row, shown, value):
             found.append(key)
     return tuple(found)

@@ -190,7 +190,7 @@ class NoteView:
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
         keys = ("entities", *note.values, *note.properties)
-        originals = {key: fact.value(key) for key in keys}
+        originals = fact.values_at(keys)
         return NoteViewReader(
             note,
             lambda: self.known_secrets(fact),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultsync.model.compare import differing_keys, plain_value
+from vaultsync.model.compare import differing_keys
 from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
@@ -143,10 +143,7 @@ class VaultRebuildPlanner(TablePlanner):
         ):
             return True
         former = [(each.field, old) for each in entries for old in (each.before, each.after)]
-        return all(
-            (key, plain_value(store.value(key))) in former
-            for key in differing_keys(base.fact, store)
-        )
+        return all((key, store.plain(key)) in former for key in differing_keys(base.fact, store))
 
 
 class StoreRebuildPlanner(TablePlanner):

@@ -161,8 +161,12 @@ class Vault(Protocol):
         """
         ...
 
-    def write_meta(self, path: VaultPath, data: bytes) -> None:
-        """Write a derived file below `.meta/` or `.index/` whole; equal bytes write nothing."""
+    def write_meta(self, path: VaultPath, data: bytes) -> bool:
+        """Write a derived file below `.meta/` or `.index/` whole, unless it has these bytes.
+
+        Returns:
+            Whether it was written.
+        """
         ...
 
     def read_meta(self, path: VaultPath) -> bytes | None:

@@ -66,12 +66,14 @@ class ReadContext:
     read: FactCache | None = field(default=None, compare=False)
     """Facts that were read from `redacted_store`, for several readers of the same facts."""
 
-    @property
-    def redacted_store(self) -> Store:
-        """The store as answers and indexes see it: without secrets."""
-        if self.view.redactor is None:
-            return self.store
-        return RedactedStore(self.store, self.view, self.read)
+    redacted_store: Store = field(init=False, compare=False, repr=False)
+    """The store as answers and indexes see it: without secrets."""
+
+    def __post_init__(self) -> None:
+        """Make the redacted store once: a run reads it a dozen times."""
+        redacts = self.view.redactor is not None
+        shown = RedactedStore(self.store, self.view, self.read) if redacts else self.store
+        object.__setattr__(self, "redacted_store", shown)  # the context is frozen
 
     def now(self) -> str:
         """The time in UTC, to the millisecond; as text, later times are greater."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vaultsync.errors import NoteError
-from vaultsync.model.compare import differing_keys, value_at
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -61,10 +61,10 @@ def history_entries(
         assert action.store is not None and action.vault is not None  # noqa: S101, PT018 - there are both
         from_vault = differing_keys(action.store, fact)
         for key in from_vault:
-            yield entry(VAULT_SIDE, key, value_at(action.store, key), value_at(fact, key))
+            yield entry(VAULT_SIDE, key, action.store.plain(key), fact.plain(key))
         for key in differing_keys(action.vault, fact):
             if key not in (*from_vault, *action.discarded_fields):
-                yield entry(STORE_SIDE, key, value_at(action.vault, key), value_at(fact, key))
+                yield entry(STORE_SIDE, key, action.vault.plain(key), fact.plain(key))
     yield from _discarded(action, fact, entry)
 
 
@@ -78,13 +78,13 @@ def _restored(
     before = action.base
     if before is not None:
         for key in differing_keys(before, fact):
-            yield entry(side, key, value_at(before, key), value_at(fact, key))
+            yield entry(side, key, before.plain(key), fact.plain(key))
 
 
 def _discarded(action: PlannedAction, fact: Fact, entry: EntryFactory) -> Iterable[HistoryEntry]:
     for key in action.discarded_fields:
         assert action.vault is not None  # noqa: S101 - the note had another value
-        yield entry(STORE_SIDE, key, value_at(action.vault, key), value_at(fact, key))
+        yield entry(STORE_SIDE, key, action.vault.plain(key), fact.plain(key))
 
 
 def _field_entries(
@@ -100,8 +100,8 @@ def _field_entries(
     for key in changed:
         if key in skipped:
             continue
-        old, new = value_at(base, key), value_at(fact, key)
-        edited = value_at(action.vault, key) if action.vault else new
+        old, new = base.plain(key), fact.plain(key)
+        edited = action.vault.plain(key) if action.vault else new
         if key not in from_store:
             yield entry(VAULT_SIDE, key, old, new)
         elif store.value(key) == fact.value(key):
@@ -110,10 +110,10 @@ def _field_entries(
             yield entry(VAULT_SIDE, key, old, edited)
             yield entry(STORE_SIDE, key, edited, new)
         else:
-            yield from _replaced(entry, key, old, value_at(store, key), new)
+            yield from _replaced(entry, key, old, store.plain(key), new)
     for key in from_store:
         if key not in changed and key not in skipped:
-            yield entry(VAULT_SIDE, key, value_at(store, key), value_at(fact, key))
+            yield entry(VAULT_SIDE, key, store.plain(key), fact.plain(key))
     for each in action.conflicts:
         old = base.path if is_deletion(each) else each.base
         yield from _replaced(entry, each.field, old, each.store, each.vault)

@@ -18,7 +18,6 @@ from vaultsync.model.compare import (
     elements,
     equal_as_json,
     loose_rows,
-    value_at,
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
@@ -123,7 +122,7 @@ def merge(base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False) -
     for key, row in _rows(vault, store, ancestor):
         if row and _is_same(row, vault, ancestor) and _is_same(row, vault, store):
             continue
-        values = value_at(ancestor, key), value_at(vault, key), value_at(store, key)
+        values = ancestor.plain(key), vault.plain(key), store.plain(key)
         rule = row.rule if row else MergeRule.MAP
         if peers and row and row.owner is FieldOwner.MACHINE:
             rule = MergeRule.WHOLE
@@ -163,8 +162,8 @@ def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
         for row in _MACHINE
         if not _is_same(row, vault, base)
         and not _is_same(row, vault, store)
-        and not agree(row, value_at(vault, row.key), value_at(base, row.key))
-        and not agree(row, value_at(vault, row.key), value_at(store, row.key))
+        and not agree(row, vault.plain(row.key), base.plain(row.key))
+        and not agree(row, vault.plain(row.key), store.plain(row.key))
     )
 
 

@@ -114,7 +114,7 @@ def _done(
     vault = _base_of_before(ctx, intent, old).fact
     edits = differing_keys(old.fact, vault)
     theirs = [key for key in differing_keys(old.fact, base.fact) if key not in edits]
-    store = old.fact.replace({key: base.fact.value(key) for key in theirs})
+    store = old.fact.replace(base.fact.values_at(theirs))
     return done.evolve(base=old.fact, vault=vault, store=store)
 
 

@@ -88,15 +88,6 @@ def stamp_from_stat(found: os.stat_result) -> FileStamp:
     return FileStamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
-def is_same_stamp(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether both stats of one open file have the same stamp."""
-    return (
-        one.st_mtime_ns == other.st_mtime_ns
-        and one.st_ctime_ns == other.st_ctime_ns
-        and one.st_size == other.st_size
-    )
-
-
 def irregularity(found: os.stat_result, *, links: int = 1) -> str:
     """What a file is if not a regular one with at most `links` names; empty if it is one."""
     if stat.S_ISREG(found.st_mode):

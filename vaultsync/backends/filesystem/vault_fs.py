@@ -291,18 +291,18 @@ class VaultFs:
                 raise self._tree.missing(path) from None
         self._tree.forget(path)
 
-    def write_meta(self, path: VaultPath, data: bytes) -> None:
-        """Equal bytes are not written again."""
+    def write_meta(self, path: VaultPath, data: bytes) -> bool:
         _check_derived(path)
         temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
             with contextlib.suppress(NoteError, FileNotFoundError):
                 if vault_tree.read_stable(place, path, links=1).data == data:
-                    return
+                    return False
             syscalls.remove_any(temp)
             syscalls.write_new(temp, data)
             syscalls.replace(temp, place)
         self._tree.touch(path)
+        return True
 
     def read_meta(self, path: VaultPath) -> bytes | None:
         _check_derived(path)

@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
-
-from vaultsync.errors import ArchiveError
 
 IN_MEMORY = ":memory:"
 BATCH_ROWS = 500
@@ -48,11 +45,10 @@ _PRAGMAS = (
 )
 
 
-def batches(ids: Iterable[str]) -> Iterator[list[str]]:
+def batches(ids: Iterable[str]) -> list[list[str]]:
     """Ids, as many at a time as one query asks for."""
-    rest = iter(ids)
-    while batch := list(islice(rest, BATCH_ROWS)):
-        yield batch
+    wanted = list(ids)
+    return [wanted[at : at + BATCH_ROWS] for at in range(0, len(wanted), BATCH_ROWS)]
 
 
 def make_private(path: str | Path) -> None:
@@ -207,26 +203,3 @@ def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
     if ("migrations",) not in tables.fetchall():
         return None
     return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
-
-
-DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
-
-
-@contextmanager
-def translate_sqlite_errors(path: str) -> Iterator[None]:
-    """Raise errors of SQLite as those of the archive.
-
-    Raises:
-        ArchiveError: the file cannot be used, or is damaged.
-    """
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        message = f"the archive {path} cannot be used: {error}"
-        hint = "see that its folder may be written and its disk has room"
-        raise ArchiveError(message, hint=hint) from error
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise  # a constraint or a misuse: our bug, not a bad file
-        message = f"the archive {path} is damaged: {error}"
-        raise ArchiveError(message, hint=DAMAGE_HINT) from error

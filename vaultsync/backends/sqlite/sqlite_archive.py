@@ -232,6 +232,7 @@ def _dataclass_to_dict(value: object) -> object:
 
 _ARCHIVE_WAL_PAGES = 4_096
 """A first run over 10,000 notes fits: it need not wait for the file itself."""
+_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 
 
 class SqliteArchive:
@@ -254,7 +255,7 @@ class SqliteArchive:
         name = str(path)
         if name != sqlite_file.IN_MEMORY:
             name = str(Path(path).absolute())
-        with sqlite_file.translate_sqlite_errors(name):
+        with _translate_errors(name):
             _make(name)
             db, schema = sqlite_file.open_migrated(
                 name, MIGRATIONS, create=True, log_pages=_ARCHIVE_WAL_PAGES
@@ -265,7 +266,7 @@ class SqliteArchive:
         if schema == "newer":
             message, hint = "the archive of a newer vaultsync", "update vaultsync on this machine"
         else:
-            message, hint = "no archive of vaultsync", sqlite_file.DAMAGE_HINT
+            message, hint = "no archive of vaultsync", _DAMAGE_HINT
         raise ArchiveError(f"{name} is {message}", hint=hint)
 
     @contextmanager
@@ -493,7 +494,7 @@ class SqliteArchive:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, sqlite_file.translate_sqlite_errors(self._path):
+        with self._lock, _translate_errors(self._path):
             if self._db is None:
                 message = "the archive was closed"
                 raise ArchiveError(message, hint="open it again")
@@ -526,6 +527,26 @@ class SqliteArchive:
     def _bodies(self, kind: str) -> list[str]:
         rows = self._rows("SELECT body FROM waiting WHERE kind = ? ORDER BY n", kind)
         return [body for (body,) in rows]
+
+
+@contextmanager
+def _translate_errors(path: str) -> Iterator[None]:
+    """Raise errors of SQLite as those of the archive.
+
+    Raises:
+        ArchiveError: the file cannot be used, or is damaged.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        message = f"the archive {path} cannot be used: {error}"
+        hint = "see that its folder may be written and its disk has room"
+        raise ArchiveError(message, hint=hint) from error
+    except sqlite3.DatabaseError as error:
+        if not sqlite_file.is_damage(error):
+            raise  # a constraint or a misuse: our bug, not a bad file
+        message = f"the archive {path} is damaged: {error}"
+        raise ArchiveError(message, hint=_DAMAGE_HINT) from error
 
 
 def _make(path: str) -> None:
