@@ -8,7 +8,6 @@ an inline comment) are left to the caller.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -102,11 +101,11 @@ def fences(text: str) -> list[Fence]:
     return scanner.fences
 
 
-def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
+def fenced_lines(text: str, offset: int = 0) -> list[FencedLine]:
     """All lines of a text from `offset` on, in order; positions count from the text's beginning."""
     scanner = _BlockScanner(text[offset:])
     prose, code = scanner.blocks()[::-1], scanner.fences[::-1]
-    start = 0
+    lines, start = [], 0
     while start < len(scanner.text):
         end = _line_end(scanner.text, start)
         while prose and prose[-1].end <= start:
@@ -115,8 +114,9 @@ def fenced_lines(text: str, offset: int = 0) -> Iterator[FencedLine]:
             code.pop()
         fence = code[-1].start + offset if code and code[-1].start <= start else -1
         is_prose = bool(prose) and prose[-1].start < end
-        yield FencedLine(start + offset, end + offset, is_prose, fence)
+        lines.append(FencedLine(start + offset, end + offset, is_prose, fence))
         start = end
+    return lines
 
 
 def without_code(text: str) -> str:

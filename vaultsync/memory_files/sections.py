@@ -250,7 +250,7 @@ def frontmatter_end(text: str) -> int:
 
 def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
     """Parse a memory file from `start`, the end of its frontmatter; `name` titles a preamble."""
-    lines = list(fenced_lines(text, start))
+    lines = fenced_lines(text, start)
     title, title_line = None, None
     for line in lines:
         if line.prose and _SECTION_HEADING.match(text, line.start, line.end):

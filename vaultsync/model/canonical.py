@@ -272,6 +272,24 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
     return () if row.kind in _LISTS else _UNSET_VALUES.get(row.key)
 
 
+def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str, ...]]:
+    """The canonical form of values by key; a key that is not a field of any type is a property.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a field does
+        not accept its value.
+    """
+    found: dict[str, Value | tuple[str, ...]] = {}
+    for key, value in values.items():
+        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+        if row is not None:
+            found[key] = canonical(row, value)
+        else:
+            new = json_value(key, value)
+            found[key if new is None else check_property(key)] = new
+    return found
+
+
 _PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
 
 

@@ -10,13 +10,11 @@ from msgspec import Struct, field, structs
 
 from vaultsync.model.canonical import (
     LINK,
-    canonical,
+    canonical_values,
     check_id,
-    check_property,
     clean_line,
     clean_text,
     clean_time,
-    json_value,
     link_name,
 )
 from vaultsync.model.paths import VaultPath
@@ -56,14 +54,11 @@ __all__ = [
     "MergeRule",
     "Value",
     "ValueKind",
-    "canonical",
     "check_id",
-    "check_property",
     "clean_line",
     "clean_text",
     "clean_time",
     "derive_title",
-    "json_value",
     "link_name",
     "make_fact",
     "relations",
@@ -178,21 +173,16 @@ class Fact(Struct, frozen=True, eq=False):
         """
         attrs: dict[str, object] = {}
         own, properties = dict(self.own), dict(self.properties)
-        for key, value in values.items():
+        for key, new in canonical_values(values).items():
             row = FIELDS_BY_KEY.get(key)
             if row is not None:
-                new = canonical(row, value)
                 attrs[row.attr] = "" if key == "createdAt" and new is None else new
-            elif key in OWN_FIELDS_BY_KEY:
-                new = canonical(OWN_FIELDS_BY_KEY[key], value)
-                if new is None or new == ():
-                    own.pop(key, None)
-                else:
-                    own[key] = list(new) if isinstance(new, tuple) else new
-            elif value is None:
-                properties.pop(key, None)
+                continue
+            others = own if key in OWN_FIELDS_BY_KEY else properties
+            if new is None or new == ():
+                others.pop(key, None)
             else:
-                properties[check_property(key)] = json_value(key, value)
+                others[key] = list(new) if isinstance(new, tuple) else new
         return _with_entity_type(self.evolve(**attrs, own=own, properties=properties))
 
     def overlay(self, values: Mapping[str, Value], properties: Mapping[str, Value]) -> Fact:

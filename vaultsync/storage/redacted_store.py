@@ -52,6 +52,10 @@ class RedactedStore:
         self._store = store
         self._view = view
         self._read = read
+        # These show nothing of a fact's text.
+        self.last_write = store.last_write
+        self.revision_at = store.revision_at
+        self.was_applied = store.was_applied
 
     def state(self) -> StoreState:
         """The state, with an id that includes what is redacted.
@@ -67,12 +71,6 @@ class RedactedStore:
             self._read.refresh(rows)
         return rows
 
-    def last_write(self, fact_id: str) -> FeedRow | None:
-        return self._store.last_write(fact_id)
-
-    def revision_at(self, seq: int) -> str | None:
-        return self._store.revision_at(seq)
-
     def get(self, fact_id: str) -> Fact:
         """The fact without its secrets. Raises FactNotFoundError."""
         return self._view.redact(self._store.get(fact_id))
@@ -83,7 +81,7 @@ class RedactedStore:
             return self._found(fact_ids)
         wanted = list(fact_ids)
         held = self._read.get(wanted)
-        found = self._found(each for each in wanted if each not in held)
+        found = self._found([each for each in wanted if each not in held])
         self._read.put(found)
         return held | found
 
@@ -103,9 +101,6 @@ class RedactedStore:
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Not supported: writing would lose what is redacted here."""
         raise NotImplementedError
-
-    def was_applied(self, fact_id: str, op: str) -> bool:
-        return self._store.was_applied(fact_id, op)
 
     def close(self) -> None:
         """Does nothing: the owner of the store closes it."""
