@@ -51,9 +51,9 @@ BUGS: tuple[Bug, ...] = (
         "sync/apply.py",
         (
             (
-                "            self.mirror.archive.put_intents(intents)\n",
+                "            self.ctx.archive.put_intents(intents)\n",
                 (
-                    "            self.mirror.archive.put_bases(\n"
+                    "            self.ctx.archive.put_bases(\n"
                     "                Base(i.fact, i.sha, None) for i in items if i.data\n"
                     "            )\n"
                 ),
@@ -68,19 +68,19 @@ BUGS: tuple[Bug, ...] = (
             (
                 (
                     "            if action.conflicts:\n"
-                    "                item.conflict = conflict_of("
+                    "                item.conflict = conflict_of_action("
                     "action, item.fact, self.run, self.at)\n"
                 ),
                 "",
             ),
             (
-                "            if not item.told:\n",
+                "            if not item.history_written:\n",
                 (
                     "            if action.conflicts:\n"
-                    "                met = conflict_of("
+                    "                late = conflict_of_action("
                     "action, item.fact, self.run, self.at)\n"
-                    "                write_conflict_note(self.mirror, met)\n"
-                    "            if not item.told:\n"
+                    "                write_conflict_note(self.ctx, late)\n"
+                    "            if not item.history_written:\n"
                 ),
             ),
         ),
@@ -88,7 +88,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "conflict notes named by time",
-        "sync/conflict_notes.py",
+        "sync/conflicts.py",
         (
             (
                 "        id=conflict_id(action.fact_id, action.conflicts),\n",
@@ -108,11 +108,8 @@ BUGS: tuple[Bug, ...] = (
         "sync/identity.py",
         (
             (
-                (
-                    "    return base.missing_since is not None and"
-                    " base.missing_since < mirror.now()\n"
-                ),
-                "    return True\n",
+                "        is_confirmed = since is not None and since < ctx.now()\n",
+                "        is_confirmed = True\n",
             ),
         ),
         "sync/test_deletions.py::test_a_note_that_is_gone_is_deleted_only_at_the_second_look",
@@ -128,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/snapshot.py",
         (
             (
-                "    return None if stamp.ctime_ns > at_ns - RACY_NS else stamp\n",
+                "    return None if stamp.ctime_ns > at_ns - RACY_WINDOW_NS else stamp\n",
                 "    return stamp\n",
             ),
         ),
@@ -136,15 +133,15 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "what was read of a fact stays true while the vault is looked at",
-        "sync/fast_path.py",
-        (("row and row.revision == seen.verbatim.revision and", "row and"),),
+        "sync/identity.py",
+        (("row and row.revision == seen.canonical_of.revision and", "row and"),),
         "sync/test_canonical_form.py"
         "::test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base",
     ),
     Bug(
         "what a deletion took away goes when the pass crashed",
         "sync/recovery.py",
-        (("        linger = _linger(mirror, intent, staged)\n", ""),),
+        (("        displaced = _keep_displaced(ctx, intent, staged)\n", ""),),
         "sync/test_recovery.py"
         "::test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept",
     ),
@@ -164,8 +161,8 @@ BUGS: tuple[Bug, ...] = (
         "backends/filesystem/syscalls.py",
         (
             (
-                "READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK\n",
-                "READ = os.O_RDONLY | os.O_NONBLOCK\n",
+                "READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK\n",
+                "READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK\n",
             ),
         ),
         "contracts/test_vault.py::test_what_is_no_regular_file_is_neither_read_nor_replaced",
@@ -183,10 +180,13 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "displaced files are not examined",
-        "sync/displaced_files.py",
+        "sync/recovery.py",
         (
             (
-                ("        if file is not None and file.sha != linger.sha and file.data.strip():\n"),
+                (
+                    "        if file is not None and file.sha != displaced.sha "
+                    "and file.data.strip():\n"
+                ),
                 "        if False:\n",
             ),
         ),
@@ -213,7 +213,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a store that went back goes unnoticed",
         "sync/preconditions.py",
-        ((" else _rewound(mirror, state, request)\n", " else None\n"),),
+        ((" else _rewind_evidence(ctx, state, request)\n", " else None\n"),),
         "sync/test_store_errors.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
     Bug(
@@ -236,19 +236,19 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a copy keeps the id",
         "sync/identity.py",
-        (("Case(mirror.clock.new_id(), None", "Case(seen.note.id or mirror.clock.new_id(), None"),),
+        (("Case(ctx.clock.new_id(), None", "Case(seen.note.id or ctx.clock.new_id(), None"),),
         "sync/test_identity.py::test_a_copy_becomes_a_fact_of_its_own",
     ),
     Bug(
         "intents are forgotten",
         "sync/recovery.py",
-        (("    for intent in mirror.archive.intents():\n", "    for intent in ():\n"),),
+        (("    for intent in ctx.archive.intents():\n", "    for intent in ():\n"),),
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
     ),
     Bug(
         "a write of ours is not known beneath an agent's",
         "sync/recovery.py",
-        (("mirror.store.did(intent.fact_id, intent.op)\n", '""\n'),),
+        (("ctx.store.was_applied(intent.fact_id, intent.op)\n", '""\n'),),
         "sync/test_regressions.py"
         "::test_a_story_ends_well"
         "[what is saved again after a crash is no deletion by an agent]",

@@ -11,10 +11,10 @@ CORE_BUGS: tuple[Bug, ...] = (
         (
             (
                 (
-                    "            Do.RECREATE_NOTE,\n"
-                    '            "deleted in the vault, changed in the store: the edit wins",\n'
+                    "            ActionKind.RECREATE_NOTE, "
+                    '"deleted in the vault, changed in the store: the edit wins"\n'
                 ),
-                '            Do.DELETE_FACT,\n            "deleted in the vault",\n',
+                '            ActionKind.DELETE_FACT, "deleted in the vault"\n',
             ),
         ),
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
@@ -35,7 +35,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                     "        if not edits:\n"
                     "            return parts\n"
                     "        parts = _fenced(parts)\n"
-                    '        lines = [emit(k, v, "\\n") for k, v in expected.items()]\n'
+                    '        lines = [emit_property(k, v, "\\n") for k, v in expected.items()]\n'
                     '        whole = "".join(lines)\n'
                     "        return parts._replace(yaml=whole)\n"
                 ),
@@ -93,11 +93,11 @@ CORE_BUGS: tuple[Bug, ...] = (
         "notes/edits.py",
         (
             (
-                "    held = {problem.key for problem in now.problems}\n",
+                "    invalid = {problem.key for problem in now.problems}\n",
                 (
                     '    if now.values.get("updatedAt") == before.values.get("updatedAt"):\n'
-                    "        return base.but(path=now.path)\n"
-                    "    held = {problem.key for problem in now.problems}\n"
+                    "        return base.evolve(path=now.path)\n"
+                    "    invalid = {problem.key for problem in now.problems}\n"
                 ),
             ),
         ),
@@ -114,8 +114,11 @@ CORE_BUGS: tuple[Bug, ...] = (
         "sync/merge.py",
         (
             (
-                "    return _Outcome(vault, not (same(store, base) or same(vault, store)))\n",
-                "    return _Outcome(vault)\n",
+                (
+                    "    return _ValueMerge(vault, not "
+                    "(equal_as_json(store, base) or equal_as_json(vault, store)))\n"
+                ),
+                "    return _ValueMerge(vault)\n",
             ),
         ),
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing[person-status+agent-status]",
@@ -123,13 +126,18 @@ CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a conflict takes the agent's text",
         "sync/merge.py",
-        (("        return _Outcome(vault, conflict=True)\n", "        return _Outcome(store)\n"),),
+        (
+            (
+                "        return _ValueMerge(vault, conflict=True)\n",
+                "        return _ValueMerge(store)\n",
+            ),
+        ),
         EDIT_VS_EDIT,
     ),
     Bug(
         "what is only counted causes a write",
         "notes/render.py",
-        (("(row and row.owner is Owner.VOLATILE)", "(row and row.key == 'updatedAt')"),),
+        (("(row and row.owner is FieldOwner.VOLATILE)", "(row and row.key == 'updatedAt')"),),
         "sync/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
     ),
 )

@@ -34,7 +34,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a note that is being saved is written all the same",
         "daemon/loop.py",
-        (("            unsettled=self._notes.pending(),\n", ""),),
+        (("            being_saved=self._notes.pending(),\n", ""),),
         f"{DAEMON}::test_an_agent_waits_for_a_note_that_is_being_saved",
     ),
     Bug(
@@ -57,7 +57,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a failed pass is forgotten",
         "daemon/loop.py",
-        (('        self._want_all("the last pass failed")\n', ""),),
+        (('        self._want_all("the last sync failed")\n', ""),),
         f"{DAEMON}::test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next",
     ),
     Bug(
@@ -91,7 +91,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a full queue is no loss",
         "backends/watchers/watchfiles.py",
-        (("if burst >= self._full:\n", "if not burst:\n"),),
+        (("if burst >= self._full:\n", "if False:\n"),),
         f"{WATCHER}::test_a_full_queue_is_heard_when_the_process_was_stopped",
     ),
     Bug(

@@ -504,7 +504,7 @@ class Memory:
         Args:
             query: the question, or keywords.
             limit: the maximum number of facts, 1 or more.
-            mode: `index` searches by keywords, `vector` by meaning, `fused` by both;
+            mode: `index` is keyword search, `vector` semantic search, `fused` both;
                 `auto` asks the vectors only when the index is not sure.
             types: only facts of these types.
             scopes: only facts of these scopes, of those that the agent may see.

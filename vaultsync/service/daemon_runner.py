@@ -71,7 +71,7 @@ class WakeEvent:
         return True
 
     def clear(self) -> None:
-        """Take back what was set so far."""
+        """Undo every call of `set()` so far."""
         while self.wait(0):
             pass
 

@@ -12,13 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.markdown.diff3 import merge_text
-from vaultsync.model.compare import (
-    agree,
-    differing_keys,
-    elements,
-    equal_as_json,
-    loose_rows,
-)
+from vaultsync.model.compare import agree, differing_keys, elements, equal_as_json, loose_rows
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import (
     FIELDS,
