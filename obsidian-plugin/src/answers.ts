@@ -35,7 +35,7 @@ export type Fact = Of<typeof fact>;
 
 export const facts = reading<wire.PublicPage>()({ facts: list(fact), next: nullable(text) });
 
-export const notice = reading<wire.Notice>()({
+export const notice = reading<wire.ReportedNotice>()({
 	kind: text,
 	path: optional(text, null),
 	line: optional(number, null),
@@ -152,7 +152,7 @@ export const hit = reading<wire.Hit>()({
 });
 export type Hit = Of<typeof hit>;
 
-export const recall = reading<wire.Recall>()({
+export const recall = reading<wire.RecallResult>()({
 	query: text,
 	source: text,
 	confidence: number,
@@ -162,7 +162,7 @@ export const recall = reading<wire.Recall>()({
 });
 export type Recall = Of<typeof recall>;
 
-export const packItem = reading<wire.Item>()({
+export const packItem = reading<wire.PackedItem>()({
 	id: text,
 	tokens: number,
 	tier: text,
@@ -185,9 +185,9 @@ export const context = reading<wire.ContextPack>()({
 });
 export type Context = Of<typeof context>;
 
-export const forgotten = reading<wire.Forgotten>()({ id: text, status: text });
+export const forgotten = reading<wire.ForgetResult>()({ id: text, status: text });
 export const verified = reading<wire.Verification>()({ equal: flag, checked: number, differences: list(anything) });
-export const resolved = reading<wire.Resolved>()({ conflicts: list(conflict), resolved: anything });
+export const resolved = reading<wire.ResolveResult>()({ conflicts: list(conflict), resolved: anything });
 export const indexFiles = reading<wire.IndexFiles>()({ files: list(reading<wire.IndexFile>()({ name: text, bytes: number })) });
 export const indexFile = reading<wire.IndexText>()({ name: text, text });
 export const colours = reading<wire.GraphColours>()({ path: text, changed: anything });
