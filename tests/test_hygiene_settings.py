@@ -78,8 +78,8 @@ def test_all_settings_are_settings(tmp_path: Path) -> None:
     assert _load(tmp_path, said.partition("\n")[2]).linger_seconds == 60
 
 
-def test_the_doctor_says_what_is_not_disarmed(tmp_path: Path) -> None:
+def test_the_doctor_says_what_is_not_escaped(tmp_path: Path) -> None:
     settings = _load(tmp_path, "[hygiene]\nneutralise = false\n")
     _, ok, said, _ = redaction_check(settings)
     assert ok
-    assert "not disarmed" in said
+    assert "not escaped" in said

@@ -26,7 +26,7 @@ def _answering(writes: ObsidianWrites, listener: Listener, answer: WriteReply) -
     def run() -> None:
         assert listener.woken.wait(10)
         (event,) = [e for e in listener.heard.fetch() if e.kind == "write"]
-        writes.answered(str(event.data["write"]), answer)
+        writes.on_reply(str(event.data["write"]), answer)
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -72,7 +72,7 @@ def test_an_app_that_does_not_answer_is_not_asked_for_a_while() -> None:
     assert writes.offer(offer()) is None
     (_, late) = listener.heard.fetch()
     with pytest.raises(WriteNotFoundError):
-        writes.answered(str(late.data["write"]), WriteReply(applied=True))
+        writes.on_reply(str(late.data["write"]), WriteReply(applied=True))
     assert writes.is_open
 
 

@@ -24,7 +24,9 @@ from vaultsync.sync.report import Progress
 
 DERIVED_SETTING = "derived"
 """The setting of the archive that names the store version all of it was brought up to."""
-_MODEL_CHANGED = "another model is set than made the vectors; `vaultsync index` makes them anew"
+_MODEL_CHANGED = (
+    "the vectors are of another model than the settings name; `vaultsync index` rebuilds them"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -83,8 +85,8 @@ def update_derived(
     Args:
         ctx: the sides.
         parts: what is derived.
-        rebuild: make the indexes anew.
-        approve: called with the cost before all vectors are made anew for another model;
+        rebuild: make the indexes from scratch.
+        approve: called with the cost before all vectors are rebuilt for another model;
             without it, or where it returns false, they stay as they are.
         progress: called as each step proceeds.
     """

@@ -93,7 +93,7 @@ SIDES = ("vault", "store")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
 _INDEX_BY_DAEMON = (
-    "it keeps what is derived up to date by itself; to have it made anew, or for another"
+    "it keeps what is derived up to date by itself; to rebuild it, or for another"
     " model, stop it first"
 )
 _MIGRATE_BY_DAEMON = "stop it first, and start it again when this is done"
@@ -303,7 +303,7 @@ class Memory:
 
         Raises:
             UsageError: a filter that cannot be.
-            NotFoundError: no note, or more than one, is called so.
+            NotFoundError: no note, or more than one, has this name.
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
@@ -656,8 +656,8 @@ class Memory:
         """Bring `.index/`, the note index, the links and the vectors up to date.
 
         Args:
-            rebuild: whether indexes and tables are made anew.
-            approve: called with the cost before all vectors are made anew for another
+            rebuild: whether indexes and tables are made from scratch.
+            approve: called with the cost before all vectors are rebuilt for another
                 model; they stay as they are when it returns False. Without it they are
                 made.
             progress: called with the stage, how many are done, and of how many.
@@ -1220,7 +1220,7 @@ class Memory:
             scope: only facts of this scope.
 
         Raises:
-            NotFoundError: no node, or more than one, is called so.
+            NotFoundError: no node, or more than one, has this name.
         """
         self._engine.record_bases()
         graph = load_graph(self._ctx, agent=self.agent, scope=scope)
@@ -1239,7 +1239,7 @@ class Memory:
             after = merged_colours(before)
         except ValueError as error:
             message = f"{settings.graph_path} is not as Obsidian writes it: {error}"
-            raise ConfigError(message, hint="it was left alone; mend it, or move it away") from None
+            raise ConfigError(message, hint="it was left alone; fix it, or move it away") from None
         changed = after != before
         if changed:
             settings.write_graph(after)

@@ -41,7 +41,7 @@ def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
     if unset:
         message += f"; {', '.join(unset)} is not set here, or too short to be a secret"
     if not hygiene.neutralise:
-        message += "; what runs in Obsidian is not disarmed"
+        message += "; what runs in Obsidian is not escaped"
     return "hygiene", True, message, ""
 
 

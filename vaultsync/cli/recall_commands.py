@@ -197,7 +197,7 @@ def context(
     *,
     form: str,
     agent: str | None,
-    **said: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
+    **request: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
 ) -> int:
     """Pack the facts that answer a question into a token budget.
 
@@ -208,7 +208,7 @@ def context(
     from vaultsync.recall.recall_request import ContextRequest
 
     with session.open_read_only(options, agent=agent) as memory:
-        print_pack(options, memory.pack(ContextRequest(**said, format=form)))
+        print_pack(options, memory.pack(ContextRequest(**request, format=form)))
     return EXIT_DONE
 
 
@@ -253,7 +253,7 @@ def recall(
     vault_only: bool,
     explain: bool,
     agent: str | None,
-    **said: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
+    **request: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
 ) -> int:
     """Find the facts that answer a question.
 
@@ -270,12 +270,12 @@ def recall(
                 f"{option} does not work with --vault-only, which is a keyword search",
                 hint=f"leave out {option} or --vault-only",
             )
-        asked = RecallRequest(**said, agent=agent)
+        asked = RecallRequest(**request, agent=agent)
         found = session.answer_from_files(options, asked)
         print_hits(options, found)
         return EXIT_DONE
     with session.open_read_only(options, agent=agent) as memory:
-        found = memory.answer(RecallRequest(**said, mode=mode, explain=explain))
+        found = memory.answer(RecallRequest(**request, mode=mode, explain=explain))
         # Printed before the memory closes, which saves the access counts.
         empty = not found.hits and memory.is_empty
         print_hits(options, found, empty=empty)

@@ -1,4 +1,4 @@
-"""What a bridge serves: who does the work, who is told of events, who may ask.
+"""What a bridge serves: who does the work, who receives events, who may ask.
 
 Alone, it has one `Memory` that answers and one that writes, each in a thread of its own. In
 `watch`, the daemon's worker does what needs the engine, and a `Memory` beside it writes
@@ -94,7 +94,7 @@ class BridgeServices:
         Raises:
             WriteNotFoundError: nothing waits for that answer, or not any more.
         """
-        self.writes.answered(write, WriteReply(applied, found, reason))
+        self.writes.on_reply(write, WriteReply(applied, found, reason))
 
     def announce(self, port: int) -> None:
         """Write down where the bridge listens, beside its token.
@@ -186,7 +186,7 @@ def daemon_bridge(
     writes: ObsidianWrites,
     on_run: Callable[[Mapping[str, Value]], None],
 ) -> Iterator[BridgeServices]:
-    """A bridge in a daemon, which has the engine and is told of the runs asked for.
+    """A bridge in a daemon, which has the engine and reports the runs asked for.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
@@ -229,7 +229,7 @@ def serve_on_loopback(
         settings: of the vault.
         ports: tried in order; 0 is any that is free.
         name: of the thread that serves.
-        lifespan: whether the application is told of start and end.
+        lifespan: whether the application receives the start and end of the server.
         header: required of every request that may change something; None requires none.
 
     Raises:

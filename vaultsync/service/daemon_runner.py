@@ -382,7 +382,7 @@ ServeBridge = Callable[[BridgeServices], AbstractContextManager[AddressedServer]
 class WatchService:
     """A daemon, and the bridge that opens once the daemon has the vault.
 
-    Clients of the bridge are told of the events of the daemon, and the daemon of the runs
+    Clients of the bridge receive the events of the daemon, and the daemon those of the runs
     that clients ask for.
     """
 

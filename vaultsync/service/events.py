@@ -86,13 +86,13 @@ class EventBus:
 
     def subscribe(self, wake: Callable[[], None], *, app: bool = False) -> Subscription:
         """A subscription to the events from now on."""
-        made = Subscription(wake, app=app)
+        subscription = Subscription(wake, app=app)
         with self._lock:
             if self._closed:
-                made.end()
+                subscription.end()
             else:
-                self._all.append(made)
-        return made
+                self._all.append(subscription)
+        return subscription
 
     def leave(self, subscription: Subscription) -> None:
         """End a subscription; harmless when repeated."""

@@ -48,8 +48,8 @@ class ObsidianWrites:
     def is_open(self) -> bool:
         """Whether there is an app that is expected to answer."""
         app = self._events.app()
-        who, until = self._asleep
-        return app is not None and (app is not who or self._clock.monotonic() >= until)
+        sleeping, until = self._asleep
+        return app is not None and (app is not sleeping or self._clock.monotonic() >= until)
 
     def offer(self, offer: WriteOffer) -> WriteReply | None:
         """Ask the app, and wait for its answer; None when there is none."""
@@ -72,14 +72,14 @@ class ObsidianWrites:
                 },
             )
         )
-        answered = waiting.done.wait(self._wait)
+        replied = waiting.done.wait(self._wait)
         with self._lock:
             self._waiting.pop(write, None)
-        if not answered:
+        if not replied:
             self._asleep = (app, self._clock.monotonic() + UNRESPONSIVE_SECONDS)
         return waiting.answer
 
-    def answered(self, write: str, answer: WriteReply) -> None:
+    def on_reply(self, write: str, answer: WriteReply) -> None:
         """Take an answer.
 
         Raises:
