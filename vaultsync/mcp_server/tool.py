@@ -15,7 +15,6 @@ from vaultsync.mcp_server.answer_limits import Truncation
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-JsonSchema = Mapping[str, Any]
 ToolAnswer = msgspec.Struct | Mapping[str, object]
 """It becomes a JSON object."""
 

@@ -45,7 +45,6 @@ class ActiveSite(NamedTuple):
 
 _UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
 """Text that can change the meaning of a fence below it."""
-_PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _REACH = 2_000
 """Maximum length of a tag or of the text of a link."""
 _MAX_BRACKET_DEPTH = 8
