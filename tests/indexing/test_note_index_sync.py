@@ -16,10 +16,10 @@ from tests.world import World
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing import session_neighbours as neighbours
+from vaultsync.indexing import session_context as neighbours
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.indexing.ports import IndexDocument
-from vaultsync.indexing.session_neighbours import neighbour_texts
+from vaultsync.indexing.session_context import neighbour_texts
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.storage.store import StoreWrite
@@ -287,6 +287,17 @@ def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watc
     assert around(index, two) == "One.\nThree."
     assert around(index, three) == "Two."
     assert around(index, alone) == ""
+
+
+def test_the_neighbours_before_come_first_and_of_them_the_nearest(
+    world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "TURNS_BEFORE", 2)
+    monkeypatch.setattr(neighbours, "TURNS_AFTER", 2)
+    facts = session(world, "One.", "Two.", "Three.", "Four.", "Five.")
+    catch_up_note_index(world.ctx, index)
+
+    assert around(index, facts[2]) == "Two.\nOne.\nFour.\nFive."
 
 
 def test_a_new_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:

@@ -8,7 +8,6 @@ from vaultsync.indexing.session_context import (
     day_words,
     hash63,
     own_title,
-    session_context,
     speaker_names,
     turn_of,
 )
@@ -23,13 +22,8 @@ def a_fact(content: str = "Green.", **values: Value) -> Fact:
     return make_fact({**defaults, "content": content, **values})
 
 
-def test_neighbours_lend_what_they_say_in_their_order() -> None:
-    one, two = a_fact("One.", title="First"), a_fact("Two.", title="Second")
-
-    assert (
-        session_context([borrowed_text(one)], [borrowed_text(two)]) == "First\nOne.\nSecond\nTwo."
-    )
-    assert session_context([], []) == ""
+def test_neighbours_lend_what_they_say() -> None:
+    assert borrowed_text(a_fact("One.", title="First")) == "First\nOne."
 
 
 def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:

@@ -27,12 +27,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import (
-    CONFIDENCE_HITS,
-    INDEX_ONLY_CONFIDENCE,
-    recall,
-    recall_with_facts,
-)
+from vaultsync.recall.service import CONFIDENCE_HITS, INDEX_ONLY_CONFIDENCE, RecallSearch
 from vaultsync.storage.feed_cursor import make_version
 from vaultsync.storage.store import StoreWrite
 
@@ -52,9 +47,9 @@ def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
 
 def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are numbered from the sea.")
-    found, facts = recall_with_facts(world.sources, RecallRequest("how are berths numbered"))
-    assert facts == [fact]
-    (hit,) = found
+    search = RecallSearch(world.sources, RecallRequest("how are berths numbered"))
+    (hit,) = search.answer()
+    assert search.facts == [fact]
     assert (hit.id, hit.type, hit.path) == (fact.id, "note", world.path(fact.id))
 
 
@@ -211,7 +206,7 @@ def test_the_score_is_the_weighted_sum_of_the_parts_of_a_hit(world: RecallWorld)
     world.agent_remembers("Berths in a sentence of some more words")
     weights = RankingWeights(0.6, 0.1, 0.3)
     sources = RecallSources(world.ctx, world.index, weights=weights)
-    for hit in recall(sources, RecallRequest("berths gates")):
+    for hit in RecallSearch(sources, RecallRequest("berths gates")).answer():
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
 
@@ -223,7 +218,7 @@ def test_vectors_count_by_their_weight(world: RecallWorld, weight: float, first:
     world.agent_remembers("Gatehousekeeper berthside", title="House")
     world.embed()
     sources = replace(world.sources, weights=RankingWeights(1, 0, 0, vectors=weight))
-    found = recall(sources, RecallRequest("gatehouse berths", mode="fused"))
+    found = RecallSearch(sources, RecallRequest("gatehouse berths", mode="fused")).answer()
     assert found[0].title == first
 
 
@@ -349,7 +344,7 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
     world.agent_remembers("Berths are full")
     world.embed()
     for sure, source in ((INDEX_ONLY_CONFIDENCE, "index"), (INDEX_ONLY_CONFIDENCE - 0.01, "fused")):
-        monkeypatch.setattr("vaultsync.recall.service.confidence", lambda _, sure=sure: sure)
+        monkeypatch.setattr("vaultsync.recall.service.confidence", lambda *_, sure=sure, **__: sure)
         found = world.ask("berths")
         assert (found.source, found.confidence) == (source, round(sure, 3))
 

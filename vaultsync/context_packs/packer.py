@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import NamedTuple
 
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
@@ -42,7 +41,7 @@ from vaultsync.context_packs.pack import (
     PackedItem,
     detect_intent,
 )
-from vaultsync.context_packs.truncate import cut_piece
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
 from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.schema import tier_of
 
@@ -64,14 +63,6 @@ REASON_DUPLICATE = "says the same as"
 _FACT_TIERS = PACK_TIERS[:-1]
 
 
-class UncutPiece(NamedTuple):
-    """A piece before it is cut to fit, with its text and tokens."""
-
-    piece: PackPiece
-    text: str
-    tokens: int
-
-
 @dataclass(frozen=True, slots=True)
 class PackPart:
     """A piece as it is packed, with its text and tokens."""
@@ -79,27 +70,13 @@ class PackPart:
     piece: PackPiece
     text: str
     tokens: int
-    whole: UncutPiece
+    whole: RenderedPiece
     rank: int
     """Its place in the order of all."""
     candidate: PackCandidate
 
 
 _by_rank = attrgetter("rank")
-
-
-def pack_item(part: PackPart) -> PackedItem:
-    """The item that a pack lists for a part."""
-    piece = part.piece
-    return PackedItem(
-        id=piece.fact.id,
-        tokens=part.tokens,
-        tier=piece.tier,
-        reason=piece.reason,
-        citation=piece.citation,
-        title=piece.fact.title,
-        cut=piece.cut,
-    )
 
 
 def _by_fit(part: PackPart) -> tuple[float, int]:
@@ -150,7 +127,18 @@ def pack_context(
         tokens=tokens,
         budget=budget,
         by_tier={tier: sum(part.tokens for part in packing.packed[tier]) for tier in PACK_TIERS},
-        items=tuple(map(pack_item, packed)),
+        items=tuple(
+            PackedItem(
+                id=part.piece.fact.id,
+                tokens=part.tokens,
+                tier=part.piece.tier,
+                reason=part.piece.reason,
+                citation=part.piece.citation,
+                title=part.piece.fact.title,
+                cut=part.piece.cut,
+            )
+            for part in packed
+        ),
         left_out=tuple(
             LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
             for part, why in sorted(packing.left_out, key=lambda each: each[0].rank)
@@ -224,12 +212,12 @@ class _Packing:
                 body=short.text,
                 cut=True,
             )
-        whole = UncutPiece(piece, *self._rendered(piece))
+        whole = self._render(piece)
         return PackPart(*whole, whole, rank, each)
 
-    def _rendered(self, piece: PackPiece) -> tuple[str, int]:
+    def _render(self, piece: PackPiece) -> RenderedPiece:
         text = self.form.piece(piece)
-        return text, self.count(self.form.separator + text)
+        return RenderedPiece(piece, text, self.count(self.form.separator + text))
 
     def fill(self, shares: Mapping[str, float]) -> None:
         """Pack each tier in its room, then offer what is left to all."""
@@ -355,8 +343,7 @@ class _Packing:
         return spare
 
     def _cut(self, part: PackPart, room: int) -> PackPart | None:
-        piece, _, tokens = part.whole
-        shorter = cut_piece(piece, part.candidate.passage, room, tokens, self._rendered)
+        shorter = cut_piece(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **shorter._asdict()) if shorter else None
 
     def fit_budget(self) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.scope import can_see
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import recall_with_facts
+from vaultsync.recall.service import RecallSearch
 
 MAX_RECALLED = 30
 """Maximum number of facts that are recalled."""
@@ -51,7 +51,8 @@ def build_context(
     question = RecallRequest(
         limit=MAX_RECALLED, **{name: getattr(request, name) for name in shared}
     )
-    found, facts = recall_with_facts(sources, question, min_similarity=MIN_RELATIVE_FIT)
+    search = RecallSearch(sources, question, min_similarity=MIN_RELATIVE_FIT)
+    found, facts = search.answer(), search.facts
     pack = pack_context(
         found.query,  # without its secrets
         [

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIdentity, VectorIndex
-from vaultsync.indexing.session_context import CONTEXT_RULES, turn_of
-from vaultsync.indexing.session_neighbours import borrowers, neighbour_texts
+from vaultsync.indexing.session_context import CONTEXT_RULES, borrowers, neighbour_texts, turn_of
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import Store
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from vaultsync.indexing.session_context import SessionTurn
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 
@@ -155,6 +154,18 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Release the model; closing twice is harmless."""
         ...
+
+
+class SessionTurn(NamedTuple):
+    """The place of a fact in its session. Turns of one session sort by time."""
+
+    session: int
+    """Hash of the session and the scope; 0 for a fact of no session."""
+    moment: int
+    """Microseconds since 1970 of its creation."""
+    fact_id: str
+    fingerprint: int = 0
+    """Hash of all that can be searched for or filtered by."""
 
 
 class IndexDocument(NamedTuple):
