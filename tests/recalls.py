@@ -56,7 +56,7 @@ class RecallWorld(World):
         self.vectors = self.vectors or MemoryVectors()
         self.embedder = self.embedder or HashEmbedder()
         catch_up_note_index(self.ctx, self.index)
-        embed_pending(self.ctx, self.vectors, self.embedder, index=self.index)
+        embed_pending(self.ctx, self.vectors, self.embedder, self.index)
 
     def supersedes(self, fact_id: str, text: str) -> Fact:
         """An agent replaces a fact by another."""

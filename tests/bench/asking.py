@@ -161,7 +161,7 @@ def _give_vectors(memory: Memory) -> None:
     if vectors is None or embedder is None:
         raise SystemExit("bench: install the extra `all`, it is about vectors")
     size = embedder.dimension
-    vectors.reset(str(embedding_identity(embedder, with_context=True)))
+    vectors.reset(embedding_identity(embedder))
     dice = np.random.default_rng(1)
     facts = list(memory._ctx.store.iter_facts())
     for start in range(0, len(facts), 10_000):

@@ -97,13 +97,13 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
     count = COUNTERS[counter]
     form = PACK_FORMS["xml"]
 
-    def counted(piece: PackPiece) -> tuple[str, int]:
+    def counted(piece: PackPiece) -> RenderedPiece:
         text = form.piece(piece)
-        return text, count(text)
+        return RenderedPiece(piece, text, count(text))
 
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
-    shorter = cut_piece(whole, passage, room, counted(whole)[1], counted)
+    shorter = cut_piece(counted(whole), passage, room, counted)
 
     if shorter is not None:
         assert shorter.tokens == count(shorter.text) <= room
@@ -111,18 +111,18 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
         assert kept
         lines = {line for line in kept.split("\n") if line.strip()}
         assert lines <= set(body.split("\n"))
-        assert counted(replace(shorter.piece)) == (shorter.text, shorter.tokens)
+        assert counted(replace(shorter.piece)) == shorter
 
 
 def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
     asked: list[PackPiece] = []
 
-    def never(piece: PackPiece) -> tuple[str, int]:
+    def never(piece: PackPiece) -> RenderedPiece:
         asked.append(piece)
-        return "", 101
+        return RenderedPiece(piece, "", 101)
 
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20))
 
-    assert cut_piece(whole, "", 100, 101, never) is None
+    assert cut_piece(RenderedPiece(whole, "", 101), "", 100, never) is None
     assert len(asked) < 20

@@ -6,7 +6,7 @@ import errno
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -21,12 +21,13 @@ from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, chunk_fact
-from vaultsync.indexing.embedding_cost import estimate_embedding_cost
+from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
 from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorRow
 from vaultsync.indexing.vector_index_sync import PROBE_TEXT, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
+from vaultsync.sync.report import Progress
 
 LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
 
@@ -94,7 +95,7 @@ class Watched(MemoryVectors):
 
 
 class EmbeddingWorld(World):
-    """A world whose facts are embedded, with or without their session context."""
+    """A world whose facts are embedded in their session context."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,17 +104,21 @@ class EmbeddingWorld(World):
     def says(self, text: str, session: str | None = "s") -> Fact:
         return self.agent_remembers(text, title="T", sessionId=session)
 
-    def embed(self, model: Model | None = None, **more: Any) -> EmbedReport:  # noqa: ANN401
-        return embed_pending(self.ctx, self.vectors, model or self.model, **more)
+    def embed(
+        self, model: Model | None = None, *, behind: bool = False, progress: Progress | None = None
+    ) -> EmbedReport:
+        if not behind:
+            catch_up_note_index(self.ctx, self.index)
+        model = model or self.model
+        return embed_pending(self.ctx, self.vectors, model, self.index, progress=progress)
 
-    def embed_in_context(self) -> EmbedReport:
-        catch_up_note_index(self.ctx, self.index)
-        return self.embed(index=self.index)
+    def cost(self) -> EmbeddingCost | None:
+        return estimate_embedding_cost(self.ctx, self.vectors, self.model, self.index)
 
-    def rebuilt(self, index: MemoryIndex | None = None) -> Contents:
+    def rebuilt(self) -> Contents:
         """What an index holds that is built from nothing."""
         vectors = Watched()
-        embed_pending(self.ctx, vectors, Model(), index=index)
+        embed_pending(self.ctx, vectors, Model(), self.index)
         return vectors.said()
 
 
@@ -135,11 +140,7 @@ def test_all_facts_get_vectors(world: EmbeddingWorld) -> None:
     assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
     assert report.embedded == len(world.model.asked) == sum(len(ids(f)) for f in facts)
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
-    assert (
-        world.vectors.identity()
-        == str(embedding_identity(world.model))
-        == f"model/16/{CHUNK_RULES}"
-    )
+    assert world.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
 
 
 def test_when_nothing_changed_nothing_is_done(world: EmbeddingWorld) -> None:
@@ -194,7 +195,7 @@ def test_a_filterable_field_is_updated_without_embedding(world: EmbeddingWorld) 
     world.embed()
     world.agent_updates(fact.id, priority=3)
 
-    report = world.embed(budget=0)
+    report = world.embed()
 
     assert (report.put, report.embedded, report.reused, report.left) == (1, 0, 1, 0)
     assert world.vectors.said() == world.rebuilt()
@@ -306,7 +307,7 @@ def test_another_model_replaces_all_vectors(world: EmbeddingWorld) -> None:
     report = world.embed(other)
 
     assert (report.embedded, report.put) == (1, 1)
-    assert world.vectors.identity() == str(embedding_identity(other))
+    assert world.vectors.identity() == embedding_identity(other)
 
 
 def test_vectors_are_kept_until_another_model_has_answered(world: EmbeddingWorld) -> None:
@@ -318,7 +319,7 @@ def test_vectors_are_kept_until_another_model_has_answered(world: EmbeddingWorld
     report = world.embed(other)
 
     assert report.degraded == "the model is away"
-    assert world.vectors.identity() == str(embedding_identity(world.model))
+    assert world.vectors.identity() == embedding_identity(world.model)
     assert world.vectors.count() == 1
 
 
@@ -375,34 +376,6 @@ def test_what_waits_is_forgotten_with_its_fact(world: EmbeddingWorld) -> None:
     report = world.embed()
 
     assert (dict(report.waiting), report.degraded) == ({}, "")
-
-
-@pytest.mark.parametrize("budget", [1, 2, 5])
-def test_a_budget_is_kept_and_the_rest_is_done_next_time(
-    world: EmbeddingWorld, budget: int
-) -> None:
-    for each in range(7):
-        world.agent_remembers(f"{each}")
-    done = 0
-    for left in range(7 - budget, 0, -budget):
-        report = world.embed(budget=budget)
-        assert (report.embedded, report.left) == (budget, left)
-        done += report.embedded
-    last = world.embed(budget=budget)
-
-    assert (done + last.embedded, last.left) == (7, 0)
-    assert len(world.model.asked) == 7
-    assert world.vectors.said() == world.rebuilt()
-
-
-def test_a_budget_keeps_what_waits_waiting(world: EmbeddingWorld) -> None:
-    world.agent_remembers("bad")
-    world.model.cannot = {"bad"}
-    world.embed()
-    world.model.cannot = set()
-
-    assert world.embed(budget=0).waiting
-    assert not world.embed(budget=1).waiting
 
 
 def test_texts_are_embedded_by_length_and_put_some_at_a_time(
@@ -506,67 +479,65 @@ def test_neighbours_lend_their_text_to_what_is_embedded(world: EmbeddingWorld) -
         world.says(text)
     world.says("alone", session=None)
 
-    world.embed_in_context()
+    world.embed()
 
-    said = sorted(world.model.asked)
-    assert [text.replace("T\n", "").split() for text in said] == [
+    assert [text.replace("T\n", "").split() for text in sorted(world.model.asked)] == [
         ["alone"],
         ["alpha", "beta", "gamma"],
         ["beta", "alpha", "gamma"],
         ["gamma", "beta", "alpha"],
     ]
-    assert world.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
 
 
 def test_a_change_is_lent_to_the_neighbours(world: EmbeddingWorld) -> None:
     facts = [world.says(text) for text in ("alpha", "beta", "gamma", "delta")]
-    world.embed_in_context()
+    world.embed()
     world.agent_updates(facts[1].id, content="omega")
 
-    report = world.embed_in_context()
+    report = world.embed()
 
     assert report.embedded == 4
-    assert world.vectors.said() == world.rebuilt(world.index)
+    assert world.vectors.said() == world.rebuilt()
 
 
 def test_a_fact_that_goes_lends_nothing_more(world: EmbeddingWorld) -> None:
     facts = [world.says(text) for text in ("alpha", "beta", "gamma", "delta")]
     other = world.says("other", session="t")
-    world.embed_in_context()
+    world.embed()
     world.agent_forgets(facts[1].id)
     world.agent_forgets(other.id)
 
-    world.embed_in_context()
+    world.embed()
 
-    assert world.vectors.said() == world.rebuilt(world.index)
+    assert world.vectors.said() == world.rebuilt()
     world.agent_forgets(facts[0].id)
     world.agent_forgets(facts[3].id)
-    world.embed_in_context()
-    assert world.vectors.said() == world.rebuilt(world.index)
+    world.embed()
+    assert world.vectors.said() == world.rebuilt()
 
 
 def test_a_new_turn_is_lent_to_the_one_before(world: EmbeddingWorld) -> None:
     world.says("alpha")
-    world.embed_in_context()
+    world.embed()
     world.says("beta")
 
-    assert world.embed_in_context().embedded == 2
-    assert world.vectors.said() == world.rebuilt(world.index)
+    assert world.embed().embedded == 2
+    assert world.vectors.said() == world.rebuilt()
 
 
 def test_what_the_note_index_has_not_taken_in_waits(world: EmbeddingWorld) -> None:
     world.says("alpha")
-    early = world.embed(index=world.index)
+    early = world.embed(behind=True)
     assert (early.left, early.put) == (1, 0)
     assert early.degraded.startswith("the note index is behind")
     catch_up_note_index(world.ctx, world.index)
     world.says("beta")
-    late = world.embed(index=world.index)
+    late = world.embed(behind=True)
     assert (late.left, late.put, late.degraded) == (1, 1, "")
 
-    world.embed_in_context()
+    world.embed()
 
-    assert world.vectors.said() == world.rebuilt(world.index)
+    assert world.vectors.said() == world.rebuilt()
 
 
 STEPS = st.lists(
@@ -582,12 +553,11 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS, lends=st.booleans())
+@given(steps=STEPS)
 def test_however_it_came_about_the_vectors_are_those_of_the_store(
-    steps: list[tuple[str, int, str]], *, lends: bool
+    steps: list[tuple[str, int, str]],
 ) -> None:
     world = EmbeddingWorld()
-    index = world.index if lends else None
     held: list[Fact] = []
     for step, number, text in steps:
         if step == "says":
@@ -601,14 +571,12 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
         elif step == "fails":
             world.model.cannot = {text}
         elif step == "follows":
-            catch_up_note_index(world.ctx, world.index)
-            world.embed(index=index, budget=number or None)
+            world.embed(behind=number > 3)
             world.model.cannot = set()
     world.model.cannot = set()
-    catch_up_note_index(world.ctx, world.index)
-    report = world.embed(index=index)
+    report = world.embed()
 
-    assert world.vectors.said() == world.rebuilt(index)
+    assert world.vectors.said() == world.rebuilt()
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
 
 
@@ -618,10 +586,7 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
 def test_there_is_no_cost_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
     world.embed()
 
-    assert estimate_embedding_cost(world.ctx, world.vectors, world.model) is None
-    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model, index=MemoryIndex())
-    assert cost is not None
-    assert cost.after.endswith("+around-1")
+    assert world.cost() is None
 
 
 def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
@@ -631,10 +596,10 @@ def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     world.vectors.reset("old/16/c")
     world.model.takes = lambda: world.clock.advance(0.5)
 
-    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
+    cost = world.cost()
 
     assert cost is not None
-    assert (cost.before, cost.after) == ("old/16/c", str(embedding_identity(world.model)))
+    assert (cost.before, cost.after) == ("old/16/c", embedding_identity(world.model))
     assert cost.facts == 300
     real = world.embed().embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
@@ -643,7 +608,7 @@ def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
 
 
 def test_an_empty_store_costs_nothing(world: EmbeddingWorld) -> None:
-    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
+    cost = world.cost()
 
     assert cost is not None
     assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

@@ -18,7 +18,7 @@ from vaultsync.model.fact import Fact, derive_title
 from vaultsync.storage.store import Store
 
 CONTEXT_RULES = "around-1"
-"""Name and version of these rules, part of the `VectorIdentity`."""
+"""Name and version of these rules, part of the `embedding_identity()`."""
 TURNS_BEFORE = TURNS_AFTER = 2
 """Number of neighbours on each side that lend their text."""
 CONTEXT_SHARE = 300
@@ -105,9 +105,6 @@ def index_documents(
 
     Facts without a searchable change are left out; neighbours of facts that changed, or were
     deleted, are indexed again, because their context changed.
-
-    Raises:
-        StoreUnavailableError: the store is away.
     """
     turns = {each: turn_of(fact) for each, fact in facts.items()}
     indexed = index.turns({turn.session for turn in turns.values()}, [*facts, *gone])
@@ -129,11 +126,7 @@ def index_documents(
 
 
 def neighbour_texts(store: Store, index: NoteIndex, facts: Mapping[str, Fact]) -> dict[str, str]:
-    """Fact id -> the context of a fact, as far as the note index knows its neighbours.
-
-    Raises:
-        StoreUnavailableError: the store is away.
-    """
+    """Fact id -> the context of a fact, as far as the note index knows its neighbours."""
     sessions = {turn_of(fact).session for fact in facts.values()}
     rows = sorted(row for row in index.turns(sessions, []) if row.session)
     places = [place for place, row in enumerate(rows) if row.fact_id in facts]

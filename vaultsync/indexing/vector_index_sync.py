@@ -12,7 +12,6 @@ from msgspec import Struct
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
 from vaultsync.indexing.chunking import Chunk
 from vaultsync.indexing.embedding_texts import (
-    batches_by_length,
     embedding_chunks,
     embedding_identity,
     facts_losing_context,
@@ -60,15 +59,14 @@ def embed_pending(
     ctx: ReadContext,
     vectors: VectorIndex,
     embedder: Embedder,
+    index: NoteIndex,
     *,
-    index: NoteIndex | None = None,
-    budget: int | None = None,
     progress: Progress | None = None,
 ) -> EmbedReport:
     """Bring the vectors up to the store's feed; failures are in the report.
 
-    With a note index, facts of a session are embedded in their context, and facts that the
-    note index has not taken in yet wait for it. An interrupted run continues where it
+    Facts of a session are embedded in their context, so facts that the note index has not
+    taken in yet wait for it. An interrupted run continues where it
     stopped. Vectors of another model, dimension or chunker are deleted, but not before the
     model has answered; `estimate_embedding_cost()` says what replacing them costs.
 
@@ -76,13 +74,11 @@ def embed_pending(
         ctx: the store and the clock.
         vectors: the index to update.
         embedder: makes the vectors.
-        index: the note index, for session context; None for none.
-        budget: maximum number of texts to embed; None is no limit, 0 processes only facts
-            that need no embedding.
+        index: the note index, for session context.
         progress: called with "embed", the facts done and the facts in all.
     """
     began = ctx.clock.monotonic()
-    work = _EmbeddingRun(ctx.redacted_store, vectors, embedder, index, budget, progress)
+    work = _EmbeddingRun(ctx.redacted_store, vectors, embedder, index, progress)
     why = ""
     try:
         work.run()
@@ -138,8 +134,7 @@ class _EmbeddingRun:
     store: Store
     vectors: VectorIndex
     embedder: Embedder
-    index: NoteIndex | None
-    budget: int | None
+    index: NoteIndex
     progress: Progress | None
     identity: str = ""
     store_id: str = ""
@@ -154,14 +149,13 @@ class _EmbeddingRun:
     removed: int = 0
 
     def run(self) -> None:
-        """Process the feed, facts that wait, and what differs, until the budget is spent.
+        """Process the feed, facts that wait, and what differs.
 
         Raises:
             DerivedError, StoreUnavailableError, OSError: it was interrupted; what was done
                 until then is in the record.
         """
-        with_context = self.index is not None
-        self.identity = str(embedding_identity(self.embedder, with_context=with_context))
+        self.identity = embedding_identity(self.embedder)
         if self.vectors.identity() != self.identity:
             self.embedder.embed([PROBE_TEXT])
             self.vectors.reset(self.identity)
@@ -172,13 +166,11 @@ class _EmbeddingRun:
             self.record = _IndexRecord()
         changed = {row.fact_id for row in backlog.rows}
         retried = dict.fromkeys(sorted(self.record.waiting.keys() - changed), 0)
-        rows = backlog.rows
-        if self.index is not None:
-            reached = store_seq_of_version(self.index.version(), self.store_id)
-            rows = [row for row in rows if row.seq <= reached]
-        in_feed = {row.fact_id: row.seq for row in rows}
-        is_complete = self._process_facts(in_feed) and self._process_facts(retried)
-        if is_complete and len(rows) == len(backlog.rows) and (changed or backlog.is_full):
+        reached = store_seq_of_version(self.index.version(), self.store_id)
+        rows = [row for row in backlog.rows if row.seq <= reached]
+        self._process_facts({row.fact_id: row.seq for row in rows})
+        self._process_facts(retried)
+        if len(rows) == len(backlog.rows) and (changed or backlog.is_full):
             self._compare()
             record = self.record._replace(version=self._version(backlog.seq))
             if record != self.record:  # the feed was empty
@@ -191,8 +183,8 @@ class _EmbeddingRun:
                 hint="the next run continues",
             )
 
-    def _process_facts(self, seqs: Mapping[str, int]) -> bool:
-        """Process facts, each with its seq in the feed or 0; False when the budget is spent.
+    def _process_facts(self, seqs: Mapping[str, int]) -> None:
+        """Process facts, each with its seq in the feed or 0.
 
         Neighbours of facts in the feed are processed too, because their context changed.
         """
@@ -212,9 +204,7 @@ class _EmbeddingRun:
                 _FactChunks(each, facts.get(each), chunks.get(each, ()), seqs[each])
                 for each in page
             ]
-            if not self._process(items):
-                return False
-        return True
+            self._process(items)
 
     def _compare(self) -> None:
         """Process the facts in which index and store differ, if their numbers do."""
@@ -225,8 +215,8 @@ class _EmbeddingRun:
         indexed = self.vectors.chunks().keys()
         self._process_facts(dict.fromkeys(sorted((indexed ^ alive) - missing), 0))
 
-    def _process(self, items: Sequence[_FactChunks]) -> bool:
-        """Write the vectors of facts that changed; False when the budget is spent."""
+    def _process(self, items: Sequence[_FactChunks]) -> None:
+        """Write the vectors of facts that changed."""
         indexed = self.vectors.chunks(item.fact_id for item in items)
         outdated = self.vectors.outdated(item.fact for item in items if item.fact)
         changed = {
@@ -241,18 +231,13 @@ class _EmbeddingRun:
         batch: list[_FactChunks] = []
         to_embed: dict[str, Chunk] = {}
         for item in items:
-            wanted = {**to_embed}
+            batch.append(item)
             if item.fact_id in changed:
-                wanted |= {each.id: each for each in item.chunks if each.id not in known}
-            if self.budget is not None and self.embedded + len(wanted) > self.budget:
-                self._write(batch, changed, known, to_embed)
-                return False
-            batch, to_embed = [*batch, item], wanted
+                to_embed |= {each.id: each for each in item.chunks if each.id not in known}
             if len(to_embed) >= TEXTS_PER_PUT:
                 self._write(batch, changed, known, to_embed)
                 batch, to_embed = [], {}
         self._write(batch, changed, known, to_embed)
-        return True
 
     def _write(
         self,
@@ -304,7 +289,10 @@ class _EmbeddingRun:
         """
         embedded: dict[str, Sequence[float]] = {}
         failed: dict[str, str] = {}
-        for batch in batches_by_length(chunks.values(), TEXTS_PER_REQUEST):
+        # A model embeds texts of similar length with little padding.
+        ordered = sorted(chunks.values(), key=lambda each: (len(each.text), each.id))
+        for start in range(0, len(ordered), TEXTS_PER_REQUEST):
+            batch = ordered[start : start + TEXTS_PER_REQUEST]
             try:
                 vectors = self.embedder.embed([each.text for each in batch])
             except EmbedderError:

@@ -120,8 +120,6 @@ _RELATIVE_WORDS = ("today", "yesterday", "this", "last", "past", "previous")
 _DATE_PARTS = (*"0123456789", *(name[:3] for name in MONTHS))
 _DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "year": 365})
 """Unit -> days in it, for spans such as the last two months."""
-_OPEN_END = ("since", "after")
-_OPEN_START = ("before", "until", "till", "by")
 
 
 def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
@@ -238,9 +236,9 @@ def _dated_span(text: str, today: date) -> TimeSpan | None:
         return None
     first, after = span
     how = match["how"].lower()
-    if how in _OPEN_END:
+    if how in ("since", "after"):
         return TimeSpan(since=first if how == "since" else after)
-    if how in _OPEN_START:
+    if how in ("before", "until", "till", "by"):
         return TimeSpan(until=first if how == "before" else after)
     return TimeSpan(first, after)
 

@@ -155,7 +155,7 @@ class RecallSearch:
             identity = vectors.identity()
             if identity is None:
                 return "there are no vectors yet; `vaultsync index` creates them"
-            if identity != str(embedding_identity(embedder, with_context=True)):
+            if identity != embedding_identity(embedder):
                 return "the vectors are of another model; `vaultsync index` replaces them"
             (vector,) = embedder.embed([self._query.text_without_filters])
             self._record_stage("embed", {})
