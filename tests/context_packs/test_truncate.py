@@ -48,7 +48,6 @@ def test_a_passage_that_stays_anyway_changes_nothing() -> None:
 def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
     text = TEN.replace("Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words.")
     shorter = shortened(text, 40, "Paragraph 6 has")
-
     assert body_of(shorter).startswith("## Deeper\n\nParagraph 5\nhas")
     assert shorter is not None
     assert shorter.piece.citation == "public/facts/1.md#Deeper"
@@ -56,14 +55,12 @@ def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
 
 def test_a_passage_too_far_below_its_heading_begins_what_is_kept() -> None:
     body = body_of(shortened(f"# Top\n\n{TEN}", 50, "Paragraph 7 has five"))
-
     assert body.startswith("Paragraph 7")
     assert body.endswith("[cut to paragraphs 9 to 11 of 11]")
 
 
 def test_no_heading_stands_last() -> None:
     text = "One two three.\n\n## Deeper\n\n" + "word " * 90
-
     assert body_of(shortened(text, 40)) == "One two three.\n\n[cut to paragraph 1 of 3]"
 
 
@@ -73,7 +70,6 @@ def test_a_heading_alone_is_better_than_nothing() -> None:
 
 def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
     text = "\n".join(f"- item {n} of a list" for n in range(30))
-
     assert body_of(shortened(text, 60)).endswith("[cut to lines 1 to 7 of 30]")
 
 
@@ -104,7 +100,6 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
     shorter = cut_piece(counted(whole), passage, room, counted)
-
     if shorter is not None:
         assert shorter.tokens == count(shorter.text) <= room
         kept = shorter.piece.body.rpartition("\n\n[cut to ")[0]
@@ -123,6 +118,5 @@ def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
 
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20))
-
     assert cut_piece(RenderedPiece(whole, "", 101), "", 100, never) is None
     assert len(asked) < 20

@@ -30,13 +30,11 @@ def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
     long = "A sentence that goes on and on and " + "on and " * 30
     for content in ("Green tea. It is hot.", "# Green tea\n\nHot.", long):
         fact = make_fact({"id": ID, "content": content})
-
         assert borrowed_text(fact) == fact.content
 
 
 def test_a_long_neighbour_lends_its_beginning() -> None:
     fact = a_fact("x" * 5 * CONTEXT_SHARE, title="")
-
     assert len(borrowed_text(fact)) == CONTEXT_SHARE
 
 
@@ -47,14 +45,12 @@ def test_a_fact_of_no_session_stands_in_none() -> None:
 
 def test_a_session_has_a_part_for_each_scope() -> None:
     public, private = a_fact(), a_fact(scope="private-indy")
-
     assert turn_of(public).session != turn_of(private).session
 
 
 def test_turns_sort_as_they_were_spoken() -> None:
     times = ["2026-02-14T13:45:00Z", "2026-02-14T13:45:00.25Z", "2026-02-14T13:45:01Z"]
     facts = [a_fact(createdAt=each) for each in times]
-
     assert sorted(map(turn_of, facts)) == [turn_of(each) for each in facts]
 
 
@@ -84,7 +80,6 @@ def test_the_fingerprint_covers_what_can_be_found(values: dict[str, Value]) -> N
 
 def test_the_fingerprint_leaves_out_what_cannot_be_found() -> None:
     read = a_fact(accessCount=3, lastAccessedAt="2026-02-14", importance=0.5)
-
     assert turn_of(read) == turn_of(a_fact())
 
 

@@ -27,6 +27,7 @@ MATCHES = [
     ("42 of 420", ["42"], {0: "42"}),
     ("420", ["42"], {}),
     ("港の水位を測る", ["水位"], {0: "水位"}),  # a script without blanks
+    ("İ berths", ["berth"], {0: "berths"}),  # in lower case it is longer
     ("anything", [], {}),
     ("anything", ["", ""], {}),
 ]
