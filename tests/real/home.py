@@ -292,12 +292,7 @@ def tree(root: Path) -> dict[str, tuple[object, ...]]:
                     digest = hashlib.sha256(path.read_bytes()).hexdigest()
             except FileNotFoundError:
                 continue
-            found[os.path.relpath(path, root)] = (
-                seen.st_mode,
-                seen.st_size,
-                seen.st_mtime_ns,
-                seen.st_ctime_ns,
-                seen.st_ino,
-                digest,
-            )
+            times = seen.st_mtime_ns, seen.st_ctime_ns
+            stamp = (seen.st_mode, seen.st_size, *times, seen.st_ino, digest)
+            found[os.path.relpath(path, root)] = stamp
     return found
