@@ -32,7 +32,6 @@ class Answer(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of the error."""
         return str(self.json["error"]["kind"])
 
 

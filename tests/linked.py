@@ -16,7 +16,6 @@ class LinkedWorld(World):
         self.links = MemoryLinks()
 
     def note_of(self, title: str, content: str = "-", agent: str = "indy", **values: Value) -> Fact:
-        """A fact and its note."""
         fact = self.agent_remembers(content, agent=agent, title=title, **values)
         self.sync()
         return self.fact(fact.id)

@@ -34,7 +34,6 @@ def fact(number: int, content: str = "", **values: Value) -> Fact:
 
 
 def candidate(number: int, content: str = "", **values: Value) -> PackCandidate:
-    """A fact that was found."""
     return PackCandidate(fact(number, content, **values), "words: fact")
 
 

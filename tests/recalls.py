@@ -59,7 +59,6 @@ class RecallWorld(World):
         embed_pending(self.ctx, self.vectors, self.embedder, self.index)
 
     def supersedes(self, fact_id: str, text: str) -> Fact:
-        """An agent replaces a fact by another."""
         self.clock.advance(1)
         return fact_work.supersede(self.ctx, fact_id, text, agent="indy")
 

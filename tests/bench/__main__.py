@@ -51,12 +51,10 @@ class Wanted:
     worths: list[Worth] = field(default_factory=list)
 
     def __contains__(self, name: str) -> bool:
-        """Whether it was asked for."""
         return name in self.names
 
 
 def main() -> None:
-    """Measure what was asked for."""
     gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
     asked = _arguments()
     root = Path(__file__).parents[2]
@@ -196,7 +194,6 @@ def _passes(wanted: Wanted, passes: Passes, n: int, *, at_main: bool, some: int)
 
 
 def _asked(wanted: Wanted, asking: Asking, *, at_most: bool) -> None:
-    """All questions over facts of one number."""
     _say(f"questions over {asking.n:,} facts")
     if RECALL in wanted:
         wanted.rows += asking.by_index(target=_if(at_most, 6))

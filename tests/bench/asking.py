@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -114,7 +115,6 @@ class Asking:
         return rows + _late(words, self.n, PACKED, bare, packed, judged=bool(target))
 
     def cold(self, *, by_index: float, by_meaning: float) -> list[Row]:
-        """The command line in a process of its own."""
         asked = questions(1)[0]
         at = ["--vault", str(self.world.vault), "--state-dir", str(self.world.state)]
         started = [sys.executable, "-c", _AS_INSTALLED]
@@ -247,15 +247,9 @@ def _run(command: list[str], embedder: str = "none") -> bytes:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         check=True,
-        env={**_environment(), "VAULTSYNC_EMBEDDER": embedder},
+        env={**os.environ, "VAULTSYNC_EMBEDDER": embedder},
     )
     return done.stdout
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
 
 
 _HEAVY = ("torch", "lancedb", "qdrant_client", "sentence_transformers", "numpy")
@@ -277,7 +271,7 @@ def _loads_nothing_heavy(command: list[str]) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={**_environment(), "VAULTSYNC_EMBEDDER": "none"},
+        env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},
     )
     if not done.stderr.strip().endswith("[]"):
         raise SystemExit(f"bench: an answer of the index loaded {done.stderr.strip()}")

@@ -72,7 +72,6 @@ def ask(
 
 
 def summary(answers: Iterable[Answer]) -> Summary:
-    """The mean over some answers."""
     some = list(answers)
     sure = [each for each in some if each.confidence >= SURE]
     right = sum(each.worth.hit_5 for each in sure)

@@ -57,21 +57,10 @@ def test_turns_sort_as_they_were_spoken() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        {"title": "x"},
-        {"context": "x"},
-        {"content": "x"},
-        {"priority": 0},
-        {"status": "dormant"},
-        {"tags": ["x"]},
-        {"aliases": ["x"]},
-        {"entities": ["x"]},
-        {"scope": "team-x"},
-        {"type": "task"},
-        {"createdAt": "2026-02-14"},
-        {"sessionId": "x"},
-        {"supersededById": ID},
-        {"decisionRationale": "x"},
-        {"mood": ["x", {"y": 1}]},
+        *({key: "x"} for key in ("title", "context", "content", "sessionId", "decisionRationale")),
+        *({key: ["x"]} for key in ("tags", "aliases", "entities")),
+        *({"priority": 0}, {"status": "dormant"}, {"scope": "team-x"}, {"type": "task"}),
+        *({"createdAt": "2026-02-14"}, {"supersededById": ID}, {"mood": ["x", {"y": 1}]}),
     ],
 )
 def test_the_fingerprint_covers_what_can_be_found(values: dict[str, Value]) -> None:
