@@ -50,6 +50,7 @@ def _ending_in_word(make: Make) -> Make:
     return lambda dice: make(dice) + dice.choice(ALNUM)
 
 
+_PART = form("-", of(UPPER, 5))
 _HOOK_IDS = form(of(UPPER, 8), "/B", of(UPPER, 8))
 _TEAMS_HOOK = form("/IncomingWebhook/", of(HEX, 32), "/", _uuid)
 TOKENS: Mapping[str, tuple[Make, ...]] = {
@@ -141,7 +142,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "age": (form("AGE-SEC", "RET-KEY-1", of("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),),
     "onepassword": (
         form("op", "s_eyJ", of(ALNUM, 300)),
-        form("A", "3-", of(UPPER, 6), "-", of(UPPER, 11), *["-", of(UPPER, 5)] * 3),
+        form("A", "3-", of(UPPER, 6), "-", of(UPPER, 11), _PART, _PART, _PART),
     ),
     "artifactory": (form("AK", "C", of(ALNUM, 73)),),
     "alibaba": (form("LT", "AI", of(ALNUM, 20)),),

@@ -105,9 +105,7 @@ def test_the_order_in_which_facts_were_found_changes_nothing(
 
 
 @given(candidates(), st.sampled_from(sorted(PACK_FORMS)))
-def test_with_room_for_all_only_what_repeats_is_left_out(
-    found: list[PackCandidate], form: str
-) -> None:
+def test_with_room_for_all_only_repeats_are_left_out(found: list[PackCandidate], form: str) -> None:
     pack = pack_context("q", found, budget=PLENTY, count=letters, form=form)
     assert not pack.truncated
     assert not any(each.cut for each in pack.items)
@@ -376,9 +374,7 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
         ([1.0] * 20, [19, 18, 17, 16, 15, 14, 13]),  # all the same: by their order
     ],
 )
-def test_the_facts_that_fit_the_question_best_get_the_room(
-    fits: list[float], numbers: list[int]
-) -> None:
+def test_the_facts_that_fit_best_get_the_room(fits: list[float], numbers: list[int]) -> None:
     found = [replace(candidate(n, importance=n / 20), fit=fit) for n, fit in enumerate(fits)]
     pack = pack_context("q", found, budget=104, count=words)
     assert packed(pack) == numbers

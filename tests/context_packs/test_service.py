@@ -171,7 +171,7 @@ def test_an_invalid_argument_is_refused(world: PackWorld, wrong: dict[str, Any])
 def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None:
     world.mirrored("Opens at noon.", title="Gate", type="decision", tags=["sea"])
     world.mirrored("Opens at one.", title="Gate two", type="lesson")
-    filters = {"types": ["decision"], "tags": ["sea"], "since": "2026-01-01"}
+    filters: dict[str, Any] = {"types": ["decision"], "tags": ["sea"], "since": "2026-01-01"}
     pack = world.pack("gate opens", format="xml", intent="recent", **filters)
     assert [each.title for each in pack.items] == ["Gate"]
     assert (pack.intent, pack.format) == ("recent", "xml")

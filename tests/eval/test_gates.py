@@ -54,9 +54,7 @@ def by_words(named: Asking) -> Sequence[Answer]:
     return ask(*named, "index")
 
 
-def test_a_question_in_the_words_of_a_note_is_answered_by_the_index(
-    by_words: Sequence[Answer],
-) -> None:
+def test_a_question_in_words_of_a_note_is_answered_by_the_index(by_words: Sequence[Answer]) -> None:
     figures = summary(each for each in by_words if each.asked.kind == "words")
     assert figures.worth.hit_5 == 1
     assert figures.worth.recall_5 >= 0.8
@@ -76,9 +74,7 @@ def test_the_index_alone_finds_an_answer_to_most_questions(by_words: Sequence[An
         ("the harbour master of Skarvik", "Oskar Brandvold"),
     ],
 )
-def test_a_note_that_is_called_what_is_asked_comes_first(
-    named: Asking, question: str, title: str
-) -> None:
+def test_a_note_called_what_is_asked_comes_first(named: Asking, question: str, title: str) -> None:
     assert RecallSearch(named[0], RecallRequest(question)).answer()[0].title == title
 
 

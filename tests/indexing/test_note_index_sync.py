@@ -106,9 +106,7 @@ def test_an_index_that_is_up_to_date_is_not_written(world: World, index: Watched
     assert index.puts == []
 
 
-def test_what_was_forgotten_goes_and_what_was_restored_comes_back(
-    world: World, index: Watched
-) -> None:
+def test_the_forgotten_go_and_the_restored_come_back(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
     catch_up_note_index(world.ctx, index)
     world.agent_forgets(fact.id)

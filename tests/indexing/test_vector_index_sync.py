@@ -466,9 +466,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-def test_however_it_came_about_the_vectors_are_those_of_the_store(
-    steps: list[tuple[str, int, str]],
-) -> None:
+def test_any_history_gives_the_vectors_of_the_store(steps: list[tuple[str, int, str]]) -> None:
     world = EmbeddingWorld()
     held: list[Fact] = []
     for step, number, text in steps:

@@ -120,9 +120,7 @@ def _count(template: Home, where: Path) -> int:
 
 
 @pytest.mark.parametrize("times", [1, FOR_EVER])
-def test_a_pass_repairs_what_a_failing_call_leaves(
-    times: int, template: Home, tmp_path: Path
-) -> None:
+def test_a_pass_repairs_what_a_fault_leaves(times: int, template: Home, tmp_path: Path) -> None:
     count = _count(template, tmp_path / "whole")
     assert count > 200
     for i in range(SAMPLE):

@@ -35,9 +35,7 @@ def holder(home: Home) -> subprocess.Popen[str]:
     return started
 
 
-def test_a_second_engine_is_refused_and_agents_are_not(
-    home: Home, holder: subprocess.Popen[str]
-) -> None:
+def test_a_second_engine_is_refused_but_no_agent(home: Home, holder: subprocess.Popen[str]) -> None:
     with home.open() as memory, pytest.raises(EngineBusyError, match=str(holder.pid)):
         memory.sync()
     refused = command(home, "sync")

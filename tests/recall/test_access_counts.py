@@ -24,9 +24,7 @@ def accesses(world: RecallWorld) -> AccessCounter:
     return AccessCounter(world.ctx, MemoryRecallLog(), index=lambda: world.index)
 
 
-def test_recalls_are_counted_and_written_all_at_once(
-    world: RecallWorld, accesses: AccessCounter
-) -> None:
+def test_recalls_are_written_all_at_once(world: RecallWorld, accesses: AccessCounter) -> None:
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
     accesses.add([one.id, two.id])
     accesses.add([one.id])
@@ -79,9 +77,7 @@ def test_a_concurrent_write_wins_over_a_count(world: RecallWorld, accesses: Acce
     assert (found.title, found.access_count) == ("Buoys", 0)
 
 
-def test_counts_do_not_make_the_index_read_facts_again(
-    world: RecallWorld, accesses: AccessCounter
-) -> None:
+def test_counts_make_the_index_read_no_fact(world: RecallWorld, accesses: AccessCounter) -> None:
     fact = world.agent_remembers("Berths")
     catch_up_note_index(world.ctx, world.index)
     accesses.add([fact.id])
@@ -140,7 +136,7 @@ def test_a_run_after_recalls_writes_no_note(world: RecallWorld, accesses: Access
     bytes_before = world.data(path)
     history = world.archive.history()
     for _ in range(3):
-        accesses.add(hit.id for hit in world.ask("berths"))
+        accesses.add([hit.id for hit in world.ask("berths")])
     assert accesses.flush() == 1
     assert world.sync().quiet
     assert world.data(path) == bytes_before
@@ -152,7 +148,7 @@ def test_a_run_after_recalls_writes_no_note(world: RecallWorld, accesses: Access
 def test_an_index_has_nothing_to_put_after_recalls(world: RecallWorld) -> None:
     world.mirrored("Berths are full")
     accesses = AccessCounter(world.ctx, MemoryRecallLog(), index=MemoryIndex)
-    accesses.add(hit.id for hit in world.ask("berths"))
+    accesses.add([hit.id for hit in world.ask("berths")])
     accesses.flush()
     report = catch_up_note_index(world.ctx, world.index)
     assert (report.put, report.dropped, report.rebuilt) == (0, 0, False)

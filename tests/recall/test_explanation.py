@@ -34,7 +34,7 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("text", "stems", "words"), MATCHES)
-def test_a_stem_matches_where_it_begins_a_word(
+def test_a_stem_matches_a_word_it_begins(
     text: str, stems: list[str], words: dict[int, str]
 ) -> None:
     assert QueryTerms(stems).matched_words(text) == words

@@ -84,9 +84,7 @@ def test_the_younger_fact_is_never_less_recent(one: float, other: float, name: s
 
 
 @given(one=SHARE, other=SHARE, few=st.integers(0, 10**6), many=st.integers(0, 10**6))
-def test_utility_grows_with_importance_and_use(
-    one: float, other: float, few: int, many: int
-) -> None:
+def test_utility_grows_by_importance_and_use(one: float, other: float, few: int, many: int) -> None:
     small, great = sorted((one, other))
     few, many = sorted((few, many))
     assert 0 <= utility(small, few) <= utility(great, few) <= utility(great, many) <= 1
@@ -229,9 +227,7 @@ def test_equal_matches_and_more_facts_make_an_answer_less_sure() -> None:
 
 
 @given(scores=POSITIVE, more=st.floats(0, 100), coverage=st.floats(0, 1))
-def test_a_better_best_hit_is_never_less_sure(
-    scores: list[float], more: float, coverage: float
-) -> None:
+def test_a_better_hit_is_never_less_sure(scores: list[float], more: float, coverage: float) -> None:
     best, *rest = sorted(scores, reverse=True)
     before, after = (sure((each, *rest), coverage=coverage) for each in (best, best + more))
     assert 0 <= before <= after <= 1

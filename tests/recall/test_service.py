@@ -177,9 +177,7 @@ def test_of_two_identical_facts_each_agent_finds_its_own(world: RecallWorld, mod
 
 
 @pytest.mark.parametrize("mode", ["index", "vector", "fused"])
-def test_what_others_hide_does_not_crowd_out_what_may_be_seen(
-    world: RecallWorld, mode: str
-) -> None:
+def test_what_others_hide_crowds_nothing_out(world: RecallWorld, mode: str) -> None:
     for number in range(120):
         world.agent_remembers(f"Gate {number}", agent="moss", scope="private-moss")
     mine = world.agent_remembers("The gate, in the far corner of a long sentence.")
@@ -398,9 +396,7 @@ def test_what_is_too_dissimilar_is_neither_shown_nor_read(world: RecallWorld) ->
 
 
 @given(st.sampled_from([0.1, 0.35, 0.6, 0.9, 1.0]), st.integers(0, 60))
-def test_a_minimum_similarity_cuts_the_answer_without_one(
-    min_similarity: float, others: int
-) -> None:
+def test_a_minimum_similarity_cuts_the_whole_answer(min_similarity: float, others: int) -> None:
     world = RecallWorld()
     _with_one_that_fits(world, others)
     everything = world.ask("berths seen boat 7", limit=100, mode="index")
@@ -458,9 +454,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
 LONG = "\n\n".join(f"Paragraph {n} says this and that of many things." for n in range(60))
 
 
-def test_the_snippet_of_a_fact_whose_chunk_is_another_by_now_is_its_start(
-    world: RecallWorld,
-) -> None:
+def test_the_snippet_of_a_fact_whose_chunk_is_gone_is_its_start(world: RecallWorld) -> None:
     fact = world.agent_remembers(f"{LONG}\n\nHarbourmaster.", title="Notes")
     world.embed()
     world.agent_updates(fact.id, content=LONG)

@@ -557,7 +557,7 @@ class Memory:
         sources = self._services.recall_sources(self._ctx)
         question = structs.replace(request, agent=agent, user=user)
         result = RecallSearch(sources, question).answer()
-        self._services.access_counter.add(hit.id for hit in result)
+        self._services.access_counter.add([hit.id for hit in result.hits])
         return result
 
     def context(
@@ -635,7 +635,8 @@ class Memory:
             self._services.token_counter,
             structs.replace(request, agent=agent, user=user),
         )
-        self._services.access_counter.add(each.id for each in pack.items if each.tier != "entities")
+        accessed = [each.id for each in pack.items if each.tier != "entities"]
+        self._services.access_counter.add(accessed)
         return pack
 
     @property

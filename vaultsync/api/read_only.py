@@ -7,7 +7,7 @@ to stay within 2.5 times `import click` (`tests/bench/asking.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -91,7 +91,7 @@ class RemoteMemory:
     def _answer(
         self,
         search: Callable[[RecallSources], Answer],
-        accessed: Callable[[Answer], Iterable[str]],
+        accessed: Callable[[Answer], Sequence[str]],
         ask_bridge: Callable[[], Answer | None],
     ) -> Answer:
         """Search here without a model, else ask the bridge, else search here with one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
@@ -37,11 +37,10 @@ class AccessCounter:
         self._recalls = log
         self._index = index
 
-    def add(self, fact_ids: Iterable[str]) -> None:
+    def add(self, fact_ids: Sequence[str]) -> None:
         """Log a recall of each of these facts."""
-        recalled = list(fact_ids)
-        if recalled:
-            self._recalls.note(recalled, self._ctx.today())
+        if fact_ids:
+            self._recalls.note(fact_ids, self._ctx.today())
         if self._recalls.size() >= FLUSH_BYTES:
             self.flush()
 
