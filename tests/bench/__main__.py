@@ -87,15 +87,12 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    names = "some of " + " ".join(NAMES)
     parser.add_argument("--quick", action="store_true", help="fewer notes; never fails")
-    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=_list())
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=names)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write numbers there")
     parser.add_argument("--dir", type=Path, help="where to make the vaults (build/)")
     return parser.parse_args()
-
-
-def _list() -> str:
-    return "some of " + " ".join(NAMES)
 
 
 def _about(folder: Path) -> None:

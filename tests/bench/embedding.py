@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.bench import corpus
@@ -39,16 +40,11 @@ def notes(folder: Path, *, times: int, each: int, target: float) -> Row:
 
     encode(32, texts[:_TRIED])
     best = min(_BATCHES, key=lambda batch: timed(lambda: encode(batch, texts[:_TRIED])).seconds)
-    parts = iter([texts[at : at + each] for at in range(0, len(texts), each)])
     pair = Pair([], [])
-    for some in parts:
-        turn = in_turns(
-            lambda some=some: encode(best, some),  # type: ignore[misc]
-            lambda some=some: ours.embed(some),  # type: ignore[misc]
-            times=1,
-        )
-        pair.floor.extend(turn.floor)
-        pair.ours.extend(turn.ours)
+    for at in range(0, len(texts), each):
+        some = texts[at : at + each]
+        pair.floor.append(timed(partial(encode, best, some)))
+        pair.ours.append(timed(partial(ours.embed, some)))
     beside = f"sentence-transformers, batches of {best}"
     return row_of("embedding notes of 100 tokens", each, beside, pair, target=target)
 

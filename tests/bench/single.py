@@ -74,15 +74,8 @@ def one_key(*, times: int, few: int, target: float) -> Row:
         fast.append(_seconds(ours, number))
         if number * few // times != (number + 1) * few // times:
             slow.append(_seconds(theirs, number))
-    return Row(
-        "one frontmatter key changed",
-        len(fast),
-        median(fast),
-        f"ruamel load + dump (of {len(slow)})",
-        median(slow),
-        target,
-        None,
-    )
+    words, beside = "one frontmatter key changed", f"ruamel load + dump (of {len(slow)})"
+    return Row(words, len(fast), median(fast), beside, median(slow), target, None)
 
 
 def _seconds(act: Callable[[int], None], number: int) -> float:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,7 +13,6 @@ from tests.packs import (
     entities,
     fact,
     letters,
-    lumpy,
     swelling,
     titles_in,
     words,
@@ -118,11 +116,6 @@ def test_a_budget_too_small_for_anything_gives_an_empty_text(budget: int) -> Non
     assert (pack.text, pack.tokens, pack.items) == ("", 0, ())
     assert left(pack) == [0, 1, 2, 3]
     assert pack.truncated
-
-
-def test_nothing_found_is_an_empty_pack() -> None:
-    pack = pack_context("why?", [], budget=PLENTY, count=words)
-    assert (pack.text, pack.items, pack.left_out, pack.truncated) == ("", (), (), False)
 
 
 def test_each_part_is_counted_once() -> None:
@@ -436,11 +429,3 @@ def test_entities_without_room_are_listed() -> None:
     assert len(pack.items) + len(pack.left_out) == 4
     assert {each.reason for each in pack.left_out} == {REASON_NO_ROOM}
     assert pack.truncated
-
-
-def test_any_counter_is_obeyed() -> None:
-    found = [candidate(n, "e" * n) for n in range(1, 30)]
-    for seed in range(20):
-        budget = Random(seed).randrange(2_000)
-        pack = pack_context("q", found, budget=budget, count=lumpy)
-        assert lumpy(pack.text) <= budget
