@@ -10,6 +10,7 @@ import pytest
 import vaultsync
 from vaultsync.api import configuration as config
 from vaultsync.api import read_only as answering
+from vaultsync.api.memory import Memory
 from vaultsync.api.privacy import redaction_check
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
@@ -150,8 +151,12 @@ def test_a_folder_for_the_tables_may_be_written_as_people_do(tmp_path: Path, tex
     assert _load(tmp_path, f"index_folder = '{text}'").index_folder == "Index"
 
 
+def _opened(root: Path) -> Memory:
+    return vaultsync.open(str(root), state_dir=str(root.parent / "state"))
+
+
 def _failed(root: Path) -> dict[str, str]:
-    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+    with _opened(root) as memory:
         return {each.name: f"{each.message} {each.hint}" for each in memory.doctor() if not each.ok}
 
 
@@ -191,14 +196,14 @@ def root(tmp_path: Path) -> Path:
 
 def _remember(root: Path, *facts: dict[str, str]) -> None:
     _set(root, 'embedder = "none"')
-    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+    with _opened(root) as memory:
         memory.import_(map(json.dumps, facts))
         memory.sync()
 
 
 def _titles(root: Path, question: str, text: str = "") -> list[str]:
     _set(root, f'embedder = "none"\n{text}')
-    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+    with _opened(root) as memory:
         return [hit.title for hit in memory.recall(question)]
 
 
@@ -217,7 +222,7 @@ def test_hits_follow_the_weights_of_the_score(root: Path) -> None:
     newest = "[weights]\nsimilarity = 0.1\nrecency = 5\n"
     assert _titles(root, "berths", fits) == ["Old", "New"]
     assert _titles(root, "berths", newest) == ["New", "Old"]
-    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+    with _opened(root) as memory:
         (best, _) = memory.recall("berths")
     assert best.score == pytest.approx(
         0.1 * best.similarity + 5 * best.recency + 0.2 * best.utility, abs=1e-3
