@@ -18,7 +18,7 @@ from vaultsync.indexing.session_context import MONTHS
 from vaultsync.model.canonical import check_type
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import TIERS, TYPES
+from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between, time_span
 from vaultsync.recall.recall_request import RecallRequest
@@ -145,6 +145,18 @@ def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, 
         heads_only=request.heads_only,
         tiers=query.tiers,
         user=request.user,
+    )
+
+
+def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
+    """Filters for what a question hints at, as far as its own filters admit that."""
+    span = TimeSpan(filters.since, filters.until).within(query.hinted_span or TimeSpan())
+    priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
+    return filters._replace(
+        types=filters.types or query.hinted_types,
+        max_priority=min(filters.max_priority, max(priorities, default=LOWEST_PRIORITY)),
+        since=span.since,
+        until=span.until,
     )
 
 

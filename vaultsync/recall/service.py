@@ -16,10 +16,7 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
 from vaultsync.model.scope import can_see
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -28,7 +25,7 @@ from vaultsync.recall.explanation import (
     has_phrases,
     snippet,
 )
-from vaultsync.recall.query import parse_request
+from vaultsync.recall.query import hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
     RankingSignals,
@@ -81,6 +78,10 @@ class RecallSearch:
         self._min_similarity = min_similarity
         query, self._filters = parse_request(request, today=self._clock.now().date())
         self._query = query
+        self._filters_to_ask = [self._filters]
+        """The filters and, in a query of its own, what of that the question hints at."""
+        if query.has_hints:
+            self._filters_to_ask.append(hinted_filters(query, self._filters))
         self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._terms = QueryTerms(sources.index.tokens(query.words))
         self._keyword_scores: dict[str, float] = {}
@@ -190,7 +191,7 @@ class RecallSearch:
     def _query_note_index(self, limit: int) -> int:
         """Ask for keyword matches; returns how many there are in all."""
         if self._keyword_limit < limit:
-            for filters in self._filters_to_ask():
+            for filters in self._filters_to_ask:
                 found = self._sources.index.search(
                     self._query.words, filters, phrases=self._query.phrases, limit=limit
                 )
@@ -202,28 +203,13 @@ class RecallSearch:
 
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         """Ask for the nearest chunks; returns how many facts there are in all."""
-        for filters in self._filters_to_ask():
+        for filters in self._filters_to_ask:
             for fact_id, chunk_id, cosine in vectors.search(vector, filters, limit=limit):
                 self._cosines[fact_id] = cosine
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)
         return len(self._cosines)
-
-    def _filters_to_ask(self) -> list[FactFilters]:
-        """The filters, and in a query of its own what of that the question hints at."""
-        query, filters = self._query, self._filters
-        if not query.has_hints:
-            return [filters]
-        span = TimeSpan(filters.since, filters.until).within(query.hinted_span or TimeSpan())
-        priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
-        hinted = filters._replace(
-            types=filters.types or query.hinted_types,
-            max_priority=min(filters.max_priority, max(priorities, default=LOWEST_PRIORITY)),
-            since=span.since,
-            until=span.until,
-        )
-        return [filters, hinted]
 
     # ----------------------------------------------------------------- candidates
 
