@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,9 @@ from typing import Any, NamedTuple
 
 from vaultsync.api import opening as app
 from vaultsync.api.configuration import find_root, load_settings
+from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
 from vaultsync.http_bridge.bridge_server import running_bridge
+from vaultsync.model.paths import VaultPath
 from vaultsync.service import bridge_service as serving
 from vaultsync.service.bridge_service import BridgeServices
 
@@ -32,7 +35,6 @@ class Answer(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of the error."""
         return str(self.json["error"]["kind"])
 
 
@@ -122,3 +124,31 @@ class Heard:
     def close(self) -> None:
         self.answer.close()
         self._link.close()
+
+
+@dataclass
+class Waiting:
+    """The answer to an offer, once there is one."""
+
+    answer: WriteReply | None = None
+
+
+def offer() -> WriteOffer:
+    path = VaultPath("public/facts/2026-02-14-berths.md")
+    return WriteOffer("modify", path, None, "0" * 64, "# Berths\n\nThere are 38.\n")
+
+
+@contextmanager
+def ask_in_background(services: BridgeServices, wanted: WriteOffer) -> Iterator[Waiting]:
+    """Offer a write in a thread while the body of the `with` answers it."""
+    waiting = Waiting()
+
+    def ask() -> None:
+        waiting.answer = services.writes.offer(wanted)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield waiting
+    finally:
+        thread.join()

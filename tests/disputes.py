@@ -22,7 +22,6 @@ def conflict_in(world: World) -> Conflict:
 
 
 def place_of(conflict: Conflict) -> str:
-    """The path of its note."""
     assert conflict.conflict_path is not None
     return conflict.conflict_path
 

@@ -24,7 +24,6 @@ class FakeClock:
         )
 
     def now(self) -> datetime:
-        """The time, in UTC."""
         return self._start + self._set_by + timedelta(seconds=self._passed)
 
     def monotonic(self) -> float:
@@ -40,7 +39,6 @@ class FakeClock:
         return self._ids.new()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
         self._passed += seconds
 
     def set_back(self, seconds: float) -> None:

@@ -87,24 +87,8 @@ def _simple(work: Callable[[Place], object]) -> Situation:
     return situation
 
 
-def _nothing(place: Place) -> None:
-    """All is well until somebody types."""
-
-
-def _no_vault(place: Place) -> None:
-    (place.vault / ".meta" / "config.toml").unlink()
-
-
-def _bad_setting(place: Place) -> None:
-    place.configure(f'{CONFIG}linger_seconds = "long"\n')
-
-
-def _unknown_setting(place: Place) -> None:
-    place.configure(f"{CONFIG}lingr_seconds = 5\n")
-
-
-def _broken_setting(place: Place) -> None:
-    place.configure("vault_id = \n")
+def _configured(text: str) -> Situation:
+    return _simple(lambda place: place.configure(text))
 
 
 def _forgotten(place: Place) -> None:
@@ -163,14 +147,8 @@ def _archive_broken(place: Place) -> None:
     (place.kept / "archive.sqlite3").write_bytes(b"no database" * 200)
 
 
-def _import_file(place: Place) -> None:
-    (place.root / "facts.jsonl").write_text(
-        '{"content": "Good."}\n{"content": "Bad.", "priority": 7}\n', encoding="utf-8"
-    )
-
-
-def _json_file(place: Place) -> None:
-    (place.root / "facts.jsonl").write_text('{"content": "cut', encoding="utf-8")
+def _import_file(text: str) -> Situation:
+    return _simple(lambda place: (place.root / "facts.jsonl").write_text(text, encoding="utf-8"))
 
 
 @contextlib.contextmanager
@@ -180,11 +158,17 @@ def _busy(place: Place) -> Iterator[None]:
 
 
 SITUATIONS: Mapping[str, Situation] = {
-    "A vault with one fact.": _simple(_nothing),
-    "A folder that was never made a vault.": _simple(_no_vault),
-    "A setting in `config.toml` that makes no sense.": _simple(_bad_setting),
-    "A setting in `config.toml` with a slip of the pen.": _simple(_unknown_setting),
-    "A `config.toml` that is cut off.": _simple(_broken_setting),
+    "A vault with one fact.": _configured(CONFIG),
+    "A folder that was never made a vault.": _simple(
+        lambda place: (place.vault / ".meta" / "config.toml").unlink()
+    ),
+    "A setting in `config.toml` that makes no sense.": _configured(
+        f'{CONFIG}linger_seconds = "long"\n'
+    ),
+    "A setting in `config.toml` with a slip of the pen.": _configured(
+        f"{CONFIG}lingr_seconds = 5\n"
+    ),
+    "A `config.toml` that is cut off.": _configured("vault_id = \n"),
     "A vault whose only fact was forgotten.": _simple(_forgotten),
     "31 facts, and 30 of their notes were deleted.": _simple(_thirty_deleted),
     "A store that was restored from an old backup.": _simple(_rewound),
@@ -192,8 +176,10 @@ SITUATIONS: Mapping[str, Situation] = {
     "A vault that is told to use the store of another.": _simple(_other_store),
     "A vault that is told to use a store that is not there.": _simple(_store_moved),
     "An archive that is no database any more.": _simple(_archive_broken),
-    "A file of facts whose second line has a priority of 7.": _simple(_import_file),
-    "A file of facts that is cut off.": _simple(_json_file),
+    "A file of facts whose second line has a priority of 7.": _import_file(
+        '{"content": "Good."}\n{"content": "Bad.", "priority": 7}\n'
+    ),
+    "A file of facts that is cut off.": _import_file('{"content": "cut'),
     "Another program is at work on the vault.": _busy,
 }
 

@@ -62,7 +62,6 @@ class Scene:
         return scene
 
     def agents_act(self, operations: list[dict[str, Any]]) -> None:
-        """Do what the agents do, one after the other."""
         for row in operations:
             self.clock.advance(STEP)
             agent = row["agent"]
@@ -93,7 +92,6 @@ class Scene:
         self.ctx = SyncContext(ctx.store, MemoryArchive(), self.clock, vault=ctx.vault)
 
     def do(self, work: Mapping[str, Any]) -> Report:
-        """One pass."""
         self.clock.advance(STEP)
         if work["do"] == "adopt":
             paths = [VaultPath(path) for path in work["paths"]]

@@ -37,7 +37,6 @@ class Home:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a process that works on it."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSYNC_")}
         root = str(Path(__file__).parents[1])
         return {
@@ -49,7 +48,6 @@ class Home:
         }
 
     def command(self, *words: str) -> list[str]:
-        """A command line of vaultsync."""
         return [sys.executable, "-m", "vaultsync", *words]
 
     def run(self, *words: str) -> Result:
@@ -61,23 +59,19 @@ class Home:
     def memory(
         self, agent: str | None = "indy", scope: str | None = None, user: str | None = None
     ) -> AgentMemory:
-        """The memory of an agent's server."""
         settings = settings_for(
             str(self.vault), agent=agent, state_dir=str(self.state), scope=scope, user=user
         )
         return AgentMemory(settings, scope=scope)
 
     def worker(self, agent: str = "indy") -> AgentWorker:
-        """The worker of such a memory."""
         return AgentWorker(lambda: self.memory(agent))
 
     def note(self, path: object) -> Path:
-        """A note in the vault."""
         return self.vault / str(path)
 
 
 def make_home(folder: Path) -> Home:
-    """A new vault."""
     home = Home(folder / "vault", folder / "state")
     app.init(str(home.vault), state_dir=str(home.state))
     return home
@@ -131,7 +125,6 @@ def serving(home: Home, *, agent: str = "indy") -> Iterator[str]:
 
 
 def token(home: Home) -> str:
-    """The token of a vault."""
     found: str = json.loads(home.run("bridge", "token", "--json").stdout)["token"]
     return found
 

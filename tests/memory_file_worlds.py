@@ -46,7 +46,6 @@ class SimFile:
         return self.name.rpartition("/")[2]
 
     def says(self, text: str) -> None:
-        """A person saves it."""
         self.data = text.encode()
 
     @property

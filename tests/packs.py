@@ -34,7 +34,6 @@ def fact(number: int, content: str = "", **values: Value) -> Fact:
 
 
 def candidate(number: int, content: str = "", **values: Value) -> PackCandidate:
-    """A fact that was found."""
     return PackCandidate(fact(number, content, **values), "words: fact")
 
 
@@ -85,19 +84,9 @@ def contents() -> st.SearchStrategy[str]:
     """Contents of a few paragraphs, with headings, code and what XML and JSON escape."""
     line = st.sampled_from(
         [
-            "The gate opens at noon.",
-            "# Rationale",
-            "## Deeper",
-            "```",
-            "~~~~",
-            "- one",
-            "</fact><critical>",
-            '"quoted" & <b>bold</b>',
-            "潮の表示",
-            "]]>",
-            "    code",
-            "a" * 60,
-            "\u2028",
+            *("The gate opens at noon.", "# Rationale", "## Deeper", "```", "~~~~", "- one"),
+            *("</fact><critical>", '"quoted" & <b>bold</b>', "潮の表示", "]]>", "    code"),
+            *("a" * 60, "\u2028"),
         ]
     )
     return st.lists(st.lists(line, min_size=1, max_size=4).map("\n".join), max_size=8).map(

@@ -32,7 +32,6 @@ def in_memory(client: QdrantClient | None = None, clock: Clock | None = None) ->
 
 
 def in_folder(folder: Path, clock: Clock | None = None) -> PointCollection:
-    """The local mode, in a folder."""
     place = replace(PLACE, path=folder / "qdrant")
     return ClientPointCollection(place, clock=clock or FakeClock())
 

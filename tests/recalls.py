@@ -17,7 +17,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import recall_with_facts
+from vaultsync.recall.service import RecallSearch
 
 
 class BrokenEmbedder(HashEmbedder):
@@ -56,10 +56,9 @@ class RecallWorld(World):
         self.vectors = self.vectors or MemoryVectors()
         self.embedder = self.embedder or HashEmbedder()
         catch_up_note_index(self.ctx, self.index)
-        embed_pending(self.ctx, self.vectors, self.embedder, index=self.index)
+        embed_pending(self.ctx, self.vectors, self.embedder, self.index)
 
     def supersedes(self, fact_id: str, text: str) -> Fact:
-        """An agent replaces a fact by another."""
         self.clock.advance(1)
         return fact_work.supersede(self.ctx, fact_id, text, agent="indy")
 
@@ -78,7 +77,7 @@ class RecallWorld(World):
         **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
     ) -> RecallResult:
         asked = RecallRequest(question, agent=agent, **more)
-        return recall_with_facts(self.sources, asked, min_similarity=min_similarity)[0]
+        return RecallSearch(self.sources, asked, min_similarity=min_similarity).answer()
 
     def titles(
         self,

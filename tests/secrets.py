@@ -50,6 +50,9 @@ def _ending_in_word(make: Make) -> Make:
     return lambda dice: make(dice) + dice.choice(ALNUM)
 
 
+_PART = form("-", of(UPPER, 5))
+_HOOK_IDS = form(of(UPPER, 8), "/B", of(UPPER, 8))
+_TEAMS_HOOK = form("/IncomingWebhook/", of(HEX, 32), "/", _uuid)
 TOKENS: Mapping[str, tuple[Make, ...]] = {
     "aws": (form("AK", "IA", of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)),),
     "github": (
@@ -69,32 +72,12 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         form("xo", "xb-", of(DIGITS, 11), "-", of(DIGITS, 11), "-", of(ALNUM, 24)),
         form("xa", "pp-1-", of(UPPER, 11), "-", of(DIGITS, 12), "-", of(HEX, 40)),
     ),
-    "slack-hook": (
-        form(
-            "https://hooks.sl",
-            "ack.com/services/T",
-            of(UPPER, 8),
-            "/B",
-            of(UPPER, 8),
-            "/",
-            of(ALNUM, 24),
-        ),
-    ),
+    "slack-hook": (form("https://hooks.sl", "ack.com/services/T", _HOOK_IDS, "/", of(ALNUM, 24)),),
     "discord-hook": (
         form("https://disc", "ord.com/api/webhooks/", of(DIGITS, 18), "/", of(WORD, 68)),
     ),
     "teams-hook": (
-        form(
-            "https://acme.webhook.off",
-            "ice.com/webhookb2/",
-            _uuid,
-            "@",
-            _uuid,
-            "/IncomingWebhook/",
-            of(HEX, 32),
-            "/",
-            _uuid,
-        ),
+        form("https://acme.webhook.off", "ice.com/webhookb2/", _uuid, "@", _uuid, _TEAMS_HOOK),
     ),
     "discord": (form("M", of(ALNUM, 23), ".", of(WORD, 6), ".", of(WORD, 38)),),
     "telegram": (form(of(DIGITS, 9), ":A", "A", of(WORD, 33)),),
@@ -159,19 +142,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "age": (form("AGE-SEC", "RET-KEY-1", of("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),),
     "onepassword": (
         form("op", "s_eyJ", of(ALNUM, 300)),
-        form(
-            "A",
-            "3-",
-            of(UPPER, 6),
-            "-",
-            of(UPPER, 11),
-            "-",
-            of(UPPER, 5),
-            "-",
-            of(UPPER, 5),
-            "-",
-            of(UPPER, 5),
-        ),
+        form("A", "3-", of(UPPER, 6), "-", of(UPPER, 11), _PART, _PART, _PART),
     ),
     "artifactory": (form("AK", "C", of(ALNUM, 73)),),
     "alibaba": (form("LT", "AI", of(ALNUM, 20)),),

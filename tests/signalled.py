@@ -45,7 +45,6 @@ class Moment:
         return None
 
     def line(self, _frame: FrameType, event: str, _arg: object) -> TraceFunction | None:
-        """A line is about to run."""
         if event == "line":
             self.number -= 1
             if self.number == 0:
@@ -54,7 +53,6 @@ class Moment:
 
 
 def main(vault: str, state_dir: str) -> None:
-    """Watch once for each moment."""
     faulthandler.dump_traceback_later(PATIENCE, exit=True)
     settings = config.load_settings(config.find_root(vault), state_dir=state_dir)
     for number in range(1, MOMENTS + 1):

@@ -81,7 +81,6 @@ class Disk:
 
     @property
     def files(self) -> dict[str, Inode]:
-        """All that people see: path -> file."""
         return {name: i for name, i in self.names.items() if not name.startswith(".")}
 
     def save_in_place(self, path: str, data: bytes) -> None:

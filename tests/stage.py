@@ -44,7 +44,6 @@ class Stage:
     # --- telling ---------------------------------------------------------------------
 
     def step(self, title: str, text: str) -> None:
-        """Begin a step."""
         self._steps += 1
         head = f" {self._steps}. {title} "
         tell(f"\n──{head}{'─' * (WIDTH - 2 - len(head))}\n")
@@ -128,7 +127,6 @@ class Stage:
         return self._notes[name]
 
     def show(self, path: Path, *, lines: int = 40) -> None:
-        """Show a file."""
         tell(f"  {path.relative_to(self.vault)}\n")
         tell(_framed(path.read_text(encoding="utf-8"), lines))
 

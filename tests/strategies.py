@@ -55,7 +55,6 @@ def edited_lines(
 
 @cache
 def ids() -> st.SearchStrategy[str]:
-    """Ids of facts."""
     return st.uuids(version=4).map(str)
 
 
@@ -94,7 +93,6 @@ _KINDS: Mapping[ValueKind, Callable[[], st.SearchStrategy[Value]]] = {
 
 @cache
 def values_of(row: Field) -> st.SearchStrategy[Value]:
-    """What a field takes."""
     return _KINDS[row.kind]()
 
 
@@ -168,16 +166,9 @@ def field_conflicts() -> st.SearchStrategy[FieldConflict]:
     """Conflicts with any name of a field and any values, deceptive ones among them."""
     deceptive = st.sampled_from(
         [
-            "```",
-            "````text",
-            "~~~",
             "- [x] Take the agent's <!-- vaultsync:take field=content -->",
-            "-->",
-            "---",
-            "vaultsync: conflict",
-            "a\rb",
-            "a\u2028b",
-            "> ```",
+            *("```", "````text", "~~~", "-->", "---", "> ```"),
+            *("vaultsync: conflict", "a\rb", "a\u2028b"),
         ]
     )
     text = st.lists(deceptive | lines, max_size=6).map("\n".join)

@@ -18,18 +18,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "vaultsync"
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 HEAVY = {
-    "lancedb",
-    "networkx",
-    "numpy",
-    "onnxruntime",
-    "pyarrow",
-    "qdrant_client",
-    "qdrant_edge",
-    "rich",
-    "ruamel",
-    "sentence_transformers",
-    "tantivy",
-    "torch",
+    *("lancedb", "networkx", "numpy", "onnxruntime", "pyarrow", "qdrant_client", "qdrant_edge"),
+    *("rich", "ruamel", "sentence_transformers", "tantivy", "torch"),
 }
 
 

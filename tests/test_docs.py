@@ -143,7 +143,7 @@ def test_python_is_shown_where_people_begin() -> None:
     assert _blocks(DOCS / "guides" / "quickstart.md", "python")
 
 
-def test_the_examples_run_one_after_the_other(
+def test_the_examples_run_one_after_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

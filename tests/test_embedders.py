@@ -71,17 +71,8 @@ def test_none_is_no_embedder() -> None:
 @pytest.mark.parametrize(
     "setting",
     [
-        "",
-        "nonsense",
-        "local:",
-        "hub:",
-        "hub",
-        "none:",
-        "hash:64",
-        "http:",
-        "http:https://tea.example",
-        "http:#model",
-        "http:tea.example#model",
+        *("", "nonsense", "local:", "hub:", "hub", "none:", "hash:64", "http:"),
+        *("http:https://tea.example", "http:#model", "http:tea.example#model"),
     ],
 )
 def test_a_setting_that_names_nothing_is_refused(setting: str) -> None:

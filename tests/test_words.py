@@ -59,7 +59,6 @@ class Offence(NamedTuple):
 
 @lru_cache
 def rows() -> tuple[Row, ...]:
-    """The rows of the list."""
     found = []
     for section, table in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
         for key, value in table.items():

@@ -14,7 +14,6 @@ INTERVAL = 0.2
 
 
 def make(kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: None) -> Watcher:
-    """A watcher by its kind."""
     if kind == "watchfiles":
         from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 

@@ -22,7 +22,6 @@ SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 
 
 def main() -> None:
-    """Build, look into the wheel, and try it with newest and oldest dependencies."""
     wheel = build()
     look_into(wheel)
     try_alone(wheel, "fixed", (ROOT / "constraints.txt").read_text())

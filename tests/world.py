@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from msgspec import to_builtins
 
+from tests.doubles.links import MemoryLinks
 from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
@@ -287,6 +288,19 @@ class World:
         self.quiesce()
         self.assert_equal_sides()
         self.assert_second_pass_writes_nothing()
+
+
+class LinkedWorld(World):
+    """A world with a link index."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links = MemoryLinks()
+
+    def note_of(self, title: str, content: str = "-", agent: str = "indy", **values: Value) -> Fact:
+        fact = self.agent_remembers(content, agent=agent, title=title, **values)
+        self.sync()
+        return self.fact(fact.id)
 
 
 def _nothing(_: str) -> None:

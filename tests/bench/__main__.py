@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import embedding, greeting, indexing, memory_file, qdrant, single, watching
+from tests.bench import indexing, qdrant, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
 from tests.bench.hygiene import HYGIENE, shares
 from tests.bench.indexing import FOUND, INDEX, MEANING
@@ -51,12 +51,10 @@ class Wanted:
     worths: list[Worth] = field(default_factory=list)
 
     def __contains__(self, name: str) -> bool:
-        """Whether it was asked for."""
         return name in self.names
 
 
 def main() -> None:
-    """Measure what was asked for."""
     gc.set_threshold(GC_THRESHOLD)  # as in every process of the command line
     asked = _arguments()
     root = Path(__file__).parents[2]
@@ -89,15 +87,12 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    names = "some of " + " ".join(NAMES)
     parser.add_argument("--quick", action="store_true", help="fewer notes; never fails")
-    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=_list())
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=names)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write numbers there")
     parser.add_argument("--dir", type=Path, help="where to make the vaults (build/)")
     return parser.parse_args()
-
-
-def _list() -> str:
-    return "some of " + " ".join(NAMES)
 
 
 def _about(folder: Path) -> None:
@@ -132,16 +127,16 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         REMEMBER: lambda: single.remember(folder, times=100 if quick else 300, target=5),
         KEY: lambda: single.one_key(times=200, few=30, target=1 / 30),
         HELP: lambda: single.shell_help(times=11, target=2),
-        MEMORY: lambda: memory_file.unchanged(folder, times=5 if quick else 15, target=3),
+        MEMORY: lambda: single.unchanged_file(folder, times=5 if quick else 15, target=3),
         INDEX: lambda: indexing.changed_notes(folder, main_size, times=3, target=1.6),
         FOUND: lambda: indexing.searchable(folder, main_size),
         MEANING: lambda: indexing.embedded(folder, 200 if quick else 2_000, target=1.1),
-        FIRST: lambda: embedding.first_vector(folder, times=3 if quick else 5, target=1 / 10),
-        EMBED: lambda: embedding.notes(
+        FIRST: lambda: indexing.first_vector(folder, times=3 if quick else 5, target=1 / 10),
+        EMBED: lambda: indexing.embedded_notes(
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
         ),
         BURST: lambda: watching.burst(folder, count=1_000, target=3),
-        GREETING: lambda: greeting.initialized(folder, times=11, target=1.5),
+        GREETING: lambda: single.initialized(folder, times=11, target=1.5),
         WATCHERS: lambda: watching.watchers(folder, count=4_000 if quick else 10_000),
     }
     for name, measure in singles.items():
@@ -196,7 +191,6 @@ def _passes(wanted: Wanted, passes: Passes, n: int, *, at_main: bool, some: int)
 
 
 def _asked(wanted: Wanted, asking: Asking, *, at_most: bool) -> None:
-    """All questions over facts of one number."""
     _say(f"questions over {asking.n:,} facts")
     if RECALL in wanted:
         wanted.rows += asking.by_index(target=_if(at_most, 6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -114,7 +115,6 @@ class Asking:
         return rows + _late(words, self.n, PACKED, bare, packed, judged=bool(target))
 
     def cold(self, *, by_index: float, by_meaning: float) -> list[Row]:
-        """The command line in a process of its own."""
         asked = questions(1)[0]
         at = ["--vault", str(self.world.vault), "--state-dir", str(self.world.state)]
         started = [sys.executable, "-c", _AS_INSTALLED]
@@ -124,17 +124,13 @@ class Asking:
         _run(vector)
         by_words = in_turns(_command("import click"), lambda: _run(index), times=9)
         bare = in_turns(self._bare(asked), lambda: None, times=9).floor
-        words = "recall by the index, cold"
+        by_vectors = in_turns(_command(_FIRST), lambda: _run(vector, _LOCAL), times=3)
+        words, vectors = "recall by the index, cold", "recall by vectors, cold"
+        first = "first embedding by sentence-transformers"
         return [
             row_of(words, self.n, "python -c 'import click'", by_words, target=by_index),
             row_of(words, self.n, BARE, Pair(bare, by_words.ours), target=None),
-            row_of(
-                "recall by vectors, cold",
-                self.n,
-                "first embedding by sentence-transformers",
-                in_turns(_command(_FIRST), lambda: _run(vector, _LOCAL), times=3),
-                target=by_meaning,
-            ),
+            row_of(vectors, self.n, first, by_vectors, target=by_meaning),
         ]
 
     def _bare(self, asked: str) -> Callable[[], object]:
@@ -161,7 +157,7 @@ def _give_vectors(memory: Memory) -> None:
     if vectors is None or embedder is None:
         raise SystemExit("bench: install the extra `all`, it is about vectors")
     size = embedder.dimension
-    vectors.reset(str(embedding_identity(embedder, with_context=True)))
+    vectors.reset(embedding_identity(embedder))
     dice = np.random.default_rng(1)
     facts = list(memory._ctx.store.iter_facts())
     for start in range(0, len(facts), 10_000):
@@ -242,20 +238,8 @@ def _command(code: str) -> Callable[[], object]:
 
 
 def _run(command: list[str], embedder: str = "none") -> bytes:
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        check=True,
-        env={**_environment(), "VAULTSYNC_EMBEDDER": embedder},
-    )
-    return done.stdout
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
+    env = {**os.environ, "VAULTSYNC_EMBEDDER": embedder}
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, env=env).stdout
 
 
 _HEAVY = ("torch", "lancedb", "qdrant_client", "sentence_transformers", "numpy")
@@ -271,13 +255,8 @@ def _loads_nothing_heavy(command: list[str]) -> None:
         "try:\n    cli.main()\nexcept SystemExit:\n    pass\n"
         f"print([m for m in {_HEAVY} if m in sys.modules], file=sys.stderr)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**_environment(), "VAULTSYNC_EMBEDDER": "none"},
-    )
+    env = {**os.environ, "VAULTSYNC_EMBEDDER": "none"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=env)
     if not done.stderr.strip().endswith("[]"):
         raise SystemExit(f"bench: an answer of the index loaded {done.stderr.strip()}")

@@ -38,13 +38,8 @@ def cat(root: Path) -> None:
         cwd=root,
         stdout=subprocess.PIPE,
     ) as names:
-        subprocess.run(
-            [xargs, "-0", "cat"],
-            cwd=root,
-            stdin=names.stdout,
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
+        out = subprocess.DEVNULL
+        subprocess.run([xargs, "-0", "cat"], cwd=root, stdin=names.stdout, stdout=out, check=True)
 
 
 def write_files(root: Path, files: Iterable[tuple[str, bytes]]) -> None:

@@ -52,12 +52,10 @@ def in_turns(floor: Callable[[], object], ours: Callable[[], object], *, times: 
 
 
 def middle(times: list[Timed]) -> float:
-    """The median of the seconds."""
     return median(each.seconds for each in times)
 
 
 def middle_cpu(times: list[Timed]) -> float:
-    """The median of the seconds of processor time."""
     return median(each.cpu for each in times)
 
 

@@ -67,7 +67,7 @@ class Passes:
             settle_disk()
             with world.open() as memory:
                 pair.ours.append(timed(memory.sync))
-            _must("each fact has its note", held=_count(world) == n)
+            _must("each fact has its note", held=len(notes_in(world.vault)) == n)
             self._mirrored.setdefault(n, world)
             if target is not None:
                 pair.floor.append(self._one_by_one(world, n))
@@ -75,30 +75,19 @@ class Passes:
         if target is not None:
             few = f"{floors.FILES} (from {min(n, FEW_FILES):,})"
             self.rows.append(row_of(KINDS[OUT], n, few, pair, target=target))
-            notes = [
-                (str(path.relative_to(world.vault)), path.read_bytes())
-                for path in notes_in(world.vault)
-            ]
-            root = self._new()
-            work = partial(bare.out, notes, world.store, root)
-            self._beside_bare(KINDS[OUT], n, pair.ours, work)
+            work = partial(bare.out, _bytes_of(world), world.store, self._new())
+            self._beside_bare(OUT, n, work, pair.ours)
 
     def _beside_bare(
-        self,
-        kind: str,
-        n: int,
-        ours: list[Timed],
-        work: Callable[[], None],
-        words: str = bare.WORDS,
+        self, kind: str, n: int, work: Callable[[], None], ours: list[Timed], by: str = bare.WORDS
     ) -> None:
         """A row that only tells: how much of the time no code of ours could save."""
         settle_disk()
         pair = Pair(floor=[timed(work)], ours=ours)
-        self.rows.append(row_of(kind, n, words, pair, target=None))
+        self.rows.append(row_of(KINDS[kind], n, by, pair, target=None))
 
     def _one_by_one(self, world: World, n: int) -> Timed:
-        notes = notes_in(world.vault)[:FEW_FILES]
-        files = [(str(path.relative_to(world.vault)), path.read_bytes()) for path in notes]
+        files = _bytes_of(world, FEW_FILES)
         root = self._new()
         settle_disk()
         took = timed(lambda: floors.write_files(root, files))
@@ -152,14 +141,13 @@ class Passes:
                 pair.ours.append(timed(memory.sync))
         self._keep(REBUILD, n, pair.ours)
         if target is not None:
-            row = row_of(KINDS[REBUILD], n, floors.CAT, pair, target=target)
-            self.rows.append(row)
+            self.rows.append(row_of(KINDS[REBUILD], n, floors.CAT, pair, target=target))
             archive = self._new() / "bare.sqlite3"
             work = partial(bare.rebuild, world.vault, world.store, archive)
-            self._beside_bare(KINDS[REBUILD], n, pair.ours, work)
+            self._beside_bare(REBUILD, n, work, pair.ours)
             archive = self._new() / "ports.sqlite3"
             work = partial(bare.through_the_ports, world.vault, world.store, archive)
-            self._beside_bare(KINDS[REBUILD], n, pair.ours, work, bare.PORTS)
+            self._beside_bare(REBUILD, n, work, pair.ours, bare.PORTS)
 
     def adopt(self, n: int, *, times: int, target: float | None = None) -> None:
         """A person's notes become facts; each time another copy of the same notes."""
@@ -176,12 +164,11 @@ class Passes:
                 _must("each note is a fact", held=memory.status().facts == n)
         self._keep(ADOPT, n, pair.ours)
         if target is not None:
-            row = row_of(KINDS[ADOPT], n, floors.CAT, pair, target=target)
-            self.rows.append(row)
+            self.rows.append(row_of(KINDS[ADOPT], n, floors.CAT, pair, target=target))
             world = with_notes(self._new(), n)
             archive = world.folder / "bare.sqlite3"
             work = partial(bare.adopt, world.vault, world.store, archive)
-            self._beside_bare(KINDS[ADOPT], n, pair.ours, work)
+            self._beside_bare(ADOPT, n, work, pair.ours)
 
 
 def _until_quiet(sync: Callable[[], object]) -> None:
@@ -190,8 +177,10 @@ def _until_quiet(sync: Callable[[], object]) -> None:
         sync()
 
 
-def _count(world: World) -> int:
-    return len(notes_in(world.vault))
+def _bytes_of(world: World, most: int | None = None) -> list[tuple[str, bytes]]:
+    """The notes, or the first of them, by path."""
+    root = world.vault
+    return [(str(path.relative_to(root)), path.read_bytes()) for path in notes_in(root)[:most]]
 
 
 def _must(what: str, *, held: bool) -> None:

@@ -25,15 +25,9 @@ def measure(folder: Path, n: int, *, targets: bool) -> tuple[list[Row], list[Wor
 
 def _times(told: Measured, *, targets: bool) -> list[Row]:
     limits = {(EDGE, ""): 1.5, (EDGE, "filtered"): 8.0} if targets else {}
+    beside, spent = "vectors in a file + fsync", told.written
     writes = [
-        Row(
-            f"chunks into {name}",
-            told.n,
-            told.written[name],
-            "vectors in a file + fsync",
-            told.written[PRODUCT],
-            None,
-        )
+        Row(f"chunks into {name}", told.n, spent[name], beside, spent[PRODUCT], None)
         for name in (FLAT, EDGE)
     ]
     floor = median(told.seconds[PRODUCT, ""])
@@ -45,15 +39,10 @@ def _times(told: Measured, *, targets: bool) -> list[Row]:
 
 
 def _found(told: Measured) -> list[Worth]:
+    words, beside = "nearest ten", f"exact search; ef {HNSW_EF}, ACORN"
     return [
-        Worth(
-            _said("nearest ten", EDGE, narrowed),
-            told.n,
-            told.found[EDGE, narrowed],
-            f"exact search; ef {HNSW_EF}, ACORN",
-            least=RECALL,
-        )
-        for narrowed in FILTERS
+        Worth(_said(words, EDGE, each), told.n, told.found[EDGE, each], beside, least=RECALL)
+        for each in FILTERS
     ]
 
 

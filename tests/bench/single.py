@@ -1,14 +1,16 @@
-"""Single facts, single keys, and the command line."""
+"""Single facts, single keys, single files, and the first word of a process."""
 
 from __future__ import annotations
 
 import gc
 import io
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from statistics import median
 
@@ -74,15 +76,8 @@ def one_key(*, times: int, few: int, target: float) -> Row:
         fast.append(_seconds(ours, number))
         if number * few // times != (number + 1) * few // times:
             slow.append(_seconds(theirs, number))
-    return Row(
-        "one frontmatter key changed",
-        len(fast),
-        median(fast),
-        f"ruamel load + dump (of {len(slow)})",
-        median(slow),
-        target,
-        None,
-    )
+    words, beside = "one frontmatter key changed", f"ruamel load + dump (of {len(slow)})"
+    return Row(words, len(fast), median(fast), beside, median(slow), target, None)
 
 
 def _seconds(act: Callable[[int], None], number: int) -> float:
@@ -107,6 +102,84 @@ def shell_help(*, times: int, target: float) -> Row:
     ours()
     pair = in_turns(click, ours, times=times)
     return row_of("vaultsync --help, cold", times, "python -c 'import click'", pair, target=target)
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "0"},
+    },
+}
+BARE_MCP = "import mcp.server.lowlevel, mcp.server.stdio"
+
+
+def initialized(folder: Path, *, times: int, target: float) -> Row:
+    """`vaultsync mcp`, started anew, to the answer to `initialize`."""
+    world = World(new_folder(folder))
+    with world.open() as memory:
+        memory.remember("The crane is green.")
+    words = ["mcp", "--vault", str(world.vault), "--state-dir", str(world.state)]
+    command = [sys.executable, "-m", "vaultsync", *words]
+    hello = (json.dumps(HELLO) + "\n").encode()
+
+    def ours() -> None:
+        with subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as server:
+            assert server.stdin
+            assert server.stdout
+            server.stdin.write(hello)
+            server.stdin.flush()
+            if b"serverInfo" not in server.stdout.readline():
+                raise SystemExit("bench: the MCP server did not answer")
+            server.kill()
+
+    def bare() -> None:
+        subprocess.run([sys.executable, "-c", BARE_MCP], check=True)
+
+    bare()
+    ours()
+    pair = in_turns(bare, ours, times=times)
+    return row_of("MCP initialize, cold", times, "import of the SDK", pair, target=target)
+
+
+SECTIONS = 500
+READ = "read + sha256 of the file"
+_EACH = 20
+"""Both are done so often in one turn: once is less than a clock can tell apart."""
+
+
+def unchanged_file(folder: Path, *, times: int, target: float) -> Row:
+    """A sync of a file of so many sections as may be, in a memory that is open."""
+    world = World(new_folder(folder))
+    file = world.folder / "MEMORY.md"
+    sections = (
+        f"## {number}. {corpus.title(number)}\n\n{corpus.prose(number)}\n"
+        for number in range(SECTIONS)
+    )
+    file.write_text("# Memory\n\n" + "\n".join(sections), encoding="utf-8")
+
+    def floor() -> None:
+        for _ in range(_EACH):
+            sha256(file.read_bytes()).hexdigest()
+
+    with world.open() as memory:
+        done = memory.sync_memory_file(file, agent="indy")
+        if not done.counts["created"] == SECTIONS == len(done.fact_ids):
+            raise SystemExit(f"bench: {done.counts} of {SECTIONS} sections")
+
+        def ours() -> None:
+            for _ in range(_EACH):
+                if not memory.sync_memory_file(file, agent="indy").quiet:
+                    raise SystemExit("bench: the file has not changed, and was written")
+
+        pair = in_turns(floor, ours, times=times)
+    words = "memory file without changes"
+    return row_of(words, SECTIONS, f"{READ}, {_EACH} times", pair, target=target)
 
 
 def _run(command: list[str]) -> None:

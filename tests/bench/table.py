@@ -27,12 +27,10 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times the floor it took."""
         return self.ours / self.floor
 
     @property
     def missed(self) -> bool:
-        """Whether the target was not reached."""
         late = self.limit is not None and self.ours > self.limit
         return late or (self.target is not None and self.ratio > self.target)
 
@@ -42,7 +40,6 @@ class Row:
         return f"≤ {_ratio(self.target)}" if self.target is not None else ""
 
     def cells(self) -> tuple[str, ...]:
-        """As shown."""
         return (
             self.operation,
             f"{self.n:,}",
@@ -57,7 +54,6 @@ class Row:
 
 
 def row_of(operation: str, n: int, beside: str, pair: Pair, *, target: float | None) -> Row:
-    """The row of what was measured in turns."""
     ours, floor = middle(pair.ours), middle(pair.floor)
     return Row(operation, n, ours, beside, floor, target, middle_cpu(pair.ours))
 
@@ -75,11 +71,9 @@ class Worth:
 
     @property
     def missed(self) -> bool:
-        """Whether it was not reached."""
         return self.least is not None and self.ours < self.least
 
     def cells(self) -> tuple[str, ...]:
-        """As shown."""
         return (
             self.operation,
             f"{self.n:,}",
@@ -100,16 +94,13 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        """The power of n."""
         return exponent(self.seconds)
 
     @property
     def missed(self) -> bool:
-        """Whether it grows faster."""
         return self.exponent > self.target
 
     def cells(self) -> tuple[str, ...]:
-        """As shown."""
         return (
             self.operation,
             *(_time(seconds) for seconds in self.seconds.values()),
@@ -120,7 +111,6 @@ class Growth:
 
 
 def show(rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth] = ()) -> str:
-    """All that was measured."""
     parts = []
     if rows:
         head = ("operation", "n", "ours", "cpu", "beside it", "floor", "ratio")
@@ -138,7 +128,6 @@ def show(rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth]
 def as_json(
     rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth] = ()
 ) -> dict[str, object]:
-    """All that was measured, for a program."""
     return {
         "rows": [{**asdict(r), "ratio": r.ratio, "missed": r.missed} for r in rows],
         "growth": [{**asdict(g), "exponent": g.exponent, "missed": g.missed} for g in growths],

@@ -74,7 +74,6 @@ class Measured:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[1_000, 10_000, 100_000])
     print("| rows | | p50 | p95 | × product | of the nearest ten |\n|--:|---|--:|--:|--:|--:|")

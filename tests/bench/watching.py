@@ -75,25 +75,13 @@ def latencies(folder: Path, *, times: int) -> list[Row]:
     with _watched(world), world.open() as memory:
         saves = [_saved(world, memory, number) for number in range(times)]
         stores = [_stored(world, memory, number) for number in range(times)]
+    events = p95(_bare_events(new_folder(folder), times))
+    commits = p95(_bare_commits(new_folder(folder), times))
+    saved = f"saved note in the store, p95 (settles {settle * 1000:.0f} ms)"
+    stored = "stored fact in the vault, p95"
     return [
-        Row(
-            f"saved note in the store, p95 (settles {settle * 1000:.0f} ms)",
-            times,
-            p95(saves),
-            EVENT,
-            p95(_bare_events(new_folder(folder), times)),
-            None,
-            limit=settle + MARGIN,
-        ),
-        Row(
-            "stored fact in the vault, p95",
-            times,
-            p95(stores),
-            COMMIT,
-            p95(_bare_commits(new_folder(folder), times)),
-            None,
-            limit=MARGIN,
-        ),
+        Row(saved, times, p95(saves), EVENT, events, None, limit=settle + MARGIN),
+        Row(stored, times, p95(stores), COMMIT, commits, None, limit=MARGIN),
     ]
 
 
@@ -198,15 +186,9 @@ def watchers(folder: Path, *, count: int) -> Row:
     ours, other = told["watchfiles"], told["watchdog"]
     if ours["notes"] < count and not ours["lost"]:
         raise SystemExit("bench: watchfiles lost events and said nothing")
-    return Row(
-        f"watchfiles, cpu of a burst (lost {count - ours['notes']:,})",
-        count,
-        ours["cpu"],
-        f"watchdog (lost {count - other['notes']:,})",
-        other["cpu"],
-        1.0,
-        ours["cpu"],
-    )
+    words = f"watchfiles, cpu of a burst (lost {count - ours['notes']:,})"
+    beside = f"watchdog (lost {count - other['notes']:,})"
+    return Row(words, count, ours["cpu"], beside, other["cpu"], 1.0, ours["cpu"])
 
 
 def _heard(kind: str, folder: Path, count: int) -> dict[str, Any]:

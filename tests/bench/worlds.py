@@ -40,7 +40,6 @@ class World:
             path.unlink()
 
     def take_store_of(self, other: World) -> None:
-        """Begin with the facts of another world."""
         shutil.copy(other.store, self.store)
 
 

@@ -17,7 +17,6 @@ def text_of(found: Excerpt | None) -> str:
 
 def test_the_sentences_around_the_passage_stay() -> None:
     text = text_of(excerpt(TWENTY, "number 10 has", 110))
-
     assert (
         text == "… " + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12)) + " …"
     )
@@ -26,35 +25,29 @@ def test_the_sentences_around_the_passage_stay() -> None:
 @given(st.integers(0, 690), st.integers(1, 150))
 def test_a_passage_that_stands_there_stays_whole(begin: int, length: int) -> None:
     passage = TWENTY[begin : begin + length].strip()
-
     text = text_of(excerpt(TWENTY, f"…{passage}…", 260))
-
     assert passage in text
 
 
 def test_a_passage_longer_than_the_room_is_cut() -> None:
     text = text_of(excerpt(TWENTY, TWENTY[200:500], 110))
-
     assert len(text) <= 110 + len("… " + " …")
 
 
 def test_without_a_passage_the_beginning_stays() -> None:
     text = text_of(excerpt(TWENTY, "", 80))
-
     assert text.startswith("Sentence number 00")
     assert text.endswith("words. …")
 
 
 def test_at_the_end_what_stands_before_fills_the_room() -> None:
     text = text_of(excerpt(TWENTY, "number 19", 110))
-
     assert text.startswith("… Sentence number 17")
     assert text.endswith("19 has six words.")
 
 
 def test_sentences_end_without_a_blank_in_scripts_that_have_none() -> None:
     text = "\n\n".join(f"潮位は{n}番。曲線は{n}本。" for n in range(20))
-
     assert text_of(excerpt(text, "曲線は7本", 8)) == "… 曲線は7本。 …"
 
 
@@ -65,31 +58,25 @@ def test_a_text_hardly_longer_stays_whole() -> None:
 
 def test_the_heading_above_is_named() -> None:
     text = f"# Top\n\n{TWENTY}\n\n## Deeper\n\nThe gate opens at noon.\n\n## Last\n\nNo."
-
     found = excerpt(text, "gate opens noon", 30)
-
     assert found == Excerpt("… The gate opens at noon. …", "Deeper")
 
 
 def test_no_heading_stands_last_in_an_excerpt() -> None:
     text = f"The gate opens.\n\n## Deeper\n\n{TWENTY}"
-
     assert text_of(excerpt(text, "gate", 40)) == "The gate opens. …"
 
 
 @pytest.mark.parametrize("after", ["", "\n\nEnd."])
 def test_a_code_block_is_never_cut(after: str) -> None:
     code = "```python\na = 1\n\nb = 2. c\n```"
-
     text = text_of(excerpt(f"{TWENTY}\n\n{code}{after}", "b c python", 20))
-
     assert code in text
 
 
 @given(contents(), st.sampled_from(["", "gate opens", "one", "nowhere"]))
 def test_an_excerpt_is_a_part_of_the_text(text: str, passage: str) -> None:
     found = excerpt(text, passage, 40)
-
     if found is not None:
         part = found.text.removeprefix("… ").removesuffix(" …")
         assert part

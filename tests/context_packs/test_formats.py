@@ -53,7 +53,6 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
         decisionAlternatives=["PostgreSQL", "files"],
         decisionImpactedPaths=[],
     )
-
     assert fact_body(one) == (
         "> the review of May\n\nThe box is slow.\n\nSQLite is enough.\n\n"
         "- outcome: implemented\n- alternatives: PostgreSQL; files"
@@ -63,7 +62,6 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
 def test_a_field_that_is_no_text_is_shown_in_words() -> None:
     compressed = fact(1, type="observation", observationCompressed=True)
     uncompressed = fact(2, type="observation", observationCompressed=False)
-
     assert fact_body(compressed).endswith("- compressed: yes")
     assert "compressed" not in fact_body(uncompressed)
     odd = fact(3).evolve(own={"lessonCategory": 7})
@@ -77,18 +75,12 @@ def test_what_the_title_says_already_is_not_said_twice() -> None:
 
 def test_what_was_shortened_is_not_packed_at_length() -> None:
     one = fact(1, "Short.", type="observation", observationOriginalContent="Long. " * 99)
-
     assert fact_body(one) == "Short."
 
 
 def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:
-    one = fact(
-        1,
-        "# Bente\n\nKnows the\ngates.\n\nAnd more.",
-        type="person",
-        reports_to=["[[Mara]]", "[[Joaquim]]"],
-    )
-
+    text = "# Bente\n\nKnows the\ngates.\n\nAnd more."
+    one = fact(1, text, type="person", reports_to=["[[Mara]]", "[[Joaquim]]"])
     assert entity_card(one) == "Knows the gates. · reports_to: Mara, Joaquim"
     assert entity_card(one.evolve(context="Runs it.")).startswith("Runs it. ·")
     assert entity_card(fact(2, "# Only a heading", type="person")) == ""
@@ -96,7 +88,6 @@ def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:
 
 def test_a_long_card_ends_between_words() -> None:
     card = entity_card(fact(1, "word, " * 100, type="person"))
-
     assert card.endswith("word …")
     assert len(card) <= ENTITY_CARD_LENGTH + 2
 
@@ -118,7 +109,6 @@ def test_a_citation_is_the_path_and_the_heading(
     title: str, path: str | None, section: str, citation: str
 ) -> None:
     one = fact(1, title=title).evolve(path=VaultPath(path) if path else None)
-
     assert citation_of(one, section) == citation
 
 
@@ -127,7 +117,6 @@ def test_a_citation_is_the_path_and_the_heading(
 
 def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
     text = "a\nb\n\n\n```\nc\n\nd\n```\n\n~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne"
-
     assert list(text_paragraphs(text)) == [
         "a\nb",
         "```\nc\n\nd\n```",
@@ -137,18 +126,14 @@ def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
 
 def test_what_is_code_is_what_commonmark_says() -> None:
     assert list(text_paragraphs("``` a`b\n\nc")) == ["``` a`b", "c"]
-    assert list(text_paragraphs("- ```\n\n  a\n  ```\n\nb\n\nc")) == [
-        "- ```\n\n  a\n  ```",
-        "b",
-        "c",
-    ]
+    listed = "- ```\n\n  a\n  ```"
+    assert list(text_paragraphs(f"{listed}\n\nb\n\nc")) == [listed, "b", "c"]
     assert not is_code("``` a`b")
 
 
 @given(contents())
 def test_paragraphs_leave_nothing_out_but_blank_lines(text: str) -> None:
     kept = "\n".join(text_paragraphs(text)).split("\n")
-
     assert list(filter(str.strip, kept)) == list(filter(str.strip, text.split("\n")))
 
 
@@ -161,7 +146,6 @@ def test_a_heading_is_known_by_its_mark() -> None:
 
 def test_headings_go_below_the_title_but_not_in_code() -> None:
     text = "# One\n##### Five\n#tag\n\n```\n# code\n```\n# Two"
-
     assert demote_headings(text, 3) == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
     assert demote_headings("no heading", 3) == "no heading"
 
@@ -169,7 +153,6 @@ def test_headings_go_below_the_title_but_not_in_code() -> None:
 @given(contents(), st.integers(0, 6))
 def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
     demoted = demote_headings(text, level)
-
     assert re.sub(r"(?m)^#+", "", demoted) == re.sub(r"(?m)^#+", "", text)
 
 
@@ -178,7 +161,6 @@ def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
 
 def test_markdown_shows_title_and_source() -> None:
     one = fact(1, "It is *slow*.", title="The box", type="decision")
-
     assert written("markdown", piece_of(one)) == (
         "# Context: why?\n\n## Critical\n\n### The box\n\n"
         "*decision, 2026-02-14 · public/facts/1.md*\n\nIt is *slow*."
@@ -189,7 +171,6 @@ def test_the_type_and_day_in_the_path_are_not_repeated() -> None:
     one = fact(1, "Slow.", type="decision").evolve(
         path=VaultPath("team-core/decisions/2026-02-14-the-box.md")
     )
-
     assert "\n*team-core/decisions/2026-02-14-the-box.md*\n" in written("markdown", piece_of(one))
 
 
@@ -207,7 +188,6 @@ def test_the_type_and_day_in_the_path_are_not_repeated() -> None:
 def test_markdown_says_the_first_sentence_once(title: str, body: str, shown: str) -> None:
     one = fact(1, body, title=title)
     text = PACK_FORMS["markdown"].piece(PackPiece(one, "notable", "x", citation_of(one), body))
-
     line = "2026-02-14 · public/facts/1.md"
     shown = shown.replace("*", f"*{line}*").replace("###|", f"### {line}|")
     assert text.strip().split("\n\n") == shown.split("|")
@@ -216,7 +196,6 @@ def test_markdown_says_the_first_sentence_once(title: str, body: str, shown: str
 def test_an_entity_takes_one_line_of_markdown() -> None:
     one = fact(1, "A gate.", title="Skarvik", type="entity", entityType="place")
     card = PackPiece(one, "entities", "named", citation_of(one), entity_card(one))
-
     assert written("markdown", card).endswith(
         "## Entities\n\n- **Skarvik** (place): A gate. · public/facts/1.md"
     )
@@ -225,7 +204,6 @@ def test_an_entity_takes_one_line_of_markdown() -> None:
 def test_what_is_missing_leaves_no_trace() -> None:
     one = Fact("id", title="T", type="person")
     card = PackPiece(one, "entities", "named", "id", "")
-
     assert written("markdown", card).endswith("- **T** (person) · id")
     assert written("markdown", piece_of(one)).endswith("\n*person · id*")
 
@@ -234,7 +212,6 @@ def test_what_is_missing_leaves_no_trace() -> None:
 def test_xml_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: str) -> None:
     piece = piece_of(one.evolve(content=text, title=text))
     root = ET.fromstring(written("xml", piece, question))  # noqa: S314 - ours
-
     (read,) = root.iter("fact")
     assert read.get("title", "") == single_line(text)
     assert (read.text or "").strip("\n") == piece.body.strip("\n").replace("\r", "\n")
@@ -245,7 +222,6 @@ def test_xml_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: 
 def test_json_can_be_read_whatever_the_fact_says(one: Fact, question: str, text: str) -> None:
     piece = piece_of(one.evolve(content=text, title=text))
     read = json.loads(written("json", piece, question))
-
     (found,) = read["critical"]
     assert found["text"] == piece.body
     assert found["title"] == single_line(text)
@@ -257,7 +233,6 @@ def test_json_can_be_read_whatever_the_fact_says(one: Fact, question: str, text:
 def test_what_was_cut_says_so_in_every_form() -> None:
     one = piece_of(fact(1))
     cut = PackPiece(one.fact, one.tier, one.reason, one.citation, one.body, cut=True)
-
     assert json.loads(written("json", cut))["critical"][0]["cut"] is True
     assert ' cut="yes"' in written("xml", cut)
 

@@ -56,7 +56,6 @@ def test_a_fact_that_names_another_number_says_something_else() -> None:
 
 def test_texts_of_a_script_without_blanks_are_compared_by_letters() -> None:
     text = "潮の表示は夏時間に変わるとき一時間ずれていましたので港の人はまず番号を聞きます"
-
     assert repeats(text, f"{text}。")
     assert not repeats(text, text[20:] + text[:20][::-1])
 

@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
 from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of, text_paragraphs
-from vaultsync.context_packs.truncate import CutPiece, cut_piece
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
 
 
-def rendered(piece: PackPiece) -> tuple[str, int]:
+def rendered(piece: PackPiece) -> RenderedPiece:
     text = PACK_FORMS["markdown"].piece(piece)
-    return text, words(text)
+    return RenderedPiece(piece, text, words(text))
 
 
-def shortened(body: str, room: int, passage: str = "") -> CutPiece | None:
+def shortened(body: str, room: int, passage: str = "") -> RenderedPiece | None:
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
-    return cut_piece(whole, passage, room, rendered(whole)[1], rendered)
+    return cut_piece(rendered(whole), passage, room, rendered)
 
 
-def body_of(shorter: CutPiece | None) -> str:
+def body_of(shorter: RenderedPiece | None) -> str:
     assert shorter is not None
     assert shorter.piece.cut
     return shorter.piece.body
@@ -48,7 +48,6 @@ def test_a_passage_that_stays_anyway_changes_nothing() -> None:
 def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
     text = TEN.replace("Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words.")
     shorter = shortened(text, 40, "Paragraph 6 has")
-
     assert body_of(shorter).startswith("## Deeper\n\nParagraph 5\nhas")
     assert shorter is not None
     assert shorter.piece.citation == "public/facts/1.md#Deeper"
@@ -56,14 +55,12 @@ def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
 
 def test_a_passage_too_far_below_its_heading_begins_what_is_kept() -> None:
     body = body_of(shortened(f"# Top\n\n{TEN}", 50, "Paragraph 7 has five"))
-
     assert body.startswith("Paragraph 7")
     assert body.endswith("[cut to paragraphs 9 to 11 of 11]")
 
 
 def test_no_heading_stands_last() -> None:
     text = "One two three.\n\n## Deeper\n\n" + "word " * 90
-
     assert body_of(shortened(text, 40)) == "One two three.\n\n[cut to paragraph 1 of 3]"
 
 
@@ -73,7 +70,6 @@ def test_a_heading_alone_is_better_than_nothing() -> None:
 
 def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
     text = "\n".join(f"- item {n} of a list" for n in range(30))
-
     assert body_of(shortened(text, 60)).endswith("[cut to lines 1 to 7 of 30]")
 
 
@@ -97,32 +93,30 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
     count = COUNTERS[counter]
     form = PACK_FORMS["xml"]
 
-    def counted(piece: PackPiece) -> tuple[str, int]:
+    def counted(piece: PackPiece) -> RenderedPiece:
         text = form.piece(piece)
-        return text, count(text)
+        return RenderedPiece(piece, text, count(text))
 
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
-    shorter = cut_piece(whole, passage, room, counted(whole)[1], counted)
-
+    shorter = cut_piece(counted(whole), passage, room, counted)
     if shorter is not None:
         assert shorter.tokens == count(shorter.text) <= room
         kept = shorter.piece.body.rpartition("\n\n[cut to ")[0]
         assert kept
         lines = {line for line in kept.split("\n") if line.strip()}
         assert lines <= set(body.split("\n"))
-        assert counted(replace(shorter.piece)) == (shorter.text, shorter.tokens)
+        assert counted(replace(shorter.piece)) == shorter
 
 
 def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
     asked: list[PackPiece] = []
 
-    def never(piece: PackPiece) -> tuple[str, int]:
+    def never(piece: PackPiece) -> RenderedPiece:
         asked.append(piece)
-        return "", 101
+        return RenderedPiece(piece, "", 101)
 
     one = fact(1)
     whole = PackPiece(one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20))
-
-    assert cut_piece(whole, "", 100, 101, never) is None
+    assert cut_piece(RenderedPiece(whole, "", 101), "", 100, never) is None
     assert len(asked) < 20

@@ -27,7 +27,6 @@ budget  tokens   found   saved  answered   saved"""
 
 
 def main() -> None:
-    """Evaluate what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.eval", description=__doc__)
     parser.add_argument("--only", choices=("retrieval", "locomo"))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)

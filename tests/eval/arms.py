@@ -10,7 +10,7 @@ from tests.eval.measures import Measured, average, measured
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import recall_with_facts
+from vaultsync.recall.service import RecallSearch
 
 ARMS = ("index", "vector", "fused", "auto")
 SURE = 0.7
@@ -58,10 +58,13 @@ def ask(
     for each in questions:
         filters = {**default, **each.filter}
         request = RecallRequest(each.text, agent=each.agent, mode=arm, **filters)
-        answer, facts = recall_with_facts(sources, request)
+        search = RecallSearch(sources, request)
+        answer = search.answer()
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
-        worthy = [fact for hit, fact in zip(answer, facts, strict=True) if hit.score >= least]
+        worthy = [
+            fact for hit, fact in zip(answer, search.facts, strict=True) if hit.score >= least
+        ]
         cost = sum(tokens.count(f"{fact.title}\n{fact.content}") for fact in worthy)
         worth = measured([fact.id for fact in worthy], each.grades, tokens=cost)
         found.append(Answer(each, worth, answer.confidence, answer.source))
@@ -69,7 +72,6 @@ def ask(
 
 
 def summary(answers: Iterable[Answer]) -> Summary:
-    """The mean over some answers."""
     some = list(answers)
     sure = [each for each in some if each.confidence >= SURE]
     right = sum(each.worth.hit_5 for each in sure)

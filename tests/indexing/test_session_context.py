@@ -8,7 +8,6 @@ from vaultsync.indexing.session_context import (
     day_words,
     hash63,
     own_title,
-    session_context,
     speaker_names,
     turn_of,
 )
@@ -23,26 +22,19 @@ def a_fact(content: str = "Green.", **values: Value) -> Fact:
     return make_fact({**defaults, "content": content, **values})
 
 
-def test_neighbours_lend_what_they_say_in_their_order() -> None:
-    one, two = a_fact("One.", title="First"), a_fact("Two.", title="Second")
-
-    assert (
-        session_context([borrowed_text(one)], [borrowed_text(two)]) == "First\nOne.\nSecond\nTwo."
-    )
-    assert session_context([], []) == ""
+def test_neighbours_lend_what_they_say() -> None:
+    assert borrowed_text(a_fact("One.", title="First")) == "First\nOne."
 
 
 def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
     long = "A sentence that goes on and on and " + "on and " * 30
     for content in ("Green tea. It is hot.", "# Green tea\n\nHot.", long):
         fact = make_fact({"id": ID, "content": content})
-
         assert borrowed_text(fact) == fact.content
 
 
 def test_a_long_neighbour_lends_its_beginning() -> None:
     fact = a_fact("x" * 5 * CONTEXT_SHARE, title="")
-
     assert len(borrowed_text(fact)) == CONTEXT_SHARE
 
 
@@ -53,35 +45,22 @@ def test_a_fact_of_no_session_stands_in_none() -> None:
 
 def test_a_session_has_a_part_for_each_scope() -> None:
     public, private = a_fact(), a_fact(scope="private-indy")
-
     assert turn_of(public).session != turn_of(private).session
 
 
 def test_turns_sort_as_they_were_spoken() -> None:
     times = ["2026-02-14T13:45:00Z", "2026-02-14T13:45:00.25Z", "2026-02-14T13:45:01Z"]
     facts = [a_fact(createdAt=each) for each in times]
-
     assert sorted(map(turn_of, facts)) == [turn_of(each) for each in facts]
 
 
 @pytest.mark.parametrize(
     "values",
     [
-        {"title": "x"},
-        {"context": "x"},
-        {"content": "x"},
-        {"priority": 0},
-        {"status": "dormant"},
-        {"tags": ["x"]},
-        {"aliases": ["x"]},
-        {"entities": ["x"]},
-        {"scope": "team-x"},
-        {"type": "task"},
-        {"createdAt": "2026-02-14"},
-        {"sessionId": "x"},
-        {"supersededById": ID},
-        {"decisionRationale": "x"},
-        {"mood": ["x", {"y": 1}]},
+        *({key: "x"} for key in ("title", "context", "content", "sessionId", "decisionRationale")),
+        *({key: ["x"]} for key in ("tags", "aliases", "entities")),
+        *({"priority": 0}, {"status": "dormant"}, {"scope": "team-x"}, {"type": "task"}),
+        *({"createdAt": "2026-02-14"}, {"supersededById": ID}, {"mood": ["x", {"y": 1}]}),
     ],
 )
 def test_the_fingerprint_covers_what_can_be_found(values: dict[str, Value]) -> None:
@@ -90,7 +69,6 @@ def test_the_fingerprint_covers_what_can_be_found(values: dict[str, Value]) -> N
 
 def test_the_fingerprint_leaves_out_what_cannot_be_found() -> None:
     read = a_fact(accessCount=3, lastAccessedAt="2026-02-14", importance=0.5)
-
     assert turn_of(read) == turn_of(a_fact())
 
 

@@ -86,7 +86,6 @@ def test_what_code_ends_with_is_what_commonmark_says(code: str) -> None:
 
 def test_headings_are_found_but_not_in_code() -> None:
     content = "# One\n\ntext # no\n\n```sh\n# no\n```\n\n### Two ##\n\n~~~\n# no\n~~~\n#tag\n"
-
     assert note_headings(content) == ["One", "Two"]
     assert note_headings("no") == []
     assert note_headings("#no\n# Yes") == ["Yes"]

@@ -6,7 +6,7 @@ import errno
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -21,12 +21,13 @@ from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, chunk_fact
-from vaultsync.indexing.embedding_cost import estimate_embedding_cost
+from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
 from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorRow
 from vaultsync.indexing.vector_index_sync import PROBE_TEXT, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
+from vaultsync.sync.report import Progress
 
 LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
 
@@ -94,7 +95,7 @@ class Watched(MemoryVectors):
 
 
 class EmbeddingWorld(World):
-    """A world whose facts are embedded, with or without their session context."""
+    """A world whose facts are embedded in their session context."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,17 +104,21 @@ class EmbeddingWorld(World):
     def says(self, text: str, session: str | None = "s") -> Fact:
         return self.agent_remembers(text, title="T", sessionId=session)
 
-    def embed(self, model: Model | None = None, **more: Any) -> EmbedReport:  # noqa: ANN401
-        return embed_pending(self.ctx, self.vectors, model or self.model, **more)
+    def embed(
+        self, model: Model | None = None, *, behind: bool = False, progress: Progress | None = None
+    ) -> EmbedReport:
+        if not behind:
+            catch_up_note_index(self.ctx, self.index)
+        model = model or self.model
+        return embed_pending(self.ctx, self.vectors, model, self.index, progress=progress)
 
-    def embed_in_context(self) -> EmbedReport:
-        catch_up_note_index(self.ctx, self.index)
-        return self.embed(index=self.index)
+    def cost(self) -> EmbeddingCost | None:
+        return estimate_embedding_cost(self.ctx, self.vectors, self.model, self.index)
 
-    def rebuilt(self, index: MemoryIndex | None = None) -> Contents:
+    def rebuilt(self) -> Contents:
         """What an index holds that is built from nothing."""
         vectors = Watched()
-        embed_pending(self.ctx, vectors, Model(), index=index)
+        embed_pending(self.ctx, vectors, Model(), self.index)
         return vectors.said()
 
 
@@ -128,35 +133,30 @@ def ids(fact: Fact) -> frozenset[str]:
 
 def test_all_facts_get_vectors(world: EmbeddingWorld) -> None:
     facts = [world.agent_remembers(text) for text in ("one", "two", LONG)]
-
     report = world.embed()
-
     assert dict(world.vectors.chunks()) == {fact.id: ids(fact) for fact in facts}
     assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
     assert report.embedded == len(world.model.asked) == sum(len(ids(f)) for f in facts)
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
-    assert (
-        world.vectors.identity()
-        == str(embedding_identity(world.model))
-        == f"model/16/{CHUNK_RULES}"
-    )
+    assert world.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
 
 
-def test_when_nothing_changed_nothing_is_done(world: EmbeddingWorld) -> None:
-    world.agent_remembers("one")
+def test_when_nothing_changed_but_a_count_no_vector_is_written(world: EmbeddingWorld) -> None:
+    fact = world.agent_remembers("one")
     world.embed()
     puts = len(world.vectors.puts)
-
     report = world.embed()
-
     assert (report.facts, report.put, report.embedded) == (1, 0, 0)
     assert (len(world.model.asked), len(world.vectors.puts), world.vectors.tidied) == (1, puts, 1)
+    world.agent_updates(fact.id, accessCount=7)
+    report = world.embed()
+    assert (report.put, report.left) == (0, 0)
+    assert (world.vectors.puts[-1], world.vectors.tidied) == ([], 1)
 
 
 def test_an_empty_store_is_noted_once(world: EmbeddingWorld) -> None:
     world.embed()
     world.embed()
-
     assert world.vectors.puts == [[]]
     assert world.vectors.record()
 
@@ -166,9 +166,7 @@ def test_only_what_changed_is_embedded(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers("two")
     world.embed()
     world.agent_updates(fact.id, content="three")
-
     report = world.embed()
-
     assert (report.put, report.embedded) == (1, 1)
     assert world.vectors.chunks()[fact.id] == ids(world.fact(fact.id))
     assert world.vectors.said() == world.rebuilt()
@@ -181,9 +179,7 @@ def test_to_move_a_paragraph_embeds_nothing_but_the_lead(world: EmbeddingWorld) 
     moved = "\n\n".join([*parts[2:4], *parts[:2], *parts[4:]])
     world.agent_updates(fact.id, content=moved)
     world.model.asked.clear()
-
     report = world.embed()
-
     assert not [each for each in world.model.asked if "and more" in each]
     assert report.reused == 4
     assert world.vectors.said() == world.rebuilt()
@@ -193,50 +189,26 @@ def test_a_filterable_field_is_updated_without_embedding(world: EmbeddingWorld) 
     fact = world.agent_remembers("one", priority=1)
     world.embed()
     world.agent_updates(fact.id, priority=3)
-
-    report = world.embed(budget=0)
-
+    report = world.embed()
     assert (report.put, report.embedded, report.reused, report.left) == (1, 0, 1, 0)
     assert world.vectors.said() == world.rebuilt()
-
-
-def test_an_access_count_writes_no_vector(world: EmbeddingWorld) -> None:
-    fact = world.agent_remembers("one")
-    world.embed()
-    world.agent_updates(fact.id, accessCount=7)
-
-    report = world.embed()
-
-    assert (report.put, report.left) == (0, 0)
-    assert world.vectors.puts[-1] == []
-    assert world.vectors.tidied == 1
 
 
 def test_the_vectors_of_a_deleted_fact_are_removed(world: EmbeddingWorld) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
     world.embed()
     world.agent_forgets(one.id)
-
+    world.agent_forgets(world.agent_remembers("came and went").id)
     report = world.embed()
-
     assert (report.removed, report.put, report.facts) == (1, 0, 1)
     assert set(world.vectors.chunks()) == {two.id}
-
-
-def test_a_fact_that_came_and_went_was_never_there(world: EmbeddingWorld) -> None:
-    world.agent_forgets(world.agent_remembers("one").id)
-
-    report = world.embed()
-
-    assert (report.removed, report.put, world.model.asked) == (0, 0, [])
+    assert len(world.model.asked) == 2
 
 
 def test_a_text_that_two_facts_have_is_embedded_once(world: EmbeddingWorld) -> None:
     for agent in ("indy", "ada"):
         world.agent_remembers("the same", agent=agent, scope=f"private-{agent}")
-
     report = world.embed()
-
     assert (report.put, report.embedded, len(world.model.asked)) == (2, 1, 1)
     assert world.vectors.count() == 2
 
@@ -248,9 +220,7 @@ def test_orphans_are_removed_and_lost_rows_come_back(world: EmbeddingWorld) -> N
     unit = (1.0, *[0.0] * 15)
     world.vectors.put([VectorRow(each, "x", unit) for each in stray], replace=[one.id])
     world.agent_updates(two.id, content="three")
-
     report = world.embed()
-
     assert world.vectors.said() == world.rebuilt()
     assert (report.facts, report.removed, report.put) == (2, 2, 2)
 
@@ -261,9 +231,7 @@ def test_an_index_that_lost_its_record_keeps_its_vectors(world: EmbeddingWorld) 
     world.embed()
     asked = len(world.model.asked)
     world.vectors._record = None
-
     report = world.embed()
-
     assert (len(world.model.asked), report.put) == (asked, 0)
     assert world.embed().put == 0
 
@@ -276,10 +244,8 @@ def test_another_store_is_followed_from_its_beginning(world: EmbeddingWorld) -> 
     other.ctx = replace(other.ctx, store=other.store)
     other.clock.advance(50)
     other.agent_remembers("two")
-
     other.vectors = world.vectors
     report = other.embed()
-
     assert (report.put, report.removed) == (1, 1)
     assert world.vectors.said() == other.rebuilt()
 
@@ -292,34 +258,22 @@ def test_a_store_that_went_back_is_followed(world: EmbeddingWorld) -> None:
     world.store.restore(kept)
     world.clock.advance(1)
     world.agent_remembers("three")
-
     world.embed()
-
     assert world.vectors.said() == world.rebuilt()
 
 
-def test_another_model_replaces_all_vectors(world: EmbeddingWorld) -> None:
-    world.agent_remembers("one")
-    world.embed()
-    other = Model("other")
-
-    report = world.embed(other)
-
-    assert (report.embedded, report.put) == (1, 1)
-    assert world.vectors.identity() == str(embedding_identity(other))
-
-
-def test_vectors_are_kept_until_another_model_has_answered(world: EmbeddingWorld) -> None:
+def test_another_model_replaces_all_vectors_once_it_has_answered(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.embed()
     other = Model("other")
     other.away = True
-
-    report = world.embed(other)
-
-    assert report.degraded == "the model is away"
-    assert world.vectors.identity() == str(embedding_identity(world.model))
+    assert world.embed(other).degraded == "the model is away"
+    assert world.vectors.identity() == embedding_identity(world.model)
     assert world.vectors.count() == 1
+    other.away = False
+    report = world.embed(other)
+    assert (report.embedded, report.put) == (1, 1)
+    assert world.vectors.identity() == embedding_identity(other)
 
 
 def test_a_model_that_is_away_is_asked_again_next_time(world: EmbeddingWorld) -> None:
@@ -328,9 +282,7 @@ def test_a_model_that_is_away_is_asked_again_next_time(world: EmbeddingWorld) ->
     world.agent_remembers("two")
     world.agent_forgets(one.id)
     world.model.away = True
-
     report = world.embed()
-
     assert (report.degraded, report.left) == ("the model is away", 2)
     world.model.away = False
     assert world.embed().degraded == ""
@@ -340,9 +292,7 @@ def test_a_model_that_is_away_is_asked_again_next_time(world: EmbeddingWorld) ->
 def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(world: EmbeddingWorld) -> None:
     facts = [world.agent_remembers(text) for text in ("good", "bad", "fine")]
     world.model.cannot = {"bad"}
-
     report = world.embed()
-
     assert report.waiting == {facts[1].id: "not 'bad'"}
     assert report.degraded == "a text of 1 fact could not be embedded"
     assert (report.embedded, report.facts, report.left) == (2, 2, 0)
@@ -359,50 +309,9 @@ def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(world: Embeddin
 def test_of_a_fact_that_waits_the_other_texts_are_found(world: EmbeddingWorld) -> None:
     fact = world.agent_remembers(LONG)
     world.model.cannot = {"wordb"}
-
     report = world.embed()
-
     assert list(report.waiting) == [fact.id]
     assert len(world.vectors.chunks()[fact.id]) == len(ids(fact)) - 1
-
-
-def test_what_waits_is_forgotten_with_its_fact(world: EmbeddingWorld) -> None:
-    fact = world.agent_remembers("bad")
-    world.model.cannot = {"bad"}
-    world.embed()
-    world.agent_forgets(fact.id)
-
-    report = world.embed()
-
-    assert (dict(report.waiting), report.degraded) == ({}, "")
-
-
-@pytest.mark.parametrize("budget", [1, 2, 5])
-def test_a_budget_is_kept_and_the_rest_is_done_next_time(
-    world: EmbeddingWorld, budget: int
-) -> None:
-    for each in range(7):
-        world.agent_remembers(f"{each}")
-    done = 0
-    for left in range(7 - budget, 0, -budget):
-        report = world.embed(budget=budget)
-        assert (report.embedded, report.left) == (budget, left)
-        done += report.embedded
-    last = world.embed(budget=budget)
-
-    assert (done + last.embedded, last.left) == (7, 0)
-    assert len(world.model.asked) == 7
-    assert world.vectors.said() == world.rebuilt()
-
-
-def test_a_budget_keeps_what_waits_waiting(world: EmbeddingWorld) -> None:
-    world.agent_remembers("bad")
-    world.model.cannot = {"bad"}
-    world.embed()
-    world.model.cannot = set()
-
-    assert world.embed(budget=0).waiting
-    assert not world.embed(budget=1).waiting
 
 
 def test_texts_are_embedded_by_length_and_put_some_at_a_time(
@@ -414,9 +323,7 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
     for each in range(23):
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
-
     world.embed(progress=lambda *args: seen.append(args))
-
     assert [len(put) for put in world.vectors.puts] == [6, 4, 6, 4, 3]
     assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
     assert [len(batch) for batch in world.model.batches] == [3, 3, 3, 1] * 2 + [3]
@@ -440,9 +347,7 @@ def test_what_was_put_before_a_failure_is_not_embedded_again(
     assert (report.embedded, report.left) == (4, 2)
     assert world.vectors.tidied == 0
     world.model.takes, world.model.away = lambda: None, False
-
     world.embed()
-
     assert len(world.model.asked) == len(set(world.model.asked)) == 6
 
 
@@ -459,9 +364,7 @@ def test_an_index_that_cannot_be_written_is_reported_and_retried(
 ) -> None:
     world.agent_remembers("one")
     world.vectors.error = error
-
     report = world.embed()
-
     assert (report.degraded, report.left, report.put) == (why, 1, 0)
     world.vectors.error = None
     assert world.embed().put == 1
@@ -469,32 +372,20 @@ def test_an_index_that_cannot_be_written_is_reported_and_retried(
 
 def test_a_store_that_is_away_is_reported(world: EmbeddingWorld) -> None:
     world.store.away = True
-
     assert "does not answer" in world.embed().degraded
 
 
 def test_a_report_can_be_told_as_json() -> None:
     report = to_builtins(EmbedReport(facts=1, waiting={"a": "why"}, degraded="x"))
-
-    assert json.loads(json.dumps(report)) == {
-        "facts": 1,
-        "put": 0,
-        "embedded": 0,
-        "reused": 0,
-        "removed": 0,
-        "left": 0,
-        "waiting": {"a": "why"},
-        "seconds": 0.0,
-        "degraded": "x",
-    }
+    numbers = dict.fromkeys(("put", "embedded", "reused", "removed", "left", "seconds"), 0)
+    said = {"facts": 1, "waiting": {"a": "why"}, "degraded": "x"}
+    assert json.loads(json.dumps(report)) == said | numbers
 
 
 def test_the_report_has_the_time_it_took(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.model.takes = lambda: world.clock.advance(1.5)
-
     report = world.embed()
-
     assert report.seconds == 3.0  # one answer more, to see whether it is there
 
 
@@ -505,68 +396,36 @@ def test_neighbours_lend_their_text_to_what_is_embedded(world: EmbeddingWorld) -
     for text in ("alpha", "beta", "gamma"):
         world.says(text)
     world.says("alone", session=None)
-
-    world.embed_in_context()
-
-    said = sorted(world.model.asked)
-    assert [text.replace("T\n", "").split() for text in said] == [
+    world.embed()
+    assert [text.replace("T\n", "").split() for text in sorted(world.model.asked)] == [
         ["alone"],
         ["alpha", "beta", "gamma"],
         ["beta", "alpha", "gamma"],
         ["gamma", "beta", "alpha"],
     ]
-    assert world.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
 
 
-def test_a_change_is_lent_to_the_neighbours(world: EmbeddingWorld) -> None:
+def test_a_change_and_a_new_turn_are_lent_to_the_neighbours(world: EmbeddingWorld) -> None:
     facts = [world.says(text) for text in ("alpha", "beta", "gamma", "delta")]
-    world.embed_in_context()
+    world.embed()
     world.agent_updates(facts[1].id, content="omega")
-
-    report = world.embed_in_context()
-
-    assert report.embedded == 4
-    assert world.vectors.said() == world.rebuilt(world.index)
-
-
-def test_a_fact_that_goes_lends_nothing_more(world: EmbeddingWorld) -> None:
-    facts = [world.says(text) for text in ("alpha", "beta", "gamma", "delta")]
-    other = world.says("other", session="t")
-    world.embed_in_context()
-    world.agent_forgets(facts[1].id)
-    world.agent_forgets(other.id)
-
-    world.embed_in_context()
-
-    assert world.vectors.said() == world.rebuilt(world.index)
-    world.agent_forgets(facts[0].id)
-    world.agent_forgets(facts[3].id)
-    world.embed_in_context()
-    assert world.vectors.said() == world.rebuilt(world.index)
-
-
-def test_a_new_turn_is_lent_to_the_one_before(world: EmbeddingWorld) -> None:
-    world.says("alpha")
-    world.embed_in_context()
-    world.says("beta")
-
-    assert world.embed_in_context().embedded == 2
-    assert world.vectors.said() == world.rebuilt(world.index)
+    assert world.embed().embedded == 4
+    world.says("epsilon")
+    assert world.embed().embedded == 3
+    assert world.vectors.said() == world.rebuilt()
 
 
 def test_what_the_note_index_has_not_taken_in_waits(world: EmbeddingWorld) -> None:
     world.says("alpha")
-    early = world.embed(index=world.index)
+    early = world.embed(behind=True)
     assert (early.left, early.put) == (1, 0)
     assert early.degraded.startswith("the note index is behind")
     catch_up_note_index(world.ctx, world.index)
     world.says("beta")
-    late = world.embed(index=world.index)
+    late = world.embed(behind=True)
     assert (late.left, late.put, late.degraded) == (1, 1, "")
-
-    world.embed_in_context()
-
-    assert world.vectors.said() == world.rebuilt(world.index)
+    world.embed()
+    assert world.vectors.said() == world.rebuilt()
 
 
 STEPS = st.lists(
@@ -582,12 +441,9 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS, lends=st.booleans())
-def test_however_it_came_about_the_vectors_are_those_of_the_store(
-    steps: list[tuple[str, int, str]], *, lends: bool
-) -> None:
+@given(steps=STEPS)
+def test_any_history_gives_the_vectors_of_the_store(steps: list[tuple[str, int, str]]) -> None:
     world = EmbeddingWorld()
-    index = world.index if lends else None
     held: list[Fact] = []
     for step, number, text in steps:
         if step == "says":
@@ -601,14 +457,11 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
         elif step == "fails":
             world.model.cannot = {text}
         elif step == "follows":
-            catch_up_note_index(world.ctx, world.index)
-            world.embed(index=index, budget=number or None)
+            world.embed(behind=number > 3)
             world.model.cannot = set()
     world.model.cannot = set()
-    catch_up_note_index(world.ctx, world.index)
-    report = world.embed(index=index)
-
-    assert world.vectors.said() == world.rebuilt(index)
+    report = world.embed()
+    assert world.vectors.said() == world.rebuilt()
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
 
 
@@ -617,11 +470,7 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
 
 def test_there_is_no_cost_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
     world.embed()
-
-    assert estimate_embedding_cost(world.ctx, world.vectors, world.model) is None
-    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model, index=MemoryIndex())
-    assert cost is not None
-    assert cost.after.endswith("+around-1")
+    assert world.cost() is None
 
 
 def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
@@ -630,11 +479,9 @@ def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     world.agent_forgets(world.agent_remembers("gone").id)
     world.vectors.reset("old/16/c")
     world.model.takes = lambda: world.clock.advance(0.5)
-
-    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
-
+    cost = world.cost()
     assert cost is not None
-    assert (cost.before, cost.after) == ("old/16/c", str(embedding_identity(world.model)))
+    assert (cost.before, cost.after) == ("old/16/c", embedding_identity(world.model))
     assert cost.facts == 300
     real = world.embed().embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
@@ -643,7 +490,6 @@ def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
 
 
 def test_an_empty_store_costs_nothing(world: EmbeddingWorld) -> None:
-    cost = estimate_embedding_cost(world.ctx, world.vectors, world.model)
-
+    cost = world.cost()
     assert cost is not None
     assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

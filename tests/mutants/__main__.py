@@ -96,7 +96,6 @@ def hunt(bug: Bug) -> Caught:
 
 
 def main(words: Sequence[str]) -> int:
-    """Hunt the bugs and print what came of each."""
     bugs = [bug for bug in BUGS if all(word in bug.name for word in words)]
     with copied() as copy, ThreadPoolExecutor(WORKERS) as pool:
         tests = list(dict.fromkeys(bug.test for bug in bugs))

@@ -12,9 +12,16 @@ class Bug:
     name: str
     file: str
     """Below `vaultsync/`; a test double is `../tests/doubles/NAME.py`."""
-    edits: tuple[tuple[str, str], ...]
+    old: str
+    new: str
     test: str
     """The test that fails of it, below `tests/`."""
+    also: tuple[tuple[str, str], ...] = ()
+    """Further old and new texts."""
+
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        return ((self.old, self.new), *self.also)
 
 
 MODEL = "proofs/test_model.py"

@@ -12,125 +12,99 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "who saves without end is never heard",
         "daemon/schedule.py",
-        (
-            (
-                "return min(self._last[path] + self._quiet, self._first[path] + self._longest)\n",
-                "return self._last[path] + self._quiet\n",
-            ),
-        ),
+        "return min(self._last[path] + self._quiet, self._first[path] + self._longest)\n",
+        "return self._last[path] + self._quiet\n",
         f"{SETTLE}::test_a_path_that_is_saved_without_end_settles_all_the_same",
     ),
     Bug(
         "a note settles after its first event",
         "daemon/schedule.py",
-        (
-            (
-                "            self._last[path] = now\n",
-                "            self._last.setdefault(path, now)\n",
-            ),
-        ),
+        "            self._last[path] = now\n",
+        "            self._last.setdefault(path, now)\n",
         f"{SETTLE}::test_every_path_is_taken_once_after_its_last_mark_and_never_too_early",
     ),
     Bug(
         "a note that is being saved is written all the same",
         "daemon/loop.py",
-        (("            being_saved=self._notes.pending(),\n", ""),),
+        "            being_saved=self._notes.pending(),\n",
+        "",
         f"{DAEMON}::test_an_agent_waits_for_a_note_that_is_being_saved",
     ),
     Bug(
         "lost events are nobody's business",
         "daemon/loop.py",
-        ((("        if events.lost:\n            self._want_all(events.lost)\n"), ""),),
+        "        if events.lost:\n            self._want_all(events.lost)\n",
+        "",
         f"{DAEMON}::test_lost_events_mean_a_rescan_now",
     ),
     Bug(
         "a sleep of the machine goes unnoticed",
         "daemon/loop.py",
-        (
-            (
-                "        gap = max(now - expected, abs(self._wall() - wall))\n",
-                "        gap = now - expected\n",
-            ),
-        ),
+        "        gap = max(now - expected, abs(self._wall() - wall))\n",
+        "        gap = now - expected\n",
         f"{DAEMON}::test_after_a_gap_in_time_the_vault_is_looked_at",
     ),
     Bug(
         "a failed pass is forgotten",
         "daemon/loop.py",
-        (('        self._want_all("the last sync failed")\n', ""),),
+        '        self._want_all("the last sync failed")\n',
+        "",
         f"{DAEMON}::test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next",
     ),
     Bug(
         "the daemon tries what was stopped under another run",
         "daemon/loop.py",
-        (("            run=stopped if whole else None,\n", ""),),
+        "            run=stopped if whole else None,\n",
+        "",
         f"{DAEMON}::test_what_was_stopped_when_somebody_asked_can_still_be_confirmed",
     ),
     Bug(
         "a dead watcher is trusted",
         "daemon/watcher_supervisor.py",
-        (
-            (
-                "            why = self._watcher.failure() or self._unheard(now)\n",
-                "            why = self._unheard(now)\n",
-            ),
-        ),
+        "            why = self._watcher.failure() or self._unheard(now)\n",
+        "            why = self._unheard(now)\n",
         f"{KEEPING}::test_a_dead_watcher_is_noticed_within_five_seconds_and_started_again",
     ),
     Bug(
         "each probe puts the answer off",
         "daemon/watcher_supervisor.py",
-        (
-            (
-                ("        if self._probed_at is None:\n            self._probed_at = now\n"),
-                "        self._probed_at = now\n",
-            ),
-        ),
+        "        if self._probed_at is None:\n            self._probed_at = now\n",
+        "        self._probed_at = now\n",
         f"{KEEPING}::test_the_first_probe_that_is_unheard_counts_not_the_last",
     ),
     Bug(
         "a full queue is no loss",
         "backends/watchers/watchfiles.py",
-        (("if burst >= self._full:\n", "if False:\n"),),
+        "if burst >= self._full:\n",
+        "if False:\n",
         f"{WATCHER}::test_a_full_queue_is_heard_when_the_process_was_stopped",
     ),
     Bug(
         "a replaced root is still watched",
         "backends/watchers/collector.py",
-        (
-            (
-                "        if (found.st_dev, found.st_ino) != self._identity:\n",
-                "        if self._identity is None:\n",
-            ),
-        ),
+        "        if (found.st_dev, found.st_ino) != self._identity:\n",
+        "        if self._identity is None:\n",
         f"{WATCHER}::test_a_root_that_was_replaced_is_trouble",
     ),
     Bug(
         "an error ends the watching thread in silence",
         "backends/watchers/watchfiles.py",
-        (
-            (
-                '            self.fail(f"{type(error).__name__}: {error}")\n',
-                "            del error\n",
-            ),
-        ),
+        '            self.fail(f"{type(error).__name__}: {error}")\n',
+        "            del error\n",
         f"{WATCHER}::test_an_error_while_hearing_is_trouble_and_no_silence",
     ),
     Bug(
         "an agent's word is the person's once it is handed over",
         "http_bridge/handlers.py",
-        (("    agent = bridge.asks(body.agent)\n", "    agent = bridge.settings.agent\n"),),
+        "    agent = bridge.asks(body.agent)\n",
+        "    agent = bridge.settings.agent\n",
         f"{SERVED}::test_an_agent_resolves_a_conflict",
     ),
     Bug(
         "a bridge asks itself",
         "api/daemon_client.py",
-        (
-            (
-                "    if BridgeAddressFile(settings.state_dir).is_own():\n",
-                "    if not settings.state_dir:\n",
-            ),
-        ),
+        "    if BridgeAddressFile(settings.state_dir).is_own():\n",
+        "    if not settings.state_dir:\n",
         f"{SERVED}::test_a_bridge_without_the_vault_does_not_ask_itself",
     ),
 )

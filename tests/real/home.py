@@ -55,7 +55,6 @@ class Home:
     def make(
         cls, where: Path, *, grace: float = 0.0, linger: float = 60.0, settle: float = 0.0
     ) -> Self:
-        """A new and empty one."""
         where.mkdir(parents=True, exist_ok=True)
         vaultsync.init(str(where / "vault"), state_dir=str(where / "state"))
         with (where / "vault/.meta/config.toml").open("a") as file:
@@ -71,7 +70,6 @@ class Home:
     # --- the engine ------------------------------------------------------------------
 
     def open(self) -> Memory:
-        """The memory, as any process opens it."""
         return vaultsync.open(str(self.root), AGENT, str(self.state))
 
     def sync(self) -> Report:
@@ -81,7 +79,6 @@ class Home:
 
     @property
     def state_dir(self) -> Path:
-        """Where this vault's databases are."""
         (found,) = (each for each in self.state.iterdir() if each.is_dir())
         return found
 
@@ -105,7 +102,6 @@ class Home:
         return sorted(found)
 
     def note_of(self, word: str) -> str:
-        """The note that holds a word."""
         (found,) = (each for each in self.notes() if word in self.text(each))
         return found
 
@@ -292,12 +288,7 @@ def tree(root: Path) -> dict[str, tuple[object, ...]]:
                     digest = hashlib.sha256(path.read_bytes()).hexdigest()
             except FileNotFoundError:
                 continue
-            found[os.path.relpath(path, root)] = (
-                seen.st_mode,
-                seen.st_size,
-                seen.st_mtime_ns,
-                seen.st_ctime_ns,
-                seen.st_ino,
-                digest,
-            )
+            times = seen.st_mtime_ns, seen.st_ctime_ns
+            stamp = (seen.st_mode, seen.st_size, *times, seen.st_ino, digest)
+            found[os.path.relpath(path, root)] = stamp
     return found

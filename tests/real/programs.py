@@ -48,7 +48,6 @@ def told_by(started: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def command(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line on a vault, as a person would."""
     return subprocess.run(
         command_line(home, *arguments), capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -76,7 +75,6 @@ def _told_to_stop(home: Home) -> bool:
 
 
 def engine(home: Home) -> None:
-    """Pass after pass, until told to stop."""
     passes = wrote = 0
     with home.open() as memory:
         while not _told_to_stop(home):
@@ -123,7 +121,6 @@ def adder(home: Home, name: str) -> None:
 
 
 def burst(home: Home, name: str, count: str) -> None:
-    """Write many notes as fast as can be."""
     for number in range(int(count)):
         path = home.root / "public" / "notes" / f"b{name}-{number}.md"
         path.write_bytes(f"# Note {name}-{number}\n\nText.\n".encode())

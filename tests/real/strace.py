@@ -49,22 +49,9 @@ def why_not() -> str:
     """Why strace cannot be used here; empty when it can."""
     if shutil.which("strace") is None:
         return "strace is not installed"
-    tried = subprocess.run(
-        [
-            "strace",
-            "-f",
-            "-o",
-            "/dev/null",
-            "-e",
-            "inject=fsync:error=EIO:when=9",
-            sys.executable,
-            "-c",
-            "",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    inject = ["strace", "-f", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=9"]
+    command = [*inject, sys.executable, "-c", ""]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
     return f"strace may not trace here: {tried.stderr.strip()[-200:]}" * (tried.returncode != 0)
 
 
@@ -85,23 +72,10 @@ class Victim:
         )
 
     def do(
-        self,
-        home: Home,
-        work: str,
-        *,
-        call: str = "",
-        skip: int = 0,
-        more: Mapping[str, object] | None = None,
+        self, home: Home, work: str, more: Mapping[str, object], *, call: str = "", skip: int = 0
     ) -> Struck:
-        """One work in a process of its own."""
-        order = {
-            "root": str(home.root),
-            "state": str(home.state),
-            "work": work,
-            "call": call,
-            "skip": skip,
-            **(more or {}),
-        }
+        order = {"root": str(home.root), "state": str(home.state), "work": work, **more}
+        order |= {"call": call, "skip": skip}
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps(order) + "\n")
@@ -136,13 +110,11 @@ def victim(*options: str) -> Iterator[Victim]:
         started.close()
 
 
-def points(
-    home: Home, work: str, log: Path, more: Mapping[str, object] | None = None
-) -> list[Point]:
+def points(home: Home, work: str, log: Path, more: Mapping[str, object]) -> list[Point]:
     """All calls that a work makes which touch files, in order."""
     traced = "trace=" + ",".join(f"?{call}" for call in EMPTY)
     with victim("-o", str(log), "-e", traced) as free:
-        struck = free.do(home, work, more=more)
+        struck = free.do(home, work, more)
     assert struck.status == 0, struck
     seen = [each for each in map(_LINE.match, log.read_text().splitlines()) if each]
     seen = [each for each in seen if each["call"] in EMPTY]

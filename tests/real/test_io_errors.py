@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from tests.real.home import Home, say
-from tests.real.strace import Point, injections, needs_strace, points, thresholds, victim
-from tests.real.test_kill import check, everything, spread
+from tests.real.strace import needs_strace
+from tests.real.test_kill import calls_of, check, everything, spread, strike_at
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree
 from vaultsync.errors import VaultsyncError
@@ -120,9 +120,7 @@ def _count(template: Home, where: Path) -> int:
 
 
 @pytest.mark.parametrize("times", [1, FOR_EVER])
-def test_a_pass_repairs_what_a_failing_call_leaves(
-    times: int, template: Home, tmp_path: Path
-) -> None:
+def test_a_pass_repairs_what_a_fault_leaves(times: int, template: Home, tmp_path: Path) -> None:
     count = _count(template, tmp_path / "whole")
     assert count > 200
     for i in range(SAMPLE):
@@ -148,26 +146,6 @@ def test_a_pass_repairs_whichever_call_fails(
     assert n > 200
 
 
-def strike_at(chosen: list[Point], template: Home, tmp: Path, *, how: str, on: str) -> int:
-    """System calls of a pass fail in another process; returns how many were refused."""
-    limits = thresholds(chosen)
-    refused = 0
-    with victim(*injections(limits, how, on=on)) as hindered:
-        for point in chosen:
-            home = template.copy(tmp / "home")
-            skip = limits[point.call] - point.n
-            struck = hindered.do(home, "pass", call=point.call, skip=skip)
-            assert not struck.broke, f"{point} {how}{on}: {struck.broke}"
-            refused += bool(struck.refused)
-            try:
-                check(home)
-            except AssertionError as error:
-                error.add_note(f"{how}{on} at {point}: {struck}")
-                raise
-            shutil.rmtree(home.where)
-    return refused
-
-
 STRIKES = [("error=ENOSPC", "+"), ("error=EIO", "")]
 
 
@@ -177,10 +155,9 @@ def test_a_pass_repairs_what_a_failing_system_call_leaves(
     turn: int, template: Home, tmp_path: Path
 ) -> None:
     how, on = STRIKES[turn]
-    found = points(template.copy(tmp_path / "whole"), "pass", tmp_path / "log")
-    chosen = spread(found, 4, turn)
-    refused = strike_at(chosen, template, tmp_path, how=how, on=on)
-    assert refused > 1
+    chosen = spread(calls_of(template, "pass", tmp_path), 4, turn)
+    struck = strike_at(chosen, chosen, template, "pass", tmp_path, how=how, on=on)
+    assert sum(bool(each.refused) for each in struck) > 1
 
 
 @needs_strace
@@ -190,7 +167,8 @@ def test_a_pass_repairs_what_a_failing_system_call_leaves(
 def test_a_pass_repairs_whichever_system_call_fails(
     how: str, on: str, template: Home, tmp_path: Path
 ) -> None:
-    found = points(template.copy(tmp_path / "whole"), "pass", tmp_path / "log")
-    refused = strike_at(found, template, tmp_path, how=how, on=on)
+    found = calls_of(template, "pass", tmp_path)
+    struck = strike_at(found, found, template, "pass", tmp_path, how=how, on=on)
+    refused = sum(bool(each.refused) for each in struck)
     say(f"{how}{on}: {len(found)} system calls, {refused} passes refused")
     assert refused > len(found) // 4

@@ -16,7 +16,7 @@ import pytest
 from tests.proofs import agents, texts
 from tests.proofs.ledger import KEPT
 from tests.real.home import Home, say
-from tests.real.strace import Point, injections, needs_strace, points, thresholds, victim
+from tests.real.strace import Point, Struck, injections, needs_strace, points, thresholds, victim
 from tests.real.victim import EMPTY
 
 pytestmark = needs_strace
@@ -111,35 +111,42 @@ def check(home: Home) -> None:
     home.check_quiet()
 
 
-def kill_at(
-    chosen: Sequence[Point], found: Sequence[Point], template: Home, work: str, tmp: Path
-) -> int:
-    """Kill the work at each of the points; returns how many were reached."""
+def strike_at(
+    chosen: Sequence[Point],
+    found: Sequence[Point],
+    template: Home,
+    work: str,
+    tmp: Path,
+    *,
+    how: str = "signal=SIGKILL",
+    on: str = "",
+) -> list[Struck]:
+    """Let each of the chosen calls strike the work on a copy, which is checked afterwards."""
     limits = thresholds(found)
-    reached = 0
-    with victim(*injections(limits, "signal=SIGKILL")) as killed:
+    all_struck = []
+    with victim(*injections(limits, how, on=on)) as hindered:
         for point in chosen:
             home = template.copy(tmp / f"{point.call}-{point.n}")
-            more = _words(home) if work == "write through" else {}
-            struck = killed.do(
-                home, work, call=point.call, skip=limits[point.call] - point.n, more=more
-            )
-            assert not struck.broke, f"{point}: {struck.broke}"
-            assert not struck.refused, f"{point}: {struck.refused}"
-            reached += struck.status == -9
+            skip = limits[point.call] - point.n
+            struck = hindered.do(home, work, _more(home, work), call=point.call, skip=skip)
+            assert not struck.broke, f"{point} {how}{on}: {struck.broke}"
             for word in struck.acknowledged:
                 # Some of it is forgotten and restored by the same work.
                 home.ledger.owed[word] = KEPT
             try:
                 check(home)
             except AssertionError as error:
-                error.add_note(f"killed at {point}: {struck}")
+                error.add_note(f"{how}{on} at {point}: {struck}")
                 raise
             shutil.rmtree(home.where)
-    return reached
+            all_struck.append(struck)
+    return all_struck
 
 
-def _words(home: Home) -> dict[str, object]:
+def _more(home: Home, work: str) -> dict[str, object]:
+    """What a work needs beside the vault."""
+    if work != "write through":
+        return {}
     with home.open() as memory:
         facts = [x.id for x in memory.list().facts if x.title.startswith("Plan")]
     return {"words": [home.ledger.word() for _ in range(5)], "fact": facts[-1]}
@@ -163,11 +170,8 @@ def spread(found: Sequence[Point], count: int, turn: int) -> list[Point]:
 def test_a_pass_repairs_what_a_kill_leaves(
     turn: int, work: str, template: Home, tmp_path: Path
 ) -> None:
-    found = _points(template, work, tmp_path)
-    chosen = spread(found, SAMPLE, turn)
-    reached = kill_at(chosen, found, template, work, tmp_path)
-    say(f"{work}: killed at {reached} of {len(found)} calls")
-    assert reached > 0.9 * len(chosen)
+    found = calls_of(template, work, tmp_path)
+    _kill_at(spread(found, SAMPLE, turn), found, template, work, tmp_path)
 
 
 @pytest.mark.slow
@@ -176,16 +180,24 @@ def test_a_pass_repairs_what_a_kill_leaves(
 def test_a_pass_repairs_what_a_kill_leaves_at_every_call(
     work: str, template: Home, tmp_path: Path
 ) -> None:
-    found = _points(template, work, tmp_path)
-    reached = kill_at(found, found, template, work, tmp_path)
-    say(f"{work}: killed at {reached} of {len(found)} calls")
-    assert reached > 0.95 * len(found)
+    found = calls_of(template, work, tmp_path)
+    _kill_at(found, found, template, work, tmp_path)
 
 
-def _points(template: Home, work: str, tmp: Path) -> list[Point]:
+def calls_of(template: Home, work: str, tmp: Path) -> list[Point]:
+    """All calls of a work that touch files."""
     home = template.copy(tmp / "whole")
-    more = _words(home) if work == "write through" else {}
-    found = points(home, work, tmp / "log", more)
+    found = points(home, work, tmp / "log", _more(home, work))
     check(home)
     shutil.rmtree(home.where)
     return found
+
+
+def _kill_at(
+    chosen: Sequence[Point], found: Sequence[Point], template: Home, work: str, tmp: Path
+) -> None:
+    struck = strike_at(chosen, found, template, work, tmp)
+    assert not [each.refused for each in struck if each.refused]
+    reached = sum(each.status == -9 for each in struck)
+    say(f"{work}: killed at {reached} of {len(found)} calls")
+    assert reached > 0.95 * len(chosen)

@@ -25,12 +25,17 @@ def home(tmp_path: Path) -> Home:
     return Home.make(tmp_path / "home")
 
 
-def test_a_second_engine_is_refused_and_agents_are_not(home: Home) -> None:
-    holder = start("hold", home)
-    wait_for(holder)
-    assert holder.stdout
-    assert holder.stdout.readline() == "held\n"
+@pytest.fixture
+def holder(home: Home) -> subprocess.Popen[str]:
+    """An engine in another process."""
+    started = start("hold", home)
+    wait_for(started)
+    assert started.stdout
+    assert started.stdout.readline() == "held\n"
+    return started
 
+
+def test_a_second_engine_is_refused_but_no_agent(home: Home, holder: subprocess.Popen[str]) -> None:
     with home.open() as memory, pytest.raises(EngineBusyError, match=str(holder.pid)):
         memory.sync()
     refused = command(home, "sync")
@@ -48,11 +53,7 @@ def test_a_second_engine_is_refused_and_agents_are_not(home: Home) -> None:
     home.check_quiet()
 
 
-def test_the_lock_of_a_killed_engine_is_free(home: Home) -> None:
-    holder = start("hold", home)
-    wait_for(holder)
-    assert holder.stdout
-    assert holder.stdout.readline() == "held\n"
+def test_the_lock_of_a_killed_engine_is_free(home: Home, holder: subprocess.Popen[str]) -> None:
     holder.send_signal(signal.SIGKILL)
     holder.communicate()
 
@@ -60,8 +61,7 @@ def test_the_lock_of_a_killed_engine_is_free(home: Home) -> None:
 
 
 def test_eight_agents_write_while_an_engine_passes(home: Home) -> None:
-    with home.open() as memory:
-        shared = home.remember(memory, {"title": "Shared", "content": "All add."})
+    shared = _shared(home)
     running = start("engine", home)
     wait_for(running)
     agents = [start("agent", home, n + 1, shared, 5) for n in range(AGENTS)]

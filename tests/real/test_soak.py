@@ -84,7 +84,6 @@ class Soak:
 
     @property
     def live(self) -> bool:
-        """Whether another process passes at the same time."""
         return self.engine is not None
 
     def _note(self) -> str:

@@ -109,9 +109,7 @@ def test_a_daemon_that_was_stopped_for_a_while_catches_up(home: Home, daemon: Da
     in_time(home, 300)
 
 
-def test_a_folder_that_moves_in_is_mirrored_and_what_happens_in_it(
-    home: Home, daemon: Daemon
-) -> None:
+def test_a_folder_that_moves_in_is_mirrored_and_followed(home: Home, daemon: Daemon) -> None:
     outside = home.where / "outside" / "sub"
     outside.mkdir(parents=True)
     for number in range(20):

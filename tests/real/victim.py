@@ -51,7 +51,6 @@ def say(**words: object) -> None:
 
 
 def one_pass(memory: Memory, order: dict[str, Any]) -> None:
-    """One pass."""
     memory.sync()
 
 
@@ -80,7 +79,6 @@ WORKS: dict[str, Callable[[Memory, dict[str, Any]], None]] = {
 
 
 def work(order: dict[str, Any]) -> int:
-    """Do what was ordered, in this process."""
     empty = EMPTY.get(order["call"], lambda: None)
     for _ in range(order["skip"]):
         with contextlib.suppress(OSError):

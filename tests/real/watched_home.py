@@ -51,7 +51,6 @@ class Daemon:
         self.started.append(self)
 
     def events(self, kind: str = "") -> list[Mapping[str, Any]]:
-        """What it told so far."""
         lines = self.log.read_text().split("\n")[:-1]
         told = [json.loads(line) for line in lines]
         return [each for each in told if kind in ("", each["event"])]

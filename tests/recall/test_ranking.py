@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 from vaultsync.model.decay import DEFAULT_IMPORTANCE, recency, utility
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
-    Evidence,
     RankingSignals,
     RankingWeights,
     blend_reranked,
@@ -84,9 +84,7 @@ def test_the_younger_fact_is_never_less_recent(one: float, other: float, name: s
 
 
 @given(one=SHARE, other=SHARE, few=st.integers(0, 10**6), many=st.integers(0, 10**6))
-def test_utility_grows_with_importance_and_use(
-    one: float, other: float, few: int, many: int
-) -> None:
+def test_utility_grows_by_importance_and_use(one: float, other: float, few: int, many: int) -> None:
     small, great = sorted((one, other))
     few, many = sorted((few, many))
     assert 0 <= utility(small, few) <= utility(great, few) <= utility(great, many) <= 1
@@ -201,36 +199,40 @@ def test_a_reranker_that_finds_all_alike_changes_nothing() -> None:
 
 # --- confidence ------------------------------------------------------------------------
 
-SURE = Evidence(3, (3, 1), keyword_scores=(30.0, 12.0, 9.0, 8.0), cosines=(), fact_count=1_000)
-BY_VECTORS = Evidence(3, (0,), keyword_scores=(), cosines=(0.7, 0.3, 0.2), fact_count=1_000)
 POSITIVE = st.lists(st.floats(0.01, 100), min_size=1, max_size=30)
+STRONG = (30.0, 12.0, 9.0, 8.0)
+NEAR = (0.7, 0.3, 0.2)
+
+
+def sure(
+    keyword_scores: Sequence[float] = STRONG,
+    cosines: Sequence[float] = (),
+    *,
+    coverage: float = 1.0,
+    fact_count: int = 1_000,
+) -> float:
+    return confidence(keyword_scores, cosines, coverage=coverage, fact_count=fact_count)
 
 
 def test_a_strong_match_of_all_terms_is_sure_and_one_of_many_terms_is_not() -> None:
-    assert confidence(SURE) >= 0.7
-    one_term = SURE._replace(term_count=8, matched_terms=(1,), keyword_scores=(7.0,))
-    assert confidence(one_term) < 0.2
-    assert confidence(SURE._replace(keyword_scores=())) == 0
+    assert sure() >= 0.7
+    assert sure((7.0,), coverage=1 / 8) < 0.2
+    assert sure(()) == 0
 
 
 def test_equal_matches_and_more_facts_make_an_answer_less_sure() -> None:
-    assert confidence(SURE._replace(keyword_scores=(30.0,) * 12)) < confidence(SURE)
-    assert confidence(SURE._replace(fact_count=100_000)) < confidence(SURE)
-    assert confidence(BY_VECTORS._replace(cosines=(0.7,) * 12)) < 0.3 < confidence(BY_VECTORS)
+    assert sure((30.0,) * 12) < sure()
+    assert sure(fact_count=100_000) < sure()
+    assert sure((), (0.7,) * 12, coverage=0) < 0.3 < sure((), NEAR, coverage=0)
 
 
-@given(scores=POSITIVE, more=st.floats(0, 100), matched=st.integers(0, 5))
-def test_a_better_best_hit_is_never_less_sure(
-    scores: list[float], more: float, matched: int
-) -> None:
+@given(scores=POSITIVE, more=st.floats(0, 100), coverage=st.floats(0, 1))
+def test_a_better_hit_is_never_less_sure(scores: list[float], more: float, coverage: float) -> None:
     best, *rest = sorted(scores, reverse=True)
-    one = Evidence(5, (matched,), (best, *rest), (), 500)
-    assert (
-        0 <= confidence(one) <= confidence(one._replace(keyword_scores=(best + more, *rest))) <= 1
-    )
+    before, after = (sure((each, *rest), coverage=coverage) for each in (best, best + more))
+    assert 0 <= before <= after <= 1
 
 
 @given(scores=POSITIVE, matched=st.integers(0, 4))
 def test_more_of_the_terms_is_never_less_sure(scores: list[float], matched: int) -> None:
-    one = Evidence(5, (matched,), scores, (), 500)
-    assert confidence(one) < confidence(one._replace(matched_terms=(matched + 1,)))
+    assert sure(scores, coverage=matched / 5) < sure(scores, coverage=(matched + 1) / 5)

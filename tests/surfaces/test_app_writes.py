@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.bridges_app import offer
+from tests.bridges import offer
 from tests.fakes import FakeClock
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.errors import WriteNotFoundError

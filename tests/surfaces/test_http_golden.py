@@ -17,8 +17,7 @@ import msgspec
 import pytest
 from msgspec import to_builtins
 
-from tests.bridges import Answer, Client, Heard, open_bridge
-from tests.bridges_app import ask_in_background, offer
+from tests.bridges import Answer, Client, Heard, ask_in_background, offer, open_bridge
 from tests.golden import GOLDEN, RENEW
 from tests.openapi import document
 from vaultsync import errors

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from mcp import ClientSession
 
-from tests.bench.greeting import HELLO
+from tests.bench.single import HELLO
 from tests.mcp_clients import Home, ask, hits, make_home, over_http, over_stdio, serving, token
 from tests.snippets import packages_after
 

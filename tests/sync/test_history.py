@@ -8,6 +8,7 @@ from msgspec import convert, to_builtins
 
 from tests.doubles.recall_log import MemoryRecallLog
 from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
@@ -194,7 +195,7 @@ def test_what_was_recalled_waits_for_nothing() -> None:
     world = World()
     fact = world.mirrored()
     world.quiesce()
-    recalled = AccessCounter(world.ctx, MemoryRecallLog())
+    recalled = AccessCounter(world.ctx, MemoryRecallLog(), index=MemoryIndex)
     recalled.add([fact.id])
     assert recalled.flush() == 1
     assert read_status(world.ctx).pending == 0

@@ -154,14 +154,14 @@ def _update_vectors(
         if vectors is None or embedder is None:
             return EmbedReport()
         current = vectors.identity()
-        if current not in (None, str(embedding_identity(embedder, with_context=True))):
+        if current not in (None, embedding_identity(embedder)):
             if approve is None:
                 return EmbedReport(degraded=_MODEL_CHANGED)
-            cost = estimate_embedding_cost(ctx, vectors, embedder, index=index)
+            cost = estimate_embedding_cost(ctx, vectors, embedder, index)
             if cost and not approve(cost):
                 return EmbedReport(degraded=_MODEL_CHANGED)
     except (DerivedError, StoreUnavailableError) as error:
         return EmbedReport(degraded=error.message)
     if progress is not None:
         progress("model", 0, 1)  # the first time, it is made ready for half a minute
-    return embed_pending(ctx, vectors, embedder, index=index, progress=progress)
+    return embed_pending(ctx, vectors, embedder, index, progress=progress)

@@ -70,7 +70,7 @@ from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.recall.service import recall
+from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
@@ -555,8 +555,9 @@ class Memory:
         self._engine.record_bases()
         agent, user = request.agent or self.agent, request.user or self.settings.user
         sources = self._services.recall_sources(self._ctx)
-        result = recall(sources, structs.replace(request, agent=agent, user=user))
-        self._services.access_counter.add(hit.id for hit in result)
+        question = structs.replace(request, agent=agent, user=user)
+        result = RecallSearch(sources, question).answer()
+        self._services.access_counter.add([hit.id for hit in result.hits])
         return result
 
     def context(
@@ -634,7 +635,8 @@ class Memory:
             self._services.token_counter,
             structs.replace(request, agent=agent, user=user),
         )
-        self._services.access_counter.add(each.id for each in pack.items if each.tier != "entities")
+        accessed = [each.id for each in pack.items if each.tier != "entities"]
+        self._services.access_counter.add(accessed)
         return pack
 
     @property

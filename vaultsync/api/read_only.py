@@ -7,7 +7,7 @@ to stay within 2.5 times `import click` (`tests/bench/asking.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -18,7 +18,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.wiring import Services
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import recall
+from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RemoteMemory:
             request, agent=request.agent or settings.agent, user=request.user or settings.user
         )
         return self._answer(
-            lambda sources: recall(sources, local),
+            lambda sources: RecallSearch(sources, local).answer(),
             lambda result: [hit.id for hit in result],
             lambda: self._ask_bridge("/v1/recall", request, RecallResult),
         )
@@ -91,7 +91,7 @@ class RemoteMemory:
     def _answer(
         self,
         search: Callable[[RecallSources], Answer],
-        accessed: Callable[[Answer], Iterable[str]],
+        accessed: Callable[[Answer], Sequence[str]],
         ask_bridge: Callable[[], Answer | None],
     ) -> Answer:
         """Search here without a model, else ask the bridge, else search here with one.

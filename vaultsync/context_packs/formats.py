@@ -79,7 +79,11 @@ def fact_body(fact: Fact) -> str:
     if fact.content and fact.content.rstrip(".") != fact.title:
         parts.append(fact.content)
     if fact.own:
-        own = [key for key in OWN_FIELDS_BY_KEY if _is_shown(fact, key)]
+        own = [
+            key
+            for key in OWN_FIELDS_BY_KEY
+            if key not in _OMITTED_FIELDS and fact.own.get(key) not in (None, False, "", [])
+        ]
         parts.append("\n".join(f"- {_label(key)}: {_value_text(fact.own[key])}" for key in own))
     return _clean("\n\n".join(part for part in parts if part))
 
@@ -89,10 +93,6 @@ def _clean(text: str) -> str:
     if text.replace("\n", "").isprintable():
         return text  # as nearly always; the pattern takes ten times as long
     return _FORBIDDEN_CHARACTER.sub("\ufffd", text)
-
-
-def _is_shown(fact: Fact, key: str) -> bool:
-    return key not in _OMITTED_FIELDS and fact.own.get(key) not in (None, False, "", [])
 
 
 def _label(key: str) -> str:

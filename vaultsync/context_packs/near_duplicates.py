@@ -63,16 +63,13 @@ class _Text:
         if self._text == other._text:
             return True
         short, long = sorted((len(self._text), len(other._text)))
+        both = (self._words & other._words).bit_count()
         return (
             short >= _MIN_RATIO * long
-            and self._shares_words(other)
+            and both >= _MIN_RATIO * (self._word_count + other._word_count - both)
             and self._numbers == other._numbers
             and _jaccard(self._bigrams, other._bigrams) >= DUPLICATE_SIMILARITY
         )
-
-    def _shares_words(self, other: _Text) -> bool:
-        both = (self._words & other._words).bit_count()
-        return both >= _MIN_RATIO * (self._word_count + other._word_count - both)
 
     @cached_property
     def _numbers(self) -> frozenset[str]:

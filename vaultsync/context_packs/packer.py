@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from operator import attrgetter
-from typing import NamedTuple
 
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
@@ -42,7 +42,7 @@ from vaultsync.context_packs.pack import (
     PackedItem,
     detect_intent,
 )
-from vaultsync.context_packs.truncate import cut_piece
+from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
 from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.schema import tier_of
 
@@ -64,14 +64,6 @@ REASON_DUPLICATE = "says the same as"
 _FACT_TIERS = PACK_TIERS[:-1]
 
 
-class UncutPiece(NamedTuple):
-    """A piece before it is cut to fit, with its text and tokens."""
-
-    piece: PackPiece
-    text: str
-    tokens: int
-
-
 @dataclass(frozen=True, slots=True)
 class PackPart:
     """A piece as it is packed, with its text and tokens."""
@@ -79,27 +71,13 @@ class PackPart:
     piece: PackPiece
     text: str
     tokens: int
-    whole: UncutPiece
+    whole: RenderedPiece
     rank: int
     """Its place in the order of all."""
     candidate: PackCandidate
 
 
 _by_rank = attrgetter("rank")
-
-
-def pack_item(part: PackPart) -> PackedItem:
-    """The item that a pack lists for a part."""
-    piece = part.piece
-    return PackedItem(
-        id=piece.fact.id,
-        tokens=part.tokens,
-        tier=piece.tier,
-        reason=piece.reason,
-        citation=piece.citation,
-        title=piece.fact.title,
-        cut=piece.cut,
-    )
 
 
 def _by_fit(part: PackPart) -> tuple[float, int]:
@@ -109,13 +87,13 @@ def _by_fit(part: PackPart) -> tuple[float, int]:
 def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
     """By priority, then importance, then newest first, then id."""
 
-    def importance(each: PackCandidate) -> float:
+    def rank(each: PackCandidate) -> tuple[int, float]:
         given = each.fact.importance
-        return DEFAULT_IMPORTANCE if given is None else given
+        return each.fact.priority, -(DEFAULT_IMPORTANCE if given is None else given)
 
     newest_first = sorted(candidates, key=lambda each: each.fact.id)
     newest_first.sort(key=lambda each: each.fact.created_at, reverse=True)
-    return sorted(newest_first, key=lambda each: (each.fact.priority, -importance(each)))
+    return sorted(newest_first, key=rank)
 
 
 def pack_context(
@@ -150,7 +128,18 @@ def pack_context(
         tokens=tokens,
         budget=budget,
         by_tier={tier: sum(part.tokens for part in packing.packed[tier]) for tier in PACK_TIERS},
-        items=tuple(map(pack_item, packed)),
+        items=tuple(
+            PackedItem(
+                id=part.piece.fact.id,
+                tokens=part.tokens,
+                tier=part.piece.tier,
+                reason=part.piece.reason,
+                citation=part.piece.citation,
+                title=part.piece.fact.title,
+                cut=part.piece.cut,
+            )
+            for part in packed
+        ),
         left_out=tuple(
             LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
             for part, why in sorted(packing.left_out, key=lambda each: each[0].rank)
@@ -160,14 +149,6 @@ def pack_context(
         intent=intent,
         format=form,
     )
-
-
-def _never(_part: PackPart, _room: int) -> bool:
-    return False
-
-
-def _keeps_enough(part: PackPart, room: int) -> bool:
-    return room >= MIN_CUT_SHARE * part.tokens
 
 
 @dataclass(slots=True)
@@ -224,12 +205,12 @@ class _Packing:
                 body=short.text,
                 cut=True,
             )
-        whole = UncutPiece(piece, *self._rendered(piece))
+        whole = self._render(piece)
         return PackPart(*whole, whole, rank, each)
 
-    def _rendered(self, piece: PackPiece) -> tuple[str, int]:
+    def _render(self, piece: PackPiece) -> RenderedPiece:
         text = self.form.piece(piece)
-        return text, self.count(self.form.separator + text)
+        return RenderedPiece(piece, text, self.count(self.form.separator + text))
 
     def fill(self, shares: Mapping[str, float]) -> None:
         """Pack each tier in its room, then offer what is left to all."""
@@ -239,13 +220,13 @@ class _Packing:
             spare = 0
             for tier in _FACT_TIERS:
                 room = rooms[tier] + spare
-                spare = room - self._fill_tier(tier, room, self._is_first)
+                spare = room - self._fill_tier(tier, room)
             spare += free - sum(rooms.values())
-            for may_cut in (_never, _keeps_enough):
+            for min_share in (inf, MIN_CUT_SHARE):
                 for tier in _FACT_TIERS:
-                    spare -= self._fill_tier(tier, spare, may_cut)
+                    spare -= self._fill_tier(tier, spare, min_share)
             spare = self._lengthen(self._fill_excerpts(spare))
-            self._fill_tier(ENTITY_TIER, spare + rooms[ENTITY_TIER], _never)
+            self._fill_tier(ENTITY_TIER, spare + rooms[ENTITY_TIER], inf)
         waiting = [part for tier in _FACT_TIERS for part in self.waiting[tier]]
         for part in (*waiting, *self.excerpts, *self._named()):
             self.left_out.append((part, REASON_NO_ROOM))
@@ -265,16 +246,15 @@ class _Packing:
             parts.sort(key=_by_rank)
         return room
 
-    def _is_first(self, part: PackPart, _room: int) -> bool:
-        """Whether a part is the first of its tier, which is cut if it is larger than the room."""
-        return not self.packed[part.piece.tier]
-
     def _rooms(self, shares: Mapping[str, float], free: int) -> dict[str, int]:
         """The room of each tier: its share, and what the others do not need of theirs."""
         parts = [part for tier in PACK_TIERS for part in self.waiting[tier]]
         self.tight = sum(part.tokens for part in parts) > free
+        longest = BRIEF_TOKENS if self.tight else free
         needs = {
-            tier: sum(map(self._planned_tokens, waiting)) + self.overhead[tier] if waiting else 0
+            tier: sum(min(part.tokens, longest) for part in waiting) + self.overhead[tier]
+            if waiting
+            else 0
             for tier, waiting in self.waiting.items()
         }
         rooms = {ENTITY_TIER: min(int(shares[ENTITY_TIER] * free), needs[ENTITY_TIER])}
@@ -290,18 +270,22 @@ class _Packing:
             spare -= more
         return rooms
 
-    def _planned_tokens(self, part: PackPart) -> int:
-        return min(part.tokens, BRIEF_TOKENS) if self.tight else part.tokens
+    def _fill_tier(self, tier: str, room: int, min_share: float | None = None) -> int:
+        """Pack the best parts that wait in a tier, in order; returns the tokens used.
 
-    def _fill_tier(self, tier: str, room: int, may_cut: Callable[[PackPart, int], bool]) -> int:
-        """Pack the best parts that wait in a tier, in order; returns the tokens used."""
+        A part that is larger than the room is cut if at least `min_share` of it fits; without
+        one, only the first of the tier is cut.
+        """
         waiting = self.waiting[tier]
         free, taken = room, set[int]()
         for part in self._named() if tier == ENTITY_TIER else self._best(waiting, room):
             inside = free - (0 if self.packed[tier] else self.overhead[tier])
             fitting: PackPart | None = part
             if part.tokens > inside:
-                cuts = tier != ENTITY_TIER and inside > 0 and may_cut(part, inside)
+                least = min_share
+                if least is None:
+                    least = inf if self.packed[tier] else 0.0
+                cuts = inside > 0 and inside >= least * part.tokens
                 fitting = self._cut(part, inside) if cuts else None
             if fitting is not None:
                 self.packed[tier].append(fitting)
@@ -355,8 +339,7 @@ class _Packing:
         return spare
 
     def _cut(self, part: PackPart, room: int) -> PackPart | None:
-        piece, _, tokens = part.whole
-        shorter = cut_piece(piece, part.candidate.passage, room, tokens, self._rendered)
+        shorter = cut_piece(part.whole, part.candidate.passage, room, self._render)
         return replace(part, **shorter._asdict()) if shorter else None
 
     def fit_budget(self) -> tuple[str, int]:

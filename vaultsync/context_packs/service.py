@@ -18,7 +18,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.scope import can_see
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
-from vaultsync.recall.service import recall_with_facts
+from vaultsync.recall.service import RecallSearch
 
 MAX_RECALLED = 30
 """Maximum number of facts that are recalled."""
@@ -51,7 +51,8 @@ def build_context(
     question = RecallRequest(
         limit=MAX_RECALLED, **{name: getattr(request, name) for name in shared}
     )
-    found, facts = recall_with_facts(sources, question, min_similarity=MIN_RELATIVE_FIT)
+    search = RecallSearch(sources, question, min_similarity=MIN_RELATIVE_FIT)
+    found, facts = search.answer(), search.facts
     pack = pack_context(
         found.query,  # without its secrets
         [
@@ -90,22 +91,6 @@ def _entities(
     names = sorted(naming, key=lambda name: (-len(naming[name]), name))[:MAX_ENTITIES]
     if not names:
         return []
-    found = _facts_named(sources, names, agent, user)
-    paths = sources.ctx.archive.note_paths(found)
-    candidates = []
-    for fact_id, entity in found.items():
-        own_names = {fold_case(each) for each in (entity.title, *entity.aliases)}
-        named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
-        reason = f"named by {len(named_by)} fact{'' if len(named_by) == 1 else 's'}"
-        with_path = entity.evolve(path=paths.get(fact_id))
-        candidates.append(PackCandidate(with_path, reason, named_by=named_by))
-    return candidates
-
-
-def _facts_named(
-    sources: RecallSources, names: Sequence[str], agent: str | None, user: str | None
-) -> dict[str, Fact]:
-    """The entities that have one of the names and that the agent may see."""
     # An entity explains a name whatever its own status and priority are.
     matches = sources.index.search(
         " ".join(names),
@@ -113,18 +98,22 @@ def _facts_named(
         limit=2 * MAX_ENTITIES,
         names_only=True,
     )
+    ids = [each.fact_id for each in matches]
     try:
-        facts = sources.ctx.redacted_store.find_many([each.fact_id for each in matches])
+        found = sources.ctx.redacted_store.find_many(ids)
     except StoreUnavailableError:
-        return {}
-    wanted = set(names)
-    return {
-        each.fact_id: fact
-        for each in matches
-        if (fact := facts.get(each.fact_id)) is not None
-        and fact.type in PACK_ENTITY_TYPES
-        and can_see(agent, fact.scope)
+        return []
+    paths = sources.ctx.archive.note_paths(ids)
+    candidates = []
+    for fact_id in filter(found.__contains__, ids):
+        entity = found[fact_id]
+        own_names = {fold_case(each) for each in (entity.title, *entity.aliases)}
+        named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
         # An entity may belong to no user, but not to another one.
-        and (user is None or fact.user_id in (None, user))
-        and not wanted.isdisjoint(map(fold_case, (fact.title, *fact.aliases)))
-    }
+        is_users = user is None or entity.user_id in (None, user)
+        is_entity = entity.type in PACK_ENTITY_TYPES
+        if named_by and is_entity and is_users and can_see(agent, entity.scope):
+            reason = f"named by {len(named_by)} fact{'' if len(named_by) == 1 else 's'}"
+            with_path = entity.evolve(path=paths.get(fact_id))
+            candidates.append(PackCandidate(with_path, reason, named_by=named_by))
+    return candidates

@@ -20,8 +20,8 @@ _MAX_TRIES = 8
 _WORD = re.compile(r"\w+")
 
 
-class CutPiece(NamedTuple):
-    """A shortened piece, its text and its tokens."""
+class RenderedPiece(NamedTuple):
+    """A piece, whole or cut, with its text and tokens."""
 
     piece: PackPiece
     text: str
@@ -29,33 +29,29 @@ class CutPiece(NamedTuple):
 
 
 def cut_piece(
-    piece: PackPiece,
-    passage: str,
-    room: int,
-    whole: int,
-    rendered: Callable[[PackPiece], tuple[str, int]],
-) -> CutPiece | None:
+    whole: RenderedPiece, passage: str, room: int, render: Callable[[PackPiece], RenderedPiece]
+) -> RenderedPiece | None:
     """As many paragraphs as fit, including the one with the passage.
 
     They begin with the first paragraph, else with the heading above the passage, else with the
     passage. A single paragraph that is too long is cut between lines.
 
     Args:
-        piece: the whole fact.
+        whole: the whole fact; the tokens of a part are estimated from its own.
         passage: the words of its body that were found, perhaps without markup; may be empty.
         room: maximum number of tokens.
-        whole: tokens of the whole fact, from which those of a part are estimated.
-        rendered: piece -> its text and tokens.
+        render: renders a piece and counts its tokens.
 
     Returns:
         None when no paragraph or line fits.
     """
+    piece = whole.piece
     blocks = list(text_paragraphs(piece.body))
     if not blocks or (len(blocks) == 1 and "\n" not in blocks[0]):
         return None
     hit = _block_with(blocks, passage)
     heads = [number for number in range(hit + 1) if paragraph_heading(blocks[number])]
-    cutter = _Cutter(piece, room, room * len(piece.body) // max(1, whole), rendered)
+    cutter = _Cutter(piece, room, room * len(piece.body) // max(1, whole.tokens), render)
     for first in dict.fromkeys((0, heads[-1] if heads else 0, hit)):
         shorter = cutter.fit(blocks, first, "paragraph", must_reach=hit)
         if shorter is not None:
@@ -83,11 +79,11 @@ class _Cutter:
     room: int
     max_chars: int
     """Estimate of the characters that fit."""
-    rendered: Callable[[PackPiece], tuple[str, int]]
+    render: Callable[[PackPiece], RenderedPiece]
 
     def fit(
         self, blocks: Sequence[str], first: int, unit: str, *, must_reach: int
-    ) -> CutPiece | None:
+    ) -> RenderedPiece | None:
         """As many blocks from `first` on as fit, if they include `must_reach`."""
         separator = "\n\n" if unit == "paragraph" else "\n"
         fewest = max(0, must_reach - first) + 1
@@ -100,17 +96,17 @@ class _Cutter:
             last = first + number
             span = f"{unit} {last}" if number == 1 else f"{unit}s {first + 1} to {last}"
             notice = f"cut to {span} of {len(blocks)}"
-            shorter = replace(
+            cut = replace(
                 self.piece,
                 body=f"{separator.join(blocks[first:last])}\n\n[{notice}]",
                 reason=f"{self.piece.reason}; {notice}",
                 citation=citation_of(self.piece.fact, paragraph_heading(blocks[first])),
                 cut=True,
             )
-            text, tokens = self.rendered(shorter)
-            if tokens <= self.room:
-                return CutPiece(shorter, text, tokens)
-            least = min(number - 1, number * self.room // tokens)
+            shorter = self.render(cut)
+            if shorter.tokens <= self.room:
+                return shorter
+            least = min(number - 1, number * self.room // shorter.tokens)
             number = fewest if least < fewest < number else least
         return None
 

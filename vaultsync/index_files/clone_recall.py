@@ -23,15 +23,15 @@ from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.scope import PUBLIC, can_see, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
-from vaultsync.recall.explanation import HitReasons, QueryTerms, explain_hit, fact_text, snippet
-from vaultsync.recall.query import ParsedQuery
+from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
+from vaultsync.recall.query import ParsedQuery, parse_request
 from vaultsync.recall.ranking import (
     RankingSignals,
     RankingWeights,
     rescale_similarities,
     weighted_score,
 )
-from vaultsync.recall.recall_request import RecallRequest, parse_request
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
@@ -207,12 +207,7 @@ class _IndexFileSearch:
             recency(fact.created_at, fact.type, self._clone.clock.now()),
             utility(fact.importance, fact.access_count),
         )
-        reasons = HitReasons(
-            matched_words=tuple(self._terms.matched_words(fact_text(fact)).values()),
-            term_count=len(self._terms.stems),
-            matches_hints=self._query.has_hints and self._query.matches_hints(fact),
-            importance=fact.importance,
-        )
+        words = self._terms.matched_words(fact_text(fact))
         return Hit(
             id=fact.id,
             title=fact.title,
@@ -223,7 +218,12 @@ class _IndexFileSearch:
             recency=round(signals.recency, 4),
             utility=round(signals.utility, 4),
             stage=INDEX_FILES_SOURCE,
-            why=explain_hit(reasons),
+            why=explain_hit(
+                list(words.values()),
+                len(self._terms.stems),
+                matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+                importance=fact.importance,
+            ),
             snippet=snippet(fact.content, self._terms),
         )
 

@@ -29,7 +29,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, ValueKind
 
 CHUNK_RULES = "paragraphs-1"
-"""Name and version of these rules, part of the `VectorIdentity`."""
+"""Name and version of these rules, part of the `embedding_identity()`."""
 MAX_CHUNK_SIZE = 1000
 """Maximum size of a chunk in `token_quarters()`: 250 tokens. The model reads 256, two of which
 are its own."""

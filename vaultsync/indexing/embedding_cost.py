@@ -26,19 +26,19 @@ class EmbeddingCost(Struct, frozen=True):
 
 
 def estimate_embedding_cost(
-    ctx: ReadContext, vectors: VectorIndex, embedder: Embedder, *, index: NoteIndex | None = None
+    ctx: ReadContext, vectors: VectorIndex, embedder: Embedder, index: NoteIndex
 ) -> EmbeddingCost | None:
     """Estimate the cost of `embed_pending()` when it has to replace all vectors.
 
     Returns:
-        None when it has not: the vectors are of this model, dimension and chunker.
+        None when it has not: the vectors are of this model, dimension and rules.
 
     Raises:
         EmbedderError: the model does not answer.
         StoreUnavailableError: the store is away.
     """
     before = vectors.identity()
-    after = str(embedding_identity(embedder, with_context=index is not None))
+    after = embedding_identity(embedder)
     if before == after:
         return None
     ids = [row.fact_id for row in ctx.redacted_store.feed() if not row.deleted]

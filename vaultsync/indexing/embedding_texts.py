@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
-from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIdentity, VectorIndex
-from vaultsync.indexing.session_context import CONTEXT_RULES, turn_of
-from vaultsync.indexing.session_neighbours import borrowers, neighbour_texts
+from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
+from vaultsync.indexing.session_context import CONTEXT_RULES, borrowers, neighbour_texts, turn_of
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import Store
 
 
-def embedding_identity(embedder: Embedder, *, with_context: bool = False) -> VectorIdentity:
-    """The identity of an embedder's vectors, with or without session context.
+def embedding_identity(embedder: Embedder) -> str:
+    """What vectors depend on: only vectors of the same identity can be compared.
 
     Raises:
         EmbedderError: the model is missing.
     """
-    chunker = f"{CHUNK_RULES}+{CONTEXT_RULES}" if with_context else CHUNK_RULES
-    return VectorIdentity(embedder.model, embedder.dimension, chunker)
+    return f"{embedder.model}/{embedder.dimension}/{CHUNK_RULES}+{CONTEXT_RULES}"
 
 
 def embedding_chunks(
-    store: Store, index: NoteIndex | None, facts: Mapping[str, Fact]
+    store: Store, index: NoteIndex, facts: Mapping[str, Fact]
 ) -> dict[str, list[Chunk]]:
-    """The chunks of facts by id; with a note index, in their session context.
-
-    Raises:
-        StoreUnavailableError: the store is away.
-    """
-    contexts = neighbour_texts(store, index, facts) if index is not None else {}
+    """The chunks of facts by id, those of a session in their context."""
+    contexts = neighbour_texts(store, index, facts)
     return {key: chunk_fact(fact, around=contexts.get(key, "")) for key, fact in facts.items()}
 
 
 def facts_without_vectors(
-    store: Store, index: NoteIndex | None, vectors: VectorIndex, fact_ids: Sequence[str]
+    store: Store, index: NoteIndex, vectors: VectorIndex, fact_ids: Sequence[str]
 ) -> list[str]:
     """Those of the facts that exist and have a chunk without a vector.
 
@@ -52,26 +46,15 @@ def facts_without_vectors(
 
 
 def facts_losing_context(
-    store: Store, index: NoteIndex | None, facts: Mapping[str, Fact], gone: Collection[str]
+    store: Store, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
 ) -> list[str]:
     """Ids of the neighbours of changed and of deleted facts.
 
     Neighbours in a session that a fact has left are not among them.
-
-    Raises:
-        StoreUnavailableError: the store is away.
     """
-    if index is None:
-        return []
     tombstones = (store.tombstone(each) for each in gone)
     turns = [turn_of(each) for each in (*facts.values(), *tombstones) if each is not None]
     sessions = {turn.session for turn in turns} - {0}
     rows = sorted(row for row in index.turns(sessions, []) if row.session in sessions)
     neighbours = {rows[place].fact_id for turn in turns for place in borrowers(rows, turn)}
     return sorted(neighbours - facts.keys() - set(gone))
-
-
-def batches_by_length(chunks: Iterable[Chunk], size: int) -> list[Sequence[Chunk]]:
-    """Batches of chunks of similar length, which a model embeds with little padding."""
-    ordered = sorted(chunks, key=lambda each: (len(each.text), each.id))
-    return [ordered[start : start + size] for start in range(0, len(ordered), size)]

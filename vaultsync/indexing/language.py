@@ -18,110 +18,68 @@ SAMPLE_CHARS = 600
 _SURE = 5
 """More different function words than this, all of them English, decide without a count."""
 
-_TABLE = {
-    ENGLISH: (
-        "a about also am an and any are as at be because been being but by can could d"
-        " did do does done for from had has have he her how i if in into is it its ll m"
-        " me might my no not of on or our re s she should so some such t than that"
-        " the their them then there these they this till to too until us ve very was we"
-        " were what when where which who whom whose why will with would you your"
-    ),
-    "arabic": (
-        "أن أو أي أين إلى إن التي الذي ثم عن على عند في قد كان كانت كل كم كيف لا لقد لم"
-        " لماذا ما ماذا متى مع من منذ هذا هذه هل هم هناك هو هي و يتم"
-    ),
-    "danish": (
-        "af alle at blev blive da de den der deres det dette dig din du efter eller en"
-        " er et for fra ham han har havde hun hvad hvem hvilken hvis hvor hvordan"
-        " hvorfor hvornår i ikke ind jeg kan man med meget men mig min når og også om"
-        " op os på sig sin skal som til ud var ved vi vil være"
-    ),
-    "dutch": (
-        "aan al als bij daar dan dat de deze die dit door een en er geen had heb hebben"
-        " heeft het hij hoe hun ik in is je kan maar me meer met mijn na naar niet nog"
-        " nu of om omdat ons ook op over te tot uit van voor waar waarom wanneer was"
-        " wat we welke werd wie wij worden wordt ze zich zij zijn zo"
-    ),
-    "finnish": (
-        "ei ette että hän he ja jos joka jotka kanssa kenen ketkä kuin kuinka kuka kun"
-        " me mihin mikä miksi mille milloin minä minkä missä miten mitä mitkä mukaan"
-        " mutta ne niin nyt oli olin olla olleet on onko ovat se sekä sen sinä tai tämä"
-        " te tuo vain vai vaikka"
-    ),
-    "french": (
-        "a ai alors au aussi aux avec avons ce ces cette comment comme dans de des donc"
-        " du elle en est et eu il ils je la le les leur lui ma mais me même mes moi mon"
-        " ne nos notre nous on ont ou où par pas plus pour pourquoi quand que quel"
-        " quelle quels qui quoi sa se ses si son sont sur ta te tu un une va vos votre"
-        " vous été être"
-    ),
-    "german": (
-        "aber als am an auch auf aus bei bin bis das dass dem den der des die doch du"
-        " durch ein eine einem einen einer er es für haben hat hatte ich ihr im in ist"
-        " ja kann kein keine man mehr mit muss nach nicht noch nur oder ohne sein seine"
-        " sich sie sind so über um und uns unser unter vom von vor wann war waren warum"
-        " was welche welchem welchen welcher wem wen wenn wer werden wie wir wird wo"
-        " wurde zu zum zur zwischen"
-    ),
-    "greek": (
-        "αν από αυτά αυτή αυτό αυτός για δεν είναι είχε ένα ένας έχει η θα και κάθε με"  # noqa: RUF001 - Greek
-        " μας μετά μη μια μου να ο οι όταν ότι πιο ποια ποιο ποιοι ποιος πότε που πού"  # noqa: RUF001 - Greek
-        " προς πώς πως σας σε στα στη στην στις στο στον στους τα της τι τις το τον του"
-        " τους των ως"
-    ),
-    "hungarian": (
-        "a az azt de egy el és ez ezt ha hogy hogyan hol is ki kik kell lesz meg mely"
-        " melyik mert mi miért mikor milyen mint most már nagyon nem nincs nekem s ők"
-        " ön sem több vagy van volt vannak úgy után át"
-    ),
-    "italian": (
-        "a ad ai al alla anche che chi ci come con cosa cui da dai dal dalla dei del"
-        " della delle di dove e ed era gli ha hanno ho i il in io la le lo loro lui ma"
-        " mi mia mio ne nei nel nella noi non o per perché più qual quale quali quando"
-        " quanto quello questa questo se si sia sono su sua sul sulla suo ti tra tu un"
-        " una uno vi è"
-    ),
-    "norwegian": (
-        "alle at av ble bli da de den denne der deres det dette du eller en er et etter"
-        " for fra ham han har hva hvem hvilken hvis hvor hvordan hvorfor i ikke inn jeg"
-        " kan man med meg men mer min mot noe noen nå når og også om opp oss på seg sin"
-        " skal som så til ut var ved vi vil være"
-    ),
-    "portuguese": (
-        "a ao aos as com como da das de dela dele do dos e ela ele eles em entre era"
-        " essa esse esta este eu foi foram isso isto já lhe mais mas me meu minha muito"
-        " na nas no nos nossa nosso não o onde os ou para pela pelo por porque quais"
-        " qual quando que quem se sem ser seu sua são também te tem tinha um uma você à"
-        " é"
-    ),
-    "romanian": (
-        "a ai am ar are au ca care ce cel cine cu cum câte când de decât despre din"
-        " doar după ea ei el este eu fi fost iar ieri în îi își la le lor lui mai mea"
-        " meu mi nici noastre noi nostru nu o pe pentru prin sa sale sau se sunt să te"
-        " un unde unei unui va vor și"
-    ),
-    "spanish": (
-        "a al algo como con cuál cuáles cuándo cómo de del desde donde dónde e el ella"
-        " ellos en entre era es esa ese eso esta este esto está están fue ha han hasta"
-        " hay la las le les lo los me mi muy más nada ni no nos nosotros nuestra"
-        " nuestro o para pero por porque que quien quién quiénes qué se ser si sin"
-        " sobre son su sus sí también te tiene todo tu un una uno y ya yo"
-    ),
-    "swedish": (
-        "alla att av blev bli de dem den denna deras dess det detta dig din du där då"
-        " efter eller en er ett från för ha han har henne hennes hon honom hur i icke"
-        " inom inte jag kan man med mellan men mig min mot mycket någon något några när"
-        " och om oss på sedan sig sin ska skulle som så till under upp ut utan vad var"
-        " varför vars vem vi vid vilken vill är än"
-    ),
-    "turkish": (
-        "ama ben bir biz bu bunu da daha de değil diye en gibi hangi hem hiç için ile"
-        " ise kadar ki kim mi mu mü mı nasıl ne neden nerede niye o olan olarak oldu"  # noqa: RUF001 - Turkish
-        " onlar onu sen siz şey şu ve veya ya"
-    ),
-}
+_TABLE = """
+english: a about also am an and any are as at be because been being but by can could d did do does
+done for from had has have he her how i if in into is it its ll m me might my no not of on or our
+re s she should so some such t than that the their them then there these they this till to too
+until us ve very was we were what when where which who whom whose why will with would you your;
+arabic: أن أو أي أين إلى إن التي الذي ثم عن على عند في قد كان كانت كل كم كيف لا لقد لم لماذا ما
+ماذا متى مع من منذ هذا هذه هل هم هناك هو هي و يتم;
+danish: af alle at blev blive da de den der deres det dette dig din du efter eller en er et for
+fra ham han har havde hun hvad hvem hvilken hvis hvor hvordan hvorfor hvornår i ikke ind jeg kan
+man med meget men mig min når og også om op os på sig sin skal som til ud var ved vi vil være;
+dutch: aan al als bij daar dan dat de deze die dit door een en er geen had heb hebben heeft het
+hij hoe hun ik in is je kan maar me meer met mijn na naar niet nog nu of om omdat ons ook op over
+te tot uit van voor waar waarom wanneer was wat we welke werd wie wij worden wordt ze zich zij
+zijn zo;
+finnish: ei ette että hän he ja jos joka jotka kanssa kenen ketkä kuin kuinka kuka kun me mihin
+mikä miksi mille milloin minä minkä missä miten mitä mitkä mukaan mutta ne niin nyt oli olin olla
+olleet on onko ovat se sekä sen sinä tai tämä te tuo vain vai vaikka;
+french: a ai alors au aussi aux avec avons ce ces cette comment comme dans de des donc du elle en
+est et eu il ils je la le les leur lui ma mais me même mes moi mon ne nos notre nous on ont ou où
+par pas plus pour pourquoi quand que quel quelle quels qui quoi sa se ses si son sont sur ta te tu
+un une va vos votre vous été être;
+german: aber als am an auch auf aus bei bin bis das dass dem den der des die doch du durch ein
+eine einem einen einer er es für haben hat hatte ich ihr im in ist ja kann kein keine man mehr mit
+muss nach nicht noch nur oder ohne sein seine sich sie sind so über um und uns unser unter vom von
+vor wann war waren warum was welche welchem welchen welcher wem wen wenn wer werden wie wir wird
+wo wurde zu zum zur zwischen;
+greek: αν από αυτά αυτή αυτό αυτός για δεν είναι είχε ένα ένας έχει η θα και κάθε με μας μετά μη
+μια μου να ο οι όταν ότι πιο ποια ποιο ποιοι ποιος πότε που πού προς πώς πως σας σε στα στη στην
+στις στο στον στους τα της τι τις το τον του τους των ως;
+hungarian: a az azt de egy el és ez ezt ha hogy hogyan hol is ki kik kell lesz meg mely melyik
+mert mi miért mikor milyen mint most már nagyon nem nincs nekem s ők ön sem több vagy van volt
+vannak úgy után át;
+italian: a ad ai al alla anche che chi ci come con cosa cui da dai dal dalla dei del della delle
+di dove e ed era gli ha hanno ho i il in io la le lo loro lui ma mi mia mio ne nei nel nella noi
+non o per perché più qual quale quali quando quanto quello questa questo se si sia sono su sua sul
+sulla suo ti tra tu un una uno vi è;
+norwegian: alle at av ble bli da de den denne der deres det dette du eller en er et etter for fra
+ham han har hva hvem hvilken hvis hvor hvordan hvorfor i ikke inn jeg kan man med meg men mer min
+mot noe noen nå når og også om opp oss på seg sin skal som så til ut var ved vi vil være;
+portuguese: a ao aos as com como da das de dela dele do dos e ela ele eles em entre era essa esse
+esta este eu foi foram isso isto já lhe mais mas me meu minha muito na nas no nos nossa nosso não
+o onde os ou para pela pelo por porque quais qual quando que quem se sem ser seu sua são também te
+tem tinha um uma você à é;
+romanian: a ai am ar are au ca care ce cel cine cu cum câte când de decât despre din doar după ea
+ei el este eu fi fost iar ieri în îi își la le lor lui mai mea meu mi nici noastre noi nostru nu o
+pe pentru prin sa sale sau se sunt să te un unde unei unui va vor și;
+spanish: a al algo como con cuál cuáles cuándo cómo de del desde donde dónde e el ella ellos en
+entre era es esa ese eso esta este esto está están fue ha han hasta hay la las le les lo los me mi
+muy más nada ni no nos nosotros nuestra nuestro o para pero por porque que quien quién quiénes qué
+se ser si sin sobre son su sus sí también te tiene todo tu un una uno y ya yo;
+swedish: alla att av blev bli de dem den denna deras dess det detta dig din du där då efter eller
+en er ett från för ha han har henne hennes hon honom hur i icke inom inte jag kan man med mellan
+men mig min mot mycket någon något några när och om oss på sedan sig sin ska skulle som så till
+under upp ut utan vad var varför vars vem vi vid vilken vill är än;
+turkish: ama ben bir biz bu bunu da daha de değil diye en gibi hangi hem hiç için ile ise kadar ki
+kim mi mu mü mı nasıl ne neden nerede niye o olan olarak oldu onlar onu sen siz şey şu ve veya ya
+"""  # noqa: RUF001 - Greek and Turkish
 FUNCTION_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {language: frozenset(words.split()) for language, words in _TABLE.items()}
+    {
+        language.strip(): frozenset(words.split())
+        for language, _, words in (each.partition(":") for each in _TABLE.split(";"))
+    }
 )
 """Language -> its function words, in lower case."""
 

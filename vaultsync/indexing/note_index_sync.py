@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.session_neighbours import index_documents
+from vaultsync.indexing.session_context import index_documents
 from vaultsync.storage.feed_cursor import feed_backlog, make_version
-from vaultsync.storage.store import FeedRow
 from vaultsync.sync.context import ReadContext
 
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
@@ -46,66 +45,36 @@ def catch_up_note_index(
     interrupted run continues where it stopped. The index is built from nothing with
     `rebuild`, or when it was built from another store, schema or history.
     """
-    began = ctx.clock.monotonic()
-    work = _NoteIndexSync(ctx, index, progress)
-    busy, why = False, ""
+    began, store = ctx.clock.monotonic(), ctx.redacted_store
+    put = dropped = 0
+    rebuilt = busy = False
+    why = ""
     try:
-        if rebuild or not work.is_current():
-            work.run(rebuild=rebuild)
+        backlog = feed_backlog(store, None if rebuild else index.version(), NOTE_INDEX_SCHEMA)
+        rows, total = backlog.rows, len(backlog.rows)
+        if backlog.is_full:
+            index.clear()
+            rebuilt = True
+        for start in range(0, total, FACTS_PER_COMMIT):
+            page = rows[start : start + FACTS_PER_COMMIT]
+            facts = store.find_many([row.fact_id for row in page if not row.deleted])
+            gone = [row.fact_id for row in page if row.fact_id not in facts]
+            documents = index_documents(store, index, facts, gone)
+            drop = [] if rebuilt else gone
+            version = make_version(store, backlog.store_id, page[-1].seq, NOTE_INDEX_SCHEMA)
+            index.update(documents, drop, version=version)
+            put += len(documents)
+            dropped += len(drop)
+            if progress is not None:
+                progress("index", min(start + FACTS_PER_COMMIT, total), total)
+        if rebuilt and not rows:
+            version = make_version(store, backlog.store_id, backlog.seq, NOTE_INDEX_SCHEMA)
+            index.update([], [], version=version)
     except IndexBusyError as error:
         busy, why = True, error.message
     except StoreUnavailableError as error:
         why = error.message
     except OSError as error:
         why = f"the note index cannot be written: {error.strerror or error}"
-    return IndexReport(
-        notes=index.count(),
-        put=work.put,
-        dropped=work.dropped,
-        seconds=ctx.clock.monotonic() - began,
-        rebuilt=work.rebuilt,
-        busy=busy,
-        degraded=why,
-    )
-
-
-class _NoteIndexSync:
-    """One run of `catch_up_note_index()`, and how far it has come."""
-
-    def __init__(self, ctx: ReadContext, index: NoteIndex, progress: Progress | None) -> None:
-        self._store = ctx.redacted_store
-        self._index = index
-        self._progress = progress
-        self.put = 0
-        self.dropped = 0
-        self.rebuilt = False
-
-    def is_current(self) -> bool:
-        state = self._store.state()
-        return self._index.version() == self._version(state.store_id, state.seq)
-
-    def run(self, *, rebuild: bool) -> None:
-        known = None if rebuild else self._index.version()
-        backlog = feed_backlog(self._store, known, NOTE_INDEX_SCHEMA)
-        if backlog.is_full:
-            self._index.clear()
-            self.rebuilt = True
-        for start in range(0, len(backlog.rows), FACTS_PER_COMMIT):
-            self._index_page(backlog.rows[start : start + FACTS_PER_COMMIT], backlog.store_id)
-            if self._progress is not None:
-                done = min(start + FACTS_PER_COMMIT, len(backlog.rows))
-                self._progress("index", done, len(backlog.rows))
-        if backlog.is_full and not backlog.rows:
-            self._index.update([], [], version=self._version(backlog.store_id, backlog.seq))
-
-    def _index_page(self, rows: list[FeedRow], store_id: str) -> None:
-        facts = self._store.find_many([row.fact_id for row in rows if not row.deleted])
-        gone = [row.fact_id for row in rows if row.fact_id not in facts]
-        documents = index_documents(self._store, self._index, facts, gone)
-        dropped = [] if self.rebuilt else gone
-        self._index.update(documents, dropped, version=self._version(store_id, rows[-1].seq))
-        self.put += len(documents)
-        self.dropped += len(dropped)
-
-    def _version(self, store_id: str, seq: int) -> str:
-        return make_version(self._store, store_id, seq, NOTE_INDEX_SCHEMA)
+    seconds = ctx.clock.monotonic() - began
+    return IndexReport(index.count(), put, dropped, seconds, rebuilt, busy, why)

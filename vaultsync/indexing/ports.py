@@ -6,10 +6,8 @@ Both indexes are derived from the facts and can always be rebuilt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from vaultsync.indexing.session_context import SessionTurn
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 
@@ -40,10 +38,13 @@ class VectorIndex(Protocol):
     rows, in other processes too. Writes are not durable: after a power cut rows may be gone,
     and the record with them, so the owner compares `chunks()` with what should be there. A
     damaged or missing index is an empty one without identity.
+
+    Each method that writes raises `IndexBusyError` while another process is writing, and
+    `OSError` if the disk is full or broken; then it has done nothing.
     """
 
     def identity(self) -> str | None:
-        """The identity of its vectors, a `VectorIdentity` as text; None when it has to be built."""
+        """See `embedding_identity()`; None when the index has to be built."""
         ...
 
     def record(self) -> str | None:
@@ -51,12 +52,7 @@ class VectorIndex(Protocol):
         ...
 
     def reset(self, identity: str) -> None:
-        """Delete everything; the following vectors are of this identity and one dimension.
-
-        Raises:
-            IndexBusyError: another process is writing; nothing was done.
-            OSError: the disk is full or broken.
-        """
+        """Delete everything; the following vectors are of this identity and one dimension."""
         ...
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
@@ -86,11 +82,9 @@ class VectorIndex(Protocol):
             record: what `record()` returns from then on; None leaves it unchanged.
 
         Raises:
-            IndexBusyError: another process is writing; nothing was done.
             EmbedderError: a vector has another dimension than the index, or a number that is
                 not finite; nothing was done.
             DerivedError: it has no identity; `reset()` first.
-            OSError: the disk is full or broken; the index is as it was.
         """
         ...
 
@@ -105,30 +99,12 @@ class VectorIndex(Protocol):
         ...
 
     def tidy(self) -> None:
-        """Compact the index after many writes; cheap after few.
-
-        Raises:
-            IndexBusyError: another process is writing; nothing was done.
-            OSError: the disk is full or broken; the index is as it was.
-        """
+        """Compact the index after many writes; cheap after few."""
         ...
 
     def close(self) -> None:
         """Close the files; closing twice is harmless."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class VectorIdentity:
-    """What vectors depend on: only vectors of the same identity can be compared."""
-
-    model: str
-    dimension: int
-    chunker: str
-
-    def __str__(self) -> str:
-        """As it is stored."""
-        return f"{self.model}/{self.dimension}/{self.chunker}"
 
 
 class Embedder(Protocol):
@@ -157,6 +133,18 @@ class Embedder(Protocol):
         ...
 
 
+class SessionTurn(NamedTuple):
+    """The place of a fact in its session. Turns of one session sort by time."""
+
+    session: int
+    """Hash of the session and the scope; 0 for a fact of no session."""
+    moment: int
+    """Microseconds since 1970 of its creation."""
+    fact_id: str
+    fingerprint: int = 0
+    """Hash of all that can be searched for or filtered by."""
+
+
 class IndexDocument(NamedTuple):
     """A fact as it is indexed."""
 
@@ -178,7 +166,7 @@ class NoteIndex(Protocol):
     """Keyword search. One writer at a time, any number of readers in any process.
 
     All readers find what was put once `update()` has returned. A damaged or missing index is
-    an empty one without version.
+    an empty one without version. Writes fail as those of a `VectorIndex` do.
     """
 
     def version(self) -> str | None:
@@ -186,16 +174,11 @@ class NoteIndex(Protocol):
         ...
 
     def update(self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str) -> None:
-        """Replace and remove entries by the ids of their facts, all or nothing.
-
-        Raises:
-            IndexBusyError: another process is writing; nothing was done.
-            OSError: the disk is full or broken; the index is as it was.
-        """
+        """Replace and remove entries by the ids of their facts, all or nothing."""
         ...
 
     def clear(self) -> None:
-        """Delete everything, the version too. Raises the errors of `update()`."""
+        """Delete everything, the version too."""
         ...
 
     def search(

@@ -7,33 +7,23 @@ session and scope, so that a search reveals nothing of a fact that the user may 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import blake2b
-from typing import NamedTuple
 
+from vaultsync.indexing.ports import IndexDocument, NoteIndex, SessionTurn
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact, derive_title
+from vaultsync.storage.store import Store
 
 CONTEXT_RULES = "around-1"
-"""Name and version of these rules, part of the `VectorIdentity`."""
+"""Name and version of these rules, part of the `embedding_identity()`."""
 TURNS_BEFORE = TURNS_AFTER = 2
 """Number of neighbours on each side that lend their text."""
 CONTEXT_SHARE = 300
 """Maximum number of characters that one neighbour lends. Turns of a dialogue are shorter; of
 long notes, more than the beginning makes the index larger and finds nothing more."""
-
-
-class SessionTurn(NamedTuple):
-    """The place of a fact in its session. Turns of one session sort by time."""
-
-    session: int
-    """Hash of the session and the scope; 0 for a fact of no session."""
-    moment: int
-    """Microseconds since 1970 of its creation."""
-    fact_id: str
-    fingerprint: int = 0
-    """Hash of all that can be searched for or filtered by."""
 
 
 def turn_of(fact: Fact) -> SessionTurn:
@@ -54,14 +44,6 @@ def hash63(text: str) -> int:
         return 0
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
-
-
-def session_context(before: Sequence[str], after: Sequence[str]) -> str:
-    """Join the texts of neighbours, the nearest one before first.
-
-    It may be the question that the fact answers, and a model truncates long texts.
-    """
-    return "\n".join((*reversed(before), *after))
 
 
 def borrowed_text(fact: Fact) -> str:
@@ -111,3 +93,79 @@ MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
 )
+
+
+# ------------------------------------------------------------------------- neighbours
+
+
+def index_documents(
+    store: Store, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
+) -> list[IndexDocument]:
+    """The documents to index after facts were written, and others deleted.
+
+    Facts without a searchable change are left out; neighbours of facts that changed, or were
+    deleted, are indexed again, because their context changed.
+    """
+    turns = {each: turn_of(fact) for each, fact in facts.items()}
+    indexed = index.turns({turn.session for turn in turns.values()}, [*facts, *gone])
+    before = {turn.fact_id: turn for turn in indexed}
+    changed = {each: turn for each, turn in turns.items() if before.get(each) != turn}
+    outdated = {each: before[each] for each in (*changed, *gone) if each in before}
+    remaining = [turn for turn in indexed if turn.fact_id not in outdated]
+    rows = sorted(turn for turn in (*remaining, *changed.values()) if turn.session)
+    places = {
+        place for turn in (*changed.values(), *outdated.values()) for place in borrowers(rows, turn)
+    }
+    contexts = _contexts(store, facts, rows, sorted(places))
+    documents = [
+        IndexDocument(fact, context, rows[place]) for place, (fact, context) in contexts.items()
+    ]
+    return documents + [
+        IndexDocument(facts[each], turn=turn) for each, turn in changed.items() if not turn.session
+    ]
+
+
+def neighbour_texts(store: Store, index: NoteIndex, facts: Mapping[str, Fact]) -> dict[str, str]:
+    """Fact id -> the context of a fact, as far as the note index knows its neighbours."""
+    sessions = {turn_of(fact).session for fact in facts.values()}
+    rows = sorted(row for row in index.turns(sessions, []) if row.session)
+    places = [place for place, row in enumerate(rows) if row.fact_id in facts]
+    return {fact.id: context for fact, context in _contexts(store, facts, rows, places).values()}
+
+
+def borrowers(rows: Sequence[SessionTurn], turn: SessionTurn) -> list[int]:
+    """Places in sorted rows of a turn, if it is there, and of those that borrow from it."""
+    at = bisect_left(rows, turn[:3])  # whatever its fingerprint
+    after = at + (at < len(rows) and rows[at][:3] == turn[:3])
+    return [
+        place
+        for place in range(max(0, at - TURNS_AFTER), min(len(rows), after + TURNS_BEFORE))
+        if rows[place].session == turn.session
+    ]
+
+
+def _contexts(
+    store: Store, facts: Mapping[str, Fact], rows: Sequence[SessionTurn], places: Iterable[int]
+) -> dict[int, tuple[Fact, str]]:
+    """Place -> the fact there that still exists, and the text it borrows."""
+    beside = {
+        place: [
+            each
+            for each in range(max(0, place - TURNS_BEFORE), min(len(rows), place + TURNS_AFTER + 1))
+            if rows[each].session == rows[place].session
+        ]
+        for place in places
+    }
+    needed = {rows[each].fact_id for group in beside.values() for each in group}
+    known = {**store.find_many(needed - facts.keys()), **facts}
+    texts = {each: borrowed_text(known[each]) for each in needed if each in known}
+    found = {}
+    for place, group in beside.items():
+        fact = known.get(rows[place].fact_id)
+        if fact is not None:
+            # The nearest before first: it may be the question that the fact answers, and a
+            # model truncates long texts.
+            order = sorted(group, key=lambda each: (each > place, abs(each - place)))
+            lenders = [rows[each].fact_id for each in order if each != place]
+            found[place] = (fact, "\n".join(texts[each] for each in lenders if each in texts))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
@@ -29,29 +29,19 @@ class AccessCounter:
     Args:
         ctx: the store to write to.
         log: where recalls wait.
-        index: opens the note index; None when there is none.
-        flush_bytes: size of the log from which `add()` flushes.
+        index: opens the note index.
     """
 
-    def __init__(
-        self,
-        ctx: ReadContext,
-        log: RecallLog,
-        *,
-        index: Callable[[], NoteIndex] | None = None,
-        flush_bytes: int = FLUSH_BYTES,
-    ) -> None:
+    def __init__(self, ctx: ReadContext, log: RecallLog, *, index: Callable[[], NoteIndex]) -> None:
         self._ctx = ctx
         self._recalls = log
         self._index = index
-        self._flush_bytes = flush_bytes
 
-    def add(self, fact_ids: Iterable[str]) -> None:
+    def add(self, fact_ids: Sequence[str]) -> None:
         """Log a recall of each of these facts."""
-        recalled = list(fact_ids)
-        if recalled:
-            self._recalls.note(recalled, self._ctx.today())
-        if self._recalls.size() >= self._flush_bytes:
+        if fact_ids:
+            self._recalls.note(fact_ids, self._ctx.today())
+        if self._recalls.size() >= FLUSH_BYTES:
             self.flush()
 
     def flush(self) -> int:
@@ -88,8 +78,6 @@ class AccessCounter:
 
         Only if it was up to date and there was no other write in between.
         """
-        if self._index is None:
-            return
         index, store = self._index(), self._ctx.redacted_store
         seq, end = before.seq, before.seq + len(written)
         if index.version() != make_version(store, before.store_id, seq, NOTE_INDEX_SCHEMA):

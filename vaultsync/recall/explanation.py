@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from vaultsync.model.fact import Fact
 from vaultsync.recall.query import type_hint
@@ -39,34 +38,26 @@ class QueryTerms:
             (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,) for stem in self.stems
         ]
 
-    def positions(self, text: str) -> list[tuple[int, int, int]]:
+    def positions(
+        self, text: str, *, limit: int = MAX_TERM_POSITIONS
+    ) -> list[tuple[int, int, int]]:
         """The (start, end, term number) of each match in order, a limited number per term."""
-        lowered = _lowered(text)
+        lowered = text.lower()
+        if len(lowered) != len(text):  # as in a few scripts
+            lowered = text
         return sorted(
             (start, end, number)
             for number, spellings in enumerate(self._spellings)
             for stem in spellings
-            for start, end in islice(_words_with_stem(lowered, stem), MAX_TERM_POSITIONS)
+            for start, end in islice(_words_with_stem(lowered, stem), limit)
         )
 
     def matched_words(self, text: str) -> dict[int, str]:
         """The number of each term that the text contains -> its first match, as written."""
-        lowered = _lowered(text)
-        words = {}
-        for number, spellings in enumerate(self._spellings):
-            firsts = [
-                first for stem in spellings for first in islice(_words_with_stem(lowered, stem), 1)
-            ]
-            if firsts:
-                start, end = min(firsts)
-                words[number] = text[start:end]
-        return words
-
-
-def _lowered(text: str) -> str:
-    """Lower case, unless that changes the length, as it does in a few scripts."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text
+        words: dict[int, str] = {}
+        for start, end, number in self.positions(text, limit=1):
+            words.setdefault(number, text[start:end])
+        return dict(sorted(words.items()))
 
 
 def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:
@@ -155,21 +146,6 @@ def _sentence_start(text: str, at: int, length: int) -> int:
     return blank + 1 if blank >= 0 else at
 
 
-class HitReasons(NamedTuple):
-    """Why a fact was found."""
-
-    matched_words: Sequence[str] = ()
-    """The words of the fact that match a query term, as written."""
-    term_count: int = 0
-    """Number of query terms."""
-    cosine: float | None = None
-    """Similarity of its nearest chunk, -1 to 1; None when semantic search did not find it."""
-    matches_hints: bool = False
-    """Whether it has the type, time or tier that the query hints at."""
-    access_count: int = 0
-    importance: float | None = None
-
-
 _IMPORTANT = 0.8
 """Minimum importance that is mentioned."""
 _SIMILAR = 0.2
@@ -180,25 +156,45 @@ _MAX_WORDS = 5
 """Maximum number of matched words that are quoted."""
 
 
-def explain_hit(reasons: HitReasons) -> str:
-    """One sentence that says why a fact was found."""
+def explain_hit(
+    matched_words: Sequence[str] = (),
+    term_count: int = 0,
+    *,
+    cosine: float | None = None,
+    matches_hints: bool = False,
+    access_count: int = 0,
+    importance: float | None = None,
+) -> str:
+    """One sentence that says why a fact was found.
+
+    Args:
+        matched_words: the words of the fact that match a query term, as written.
+        term_count: number of query terms.
+        cosine: similarity of its nearest chunk, -1 to 1; None when semantic search did not
+            find it.
+        matches_hints: whether it has the type, time or tier that the query hints at.
+        access_count: how often it was recalled.
+        importance: 0 to 1.
+    """
     parts = []
-    if reasons.matched_words:
-        quoted = [f"“{word}”" for word in reasons.matched_words[:_MAX_WORDS]]
+    if matched_words:
+        quoted = [f"“{word}”" for word in matched_words[:_MAX_WORDS]]
         words = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
-        matched, asked = len(reasons.matched_words), reasons.term_count
-        parts.append(f"has {words}" + (f" ({matched} of {asked} words)" if matched < asked else ""))
-    if reasons.cosine is not None:
-        is_or_not = "is" if reasons.cosine >= _SIMILAR else "is not"
-        cosine = round(reasons.cosine, 2) + 0.0  # never -0.00
-        parts.append(f"{is_or_not} similar in meaning ({cosine:.2f})")
+        matched = len(matched_words)
+        of_all = f" ({matched} of {term_count} words)" if matched < term_count else ""
+        parts.append(f"has {words}{of_all}")
+    if cosine is not None:
+        is_or_not = "is" if cosine >= _SIMILAR else "is not"
+        parts.append(
+            f"{is_or_not} similar in meaning ({round(cosine, 2) + 0.0:.2f})"
+        )  # never -0.00
     if not parts:
         parts.append("matches by its context")
-    if reasons.matches_hints:
+    if matches_hints:
         parts.append("is of the type or time asked for")
-    if reasons.access_count >= _OFTEN:
-        parts.append(f"was recalled {reasons.access_count} times")
-    if (reasons.importance or 0) >= _IMPORTANT:
+    if access_count >= _OFTEN:
+        parts.append(f"was recalled {access_count} times")
+    if (importance or 0) >= _IMPORTANT:
         parts.append("is important")
     sentence = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
     return f"{sentence[0].upper()}{sentence[1:]}."

@@ -13,17 +13,20 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
+from vaultsync.errors import InvalidFieldError
 from vaultsync.indexing.session_context import MONTHS
+from vaultsync.model.canonical import check_type
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import TIERS, TYPES
-from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
+from vaultsync.model.scope import check_scope
+from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between, time_span
+from vaultsync.recall.recall_request import RecallRequest
 
 
 class ParsedQuery(NamedTuple):
     """What a question asks for."""
 
-    text: str
-    """As asked."""
     text_without_filters: str
     """What a model reads."""
     words: str
@@ -117,8 +120,44 @@ _RELATIVE_WORDS = ("today", "yesterday", "this", "last", "past", "previous")
 _DATE_PARTS = (*"0123456789", *(name[:3] for name in MONTHS))
 _DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "year": 365})
 """Unit -> days in it, for spans such as the last two months."""
-_OPEN_END = ("since", "after")
-_OPEN_START = ("before", "until", "till", "by")
+
+
+def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
+    """Parse the question of a request and merge its filters with those of the request.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
+    """
+    if request.limit < 1:
+        raise InvalidFieldError("limit", request.limit, "1 or more")
+    query = parse_query(request.query, today=today)
+    span = query.span.within(time_span(request.since, request.until))
+    # A hint at a tier below the request's adds that tier; a filter replaces what is requested.
+    priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
+    return query, FactFilters(
+        scopes=frozenset(map(check_scope, request.scopes)) or None,
+        types=frozenset(map(check_type, request.types)) | query.types,
+        tags=frozenset(request.tags) | query.tags,
+        status=request.status,
+        max_priority=max(priorities if query.tiers else [request.max_priority, *priorities]),
+        since=span.since,
+        until=span.until,
+        heads_only=request.heads_only,
+        tiers=query.tiers,
+        user=request.user,
+    )
+
+
+def hinted_filters(query: ParsedQuery, filters: FactFilters) -> FactFilters:
+    """Filters for what a question hints at, as far as its own filters admit that."""
+    span = TimeSpan(filters.since, filters.until).within(query.hinted_span or TimeSpan())
+    priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
+    return filters._replace(
+        types=filters.types or query.hinted_types,
+        max_priority=min(filters.max_priority, max(priorities, default=LOWEST_PRIORITY)),
+        since=span.since,
+        until=span.until,
+    )
 
 
 def parse_query(text: str, *, today: date) -> ParsedQuery:
@@ -155,7 +194,6 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         if (phrase := " ".join("".join(filter(None, match.groups())).split()))
     )
     return ParsedQuery(
-        text=text,
         text_without_filters=text_without_filters,
         words=" ".join(rest.split()),
         phrases=phrases,
@@ -210,9 +248,9 @@ def _dated_span(text: str, today: date) -> TimeSpan | None:
         return None
     first, after = span
     how = match["how"].lower()
-    if how in _OPEN_END:
+    if how in ("since", "after"):
         return TimeSpan(since=first if how == "since" else after)
-    if how in _OPEN_START:
+    if how in ("before", "until", "till", "by"):
         return TimeSpan(until=first if how == "before" else after)
     return TimeSpan(first, after)
 

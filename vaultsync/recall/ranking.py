@@ -164,21 +164,6 @@ TENTH_HIT = 9
 that is written down twice is no less certain."""
 
 
-class Evidence(NamedTuple):
-    """What can be seen of an answer without knowing the right one."""
-
-    term_count: int
-    """Number of query terms."""
-    matched_terms: Sequence[int]
-    """How many of them each of the first hits contains."""
-    keyword_scores: Sequence[float]
-    """BM25 scores of the candidates that keyword search found."""
-    cosines: Sequence[float]
-    """Cosines of the candidates that semantic search found."""
-    fact_count: int
-    """Facts in the index; BM25 scores grow with it."""
-
-
 class LogisticCurve(NamedTuple):
     """A logistic regression on the features of an answer: the coefficient of each."""
 
@@ -208,20 +193,23 @@ VECTOR_CURVE = LogisticCurve(intercept=-4.3, lead=11.0, coverage=3.0)
 """For answers found by vectors alone."""
 
 
-def term_coverage(evidence: Evidence) -> float:
-    """The share of the query terms that the best of the first hits contains, 0 to 1."""
-    return max(evidence.matched_terms, default=0) / max(evidence.term_count, 1)
+def confidence(
+    keyword_scores: Sequence[float], cosines: Sequence[float], *, coverage: float, fact_count: int
+) -> float:
+    """The probability, 0 to 1, that one of the first five hits is relevant.
 
-
-def confidence(evidence: Evidence) -> float:
-    """The probability, 0 to 1, that one of the first five hits is relevant."""
-    scores = sorted(evidence.keyword_scores or evidence.cosines, reverse=True)
+    Args:
+        keyword_scores: BM25 scores of the candidates that keyword search found.
+        cosines: cosines of the candidates that semantic search found.
+        coverage: the share of the query terms that the best of the first hits contains.
+        fact_count: facts in the index; BM25 scores grow with it.
+    """
+    scores = sorted(keyword_scores or cosines, reverse=True)
     if not scores:
         return 0.0
     best, tenth = scores[0], scores[TENTH_HIT] if len(scores) > TENTH_HIT else 0.0
-    coverage = term_coverage(evidence)
-    if not evidence.keyword_scores:
+    if not keyword_scores:
         return VECTOR_CURVE.probability(best - tenth, coverage)
     # The inverse document frequency of a term that one fact has (Robertson & Zaragoza, 2009).
-    rare_term = log1p((max(evidence.fact_count, 1) - 0.5) / 1.5)
+    rare_term = log1p((max(fact_count, 1) - 0.5) / 1.5)
     return KEYWORD_CURVE.probability(1 - tenth / best, coverage, log1p(best / rare_term))

@@ -3,23 +3,17 @@
 A `RecallQuestion` has what every caller may ask: it is the input of the MCP tool. A
 `RecallRequest` adds what the program around it decides, such as for which agent; it is the
 body of the bridge's route. The limits of length and size are checked where a request is
-read from JSON; invalid values are refused by `parse_request()`.
+read from JSON; invalid values are refused by
+`query.parse_request()`.
 """
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from vaultsync.errors import InvalidFieldError
-from vaultsync.model.canonical import check_type
-from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import TIERS, TYPES
-from vaultsync.model.scope import check_scope
-from vaultsync.model.time_span import time_span
-from vaultsync.recall.query import ParsedQuery, parse_query
+from vaultsync.model.schema import TYPES
 
 DEFAULT_BUDGET = 4_000
 """Default budget of a pack in tokens."""
@@ -110,34 +104,3 @@ class ContextRequest(ContextQuestion, frozen=True):
     """Lower than that of a `RecallRequest`: a pack has a share for background facts."""
     user: Word | None = None
     agent: Word | None = None
-
-
-def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
-    """Parse the question of a request and merge its filters with those of the request.
-
-    Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
-    """
-    if request.limit < 1:
-        raise InvalidFieldError("limit", request.limit, "1 or more")
-    query = parse_query(request.query, today=today)
-    span = query.span.within(time_span(request.since, request.until))
-    return query, FactFilters(
-        scopes=frozenset(map(check_scope, request.scopes)) or None,
-        types=frozenset(map(check_type, request.types)) | query.types,
-        tags=frozenset(request.tags) | query.tags,
-        status=request.status,
-        max_priority=_max_priority(query, request.max_priority),
-        since=span.since,
-        until=span.until,
-        heads_only=request.heads_only,
-        tiers=query.tiers,
-        user=request.user,
-    )
-
-
-def _max_priority(query: ParsedQuery, requested: int) -> int:
-    """The lowest tier that is found: one given as a filter, or hinted at below the request."""
-    if query.tiers:
-        return max(each for tier in query.tiers for each in TIERS[tier])
-    return max([requested, *(each for tier in query.hinted_tiers for each in TIERS[tier])])

@@ -7,7 +7,7 @@ that the agent must not see.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import filterfalse, islice
 
@@ -16,32 +16,26 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
 from vaultsync.model.scope import can_see
-from vaultsync.model.time_span import TimeSpan
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
-    HitReasons,
     QueryTerms,
     explain_hit,
     fact_text,
     has_phrases,
     snippet,
 )
-from vaultsync.recall.query import ParsedQuery
+from vaultsync.recall.query import hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
-    Evidence,
     RankingSignals,
     blend_reranked,
     confidence,
     fuse,
     rescale_similarities,
-    term_coverage,
     weighted_score,
 )
-from vaultsync.recall.recall_request import RecallRequest, parse_request
+from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
@@ -61,38 +55,34 @@ RERANKED_CHARS = 2_000
 
 
 class RecallSearch:
-    """One question on its way to an answer: `search()`, then `hits()`.
+    """One question on its way to an answer.
 
     Args:
         sources: where facts and indexes are.
-        query: the parsed question; its phrases must occur in a fact.
-        filters: which facts may be found.
-        agent: who asks; None is the user, who sees all scopes.
-        limit: maximum number of hits.
+        request: the question and its filters.
         min_similarity: minimum similarity of a hit, 0 to 1.
-        explain: whether to record the stages.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
 
     def __init__(
-        self,
-        sources: RecallSources,
-        query: ParsedQuery,
-        filters: FactFilters,
-        agent: str | None,
-        *,
-        limit: int,
-        min_similarity: float,
-        explain: bool,
+        self, sources: RecallSources, request: RecallRequest, *, min_similarity: float = 0.0
     ) -> None:
-        self._sources = sources
+        if request.mode not in RECALL_MODES:
+            raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
         self._clock = sources.ctx.clock
-        self._query = query
-        self._filters = filters
-        self._agent = agent
-        self._limit = limit
+        self._began = self._stage_began = self._clock.monotonic()
+        self._sources = sources
+        self._request = request
         self._min_similarity = min_similarity
-        self._explain = explain
-        self._pool_size = max(POOL_SIZE, 3 * limit)
+        query, self._filters = parse_request(request, today=self._clock.now().date())
+        self._query = query
+        self._filters_to_ask = [self._filters]
+        """The filters and, in a query of its own, what of that the question hints at."""
+        if query.has_hints:
+            self._filters_to_ask.append(hinted_filters(query, self._filters))
+        self._pool_size = max(POOL_SIZE, 3 * request.limit)
         self._terms = QueryTerms(sources.index.tokens(query.words))
         self._keyword_scores: dict[str, float] = {}
         self._keyword_limit = 0
@@ -108,24 +98,38 @@ class RecallSearch:
         self._matched_words: dict[str, dict[int, str]] = {}
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
-        self.confidence = 0.0
-        self.degraded: list[str] = []
+        self._confidence = 0.0
+        self._degraded: list[str] = []
         """What was missing, a sentence each."""
-        self.stages: list[RecallStage] = []
+        self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []
         """Those of the hits, in their order, each with the path of its note."""
 
+    def answer(self) -> RecallResult:
+        """The facts that answer the question, best first. Writes nothing but the indexes."""
+        source = self._search(self._request.mode)
+        hits = self._hits()
+        return RecallResult(
+            query=self._sources.ctx.view.redact_text(self._request.query),
+            source=source,
+            confidence=round(self._confidence, 3),
+            degraded=tuple(dict.fromkeys(self._degraded)),
+            seconds=self._clock.monotonic() - self._began,
+            hits=hits,
+            stages=tuple(self._stages),
+        )
+
     # --------------------------------------------------------------------- stages
 
-    def search(self, mode: str) -> str:
+    def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
         if mode != "vector":
             self._search_keywords()
-            if mode == "index" or (mode == "auto" and self.confidence >= INDEX_ONLY_CONFIDENCE):
+            if mode == "index" or (mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE):
                 return "index"
         missing = self._search_vectors(mode)
         if missing:
-            self.degraded.append(f"Semantic search was not possible: {missing}.")
+            self._degraded.append(f"Semantic search was not possible: {missing}.")
             if mode == "vector":
                 self._search_keywords()
             return "index"
@@ -133,21 +137,18 @@ class RecallSearch:
         return "vector" if mode == "vector" else "fused"
 
     def _search_keywords(self) -> None:
-        began = self._clock.monotonic()
         report = catch_up_note_index(self._sources.ctx, self._sources.index)
         if report.degraded:
-            self.degraded.append(f"The note index may be behind the facts: {report.degraded}.")
-        self._record_stage("catch-up", began, {})
-        began = self._clock.monotonic()
+            self._degraded.append(f"The note index may be behind the facts: {report.degraded}.")
+        self._record_stage("catch-up", {})
         self._collect(self._query_note_index, limit=self._pool_size + 1)
-        self._record_stage("index", began, self._keyword_scores)
+        self._record_stage("index", self._keyword_scores)
 
     def _search_vectors(self, mode: str) -> str:
         """Add what is similar in meaning; returns what is missing if that is not possible."""
         # A cold question that keyword search answers loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
 
-        began = self._clock.monotonic()
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
@@ -155,11 +156,10 @@ class RecallSearch:
             identity = vectors.identity()
             if identity is None:
                 return "there are no vectors yet; `vaultsync index` creates them"
-            if identity != str(embedding_identity(embedder, with_context=True)):
+            if identity != embedding_identity(embedder):
                 return "the vectors are of another model; `vaultsync index` replaces them"
             (vector,) = embedder.embed([self._query.text_without_filters])
-            self._record_stage("embed", began, {})
-            began = self._clock.monotonic()
+            self._record_stage("embed", {})
             searches: list[Callable[[int], int]] = [
                 partial(self._query_vector_index, vectors, vector)
             ]
@@ -168,15 +168,14 @@ class RecallSearch:
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
-        self._record_stage("vector", began, self._cosines)
-        self._record_stage("fused", self._clock.monotonic(), self._similarities)
+        self._record_stage("vector", self._cosines)
+        self._record_stage("fused", self._similarities)
         return ""
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()
         if reranker is None or not self._similarities:
             return
-        began = self._clock.monotonic()
         self._load([each for each in self._similarities if each not in self._facts])
         similarities = {k: each for k, each in self._similarities.items() if k in self._facts}
         best = list(islice(similarities, RERANKED_HITS))
@@ -184,15 +183,15 @@ class RecallSearch:
         try:
             scores = reranker.scores(self._query.text_without_filters, texts)
         except DerivedError as error:
-            self.degraded.append(f"The hits were not reranked: {error}.")
+            self._degraded.append(f"The hits were not reranked: {error}.")
             return
         self._similarities = blend_reranked(similarities, dict(zip(best, scores, strict=True)))
-        self._record_stage("rerank", began, self._similarities)
+        self._record_stage("rerank", self._similarities)
 
     def _query_note_index(self, limit: int) -> int:
         """Ask for keyword matches; returns how many there are in all."""
         if self._keyword_limit < limit:
-            for filters in self._filters_to_ask():
+            for filters in self._filters_to_ask:
                 found = self._sources.index.search(
                     self._query.words, filters, phrases=self._query.phrases, limit=limit
                 )
@@ -204,28 +203,13 @@ class RecallSearch:
 
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         """Ask for the nearest chunks; returns how many facts there are in all."""
-        for filters in self._filters_to_ask():
+        for filters in self._filters_to_ask:
             for fact_id, chunk_id, cosine in vectors.search(vector, filters, limit=limit):
                 self._cosines[fact_id] = cosine
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)
         return len(self._cosines)
-
-    def _filters_to_ask(self) -> list[FactFilters]:
-        """The filters, and in a query of its own what of that the question hints at."""
-        query, filters = self._query, self._filters
-        if not query.has_hints:
-            return [filters]
-        span = TimeSpan(filters.since, filters.until).within(query.hinted_span or TimeSpan())
-        priorities = [each for tier in query.hinted_tiers for each in TIERS[tier]]
-        hinted = filters._replace(
-            types=filters.types or query.hinted_types,
-            max_priority=min(filters.max_priority, max(priorities, default=LOWEST_PRIORITY)),
-            since=span.since,
-            until=span.until,
-        )
-        return [filters, hinted]
 
     # ----------------------------------------------------------------- candidates
 
@@ -246,23 +230,19 @@ class RecallSearch:
             if is_full or not has_more:
                 break
             limit *= 4
-        evidence = Evidence(
-            term_count=len(self._terms.stems),
-            matched_terms=[
-                len(self._words_of(self._facts[each]))
-                for each in islice(self._similarities, CONFIDENCE_HITS)
-            ],
-            keyword_scores=[
-                self._keyword_scores[each]
-                for each in self._similarities
-                if each in self._keyword_scores
-            ],
-            cosines=[self._cosines[each] for each in self._similarities if each in self._cosines],
+        matched = [
+            len(self._words_of(self._facts[each]))
+            for each in islice(self._similarities, CONFIDENCE_HITS)
+        ]
+        coverage = max(matched, default=0) / max(len(self._terms.stems), 1)
+        self._confidence = confidence(
+            [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
+            [self._cosines[k] for k in self._similarities if k in self._cosines],
+            coverage=coverage,
             fact_count=self._sources.index.count(),
         )
-        self.confidence = confidence(evidence)
         if not self._cosines:
-            self._trust = term_coverage(evidence)
+            self._trust = coverage
 
     def _select(self, scores: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; whether there are more than the pool.
@@ -293,13 +273,22 @@ class RecallSearch:
             self._load(unread)
 
     def _load(self, fact_ids: Sequence[str]) -> None:
-        """Load candidates, and tell apart which may be shown."""
-        found = self._fetch(fact_ids) if fact_ids else {}
+        """Load candidates, and tell apart which may be shown.
+
+        While the store is away, they are loaded from the archive.
+        """
+        ctx = self._sources.ctx
+        try:
+            found = ctx.redacted_store.find_many(fact_ids)
+        except StoreUnavailableError as error:
+            self._degraded.append(f"Facts are as of the last sync run: {error.message}.")
+            bases = ctx.archive.find_bases(fact_ids)
+            found = {each: ctx.view.redact(base.fact) for each, base in bases.items()}
         for each in fact_ids:
             fact = found.get(each)
             if (
                 fact is not None
-                and can_see(self._agent, fact.scope)
+                and can_see(self._request.agent, fact.scope)
                 and self._filters.admits(fact)
                 # The note index has checked the phrases of what it found.
                 and (
@@ -311,16 +300,6 @@ class RecallSearch:
             else:
                 self._rejected.add(each)
 
-    def _fetch(self, fact_ids: Iterable[str]) -> Mapping[str, Fact]:
-        """Facts from the store; from the archive while the store is away."""
-        ctx = self._sources.ctx
-        try:
-            return ctx.redacted_store.find_many(fact_ids)
-        except StoreUnavailableError as error:
-            self.degraded.append(f"Facts are as of the last sync run: {error.message}.")
-        bases = ctx.archive.find_bases(fact_ids)
-        return {each: ctx.view.redact(base.fact) for each, base in bases.items()}
-
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""
         if fact.id not in self._matched_words:
@@ -329,10 +308,9 @@ class RecallSearch:
 
     # ---------------------------------------------------------------------- hits
 
-    def hits(self) -> tuple[Hit, ...]:
+    def _hits(self) -> tuple[Hit, ...]:
         """The best candidates by score, as hits."""
-        began, now = self._clock.monotonic(), self._clock.now()
-        weights = self._sources.weights
+        now, weights = self._clock.now(), self._sources.weights
         ranked = []
         for fact_id, similarity in self._similarities.items():
             if similarity < self._min_similarity:
@@ -345,46 +323,43 @@ class RecallSearch:
             )
             ranked.append((-weighted_score(signals, weights), fact_id, signals))
         ranked.sort()
-        self._record_stage("score", began, {each[1]: -each[0] for each in ranked})
-        began = self._clock.monotonic()
-        best = [each for each in ranked[: self._limit] if -each[0] >= weights.least]
+        self._record_stage("score", {each[1]: -each[0] for each in ranked})
+        best = [each for each in ranked[: self._request.limit] if -each[0] >= weights.least]
         paths = self._sources.ctx.archive.note_paths([each[1] for each in best])
         hits = []
         for negative_score, fact_id, signals in best:
             fact = self._facts[fact_id].evolve(path=paths.get(fact_id))
             self.facts.append(fact)
-            hits.append(self._hit(fact, -negative_score, signals))
-        self._record_stage("tell", began, {})
+            words, cosine = self._words_of(fact), self._cosines.get(fact_id)
+            stage = "index"
+            if cosine is not None:
+                stage = "fused" if fact_id in self._keyword_scores else "vector"
+            hits.append(
+                Hit(
+                    id=fact_id,
+                    title=fact.title,
+                    type=fact.type,
+                    path=fact.path,
+                    score=round(-negative_score, 4),
+                    similarity=round(signals.similarity, 4),
+                    recency=round(signals.recency, 4),
+                    utility=round(signals.utility, 4),
+                    stage=stage,
+                    why=explain_hit(
+                        list(words.values()),
+                        len(self._terms.stems),
+                        cosine=cosine,
+                        matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+                        access_count=fact.access_count,
+                        importance=fact.importance,
+                    ),
+                    snippet=snippet(
+                        fact.content if words else self._nearest_passage(fact), self._terms
+                    ),
+                )
+            )
+        self._record_stage("tell", {})
         return tuple(hits)
-
-    def _hit(self, fact: Fact, score: float, signals: RankingSignals) -> Hit:
-        cosine = self._cosines.get(fact.id)
-        words = self._words_of(fact)
-        reasons = HitReasons(
-            matched_words=tuple(words.values()),
-            term_count=len(self._terms.stems),
-            cosine=cosine,
-            matches_hints=self._query.has_hints and self._query.matches_hints(fact),
-            access_count=fact.access_count,
-            importance=fact.importance,
-        )
-        stage = "index"
-        if cosine is not None:
-            stage = "fused" if fact.id in self._keyword_scores else "vector"
-        text = fact.content if words else self._nearest_passage(fact)
-        return Hit(
-            id=fact.id,
-            title=fact.title,
-            type=fact.type,
-            path=fact.path,
-            score=round(score, 4),
-            similarity=round(signals.similarity, 4),
-            recency=round(signals.recency, 4),
-            utility=round(signals.utility, 4),
-            stage=stage,
-            why=explain_hit(reasons),
-            snippet=snippet(text, self._terms),
-        )
 
     def _nearest_passage(self, fact: Fact) -> str:
         """The content of the nearest chunk of a long fact; else all of the content."""
@@ -399,57 +374,9 @@ class RecallSearch:
                 return fact.content[chunk.start : chunk.end]
         return fact.content
 
-    def _record_stage(self, name: str, began: float, scores: Mapping[str, float]) -> None:
-        if self._explain:
-            candidates = tuple(
-                StageCandidate(each, round(score, 4)) for each, score in scores.items()
-            )
-            self.stages.append(RecallStage(name, self._clock.monotonic() - began, candidates))
-
-
-def recall(sources: RecallSources, request: RecallRequest) -> RecallResult:
-    """Return the facts that answer a question, best first. Writes nothing but the indexes.
-
-    The question may contain filters: `type:…`, `tag:…`, `tier:…`, `since:…`, `until:…`;
-    a "phrase" in quotes must occur.
-
-    Raises:
-        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
-    """
-    return recall_with_facts(sources, request)[0]
-
-
-def recall_with_facts(
-    sources: RecallSources, request: RecallRequest, *, min_similarity: float = 0.0
-) -> tuple[RecallResult, Sequence[Fact]]:
-    """Do the same, and return the facts of the hits too, each with the path of its note.
-
-    Facts with less than `min_similarity`, 0 to 1, are left out.
-
-    Raises: as `recall()`.
-    """
-    if request.mode not in RECALL_MODES:
-        raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
-    began = sources.ctx.clock.monotonic()
-    query, filters = parse_request(request, today=sources.ctx.clock.now().date())
-    search = RecallSearch(
-        sources,
-        query,
-        filters,
-        request.agent,
-        limit=request.limit,
-        min_similarity=min_similarity,
-        explain=request.explain,
-    )
-    source = search.search(request.mode)
-    hits = search.hits()
-    found = RecallResult(
-        query=sources.ctx.view.redact_text(request.query),
-        source=source,
-        confidence=round(search.confidence, 3),
-        degraded=tuple(dict.fromkeys(search.degraded)),
-        seconds=sources.ctx.clock.monotonic() - began,
-        hits=hits,
-        stages=tuple(search.stages),
-    )
-    return found, search.facts
+    def _record_stage(self, name: str, scores: Mapping[str, float]) -> None:
+        """Record what was done since the stage before, if that was asked for."""
+        if self._request.explain:
+            began, self._stage_began = self._stage_began, self._clock.monotonic()
+            candidates = [StageCandidate(each, round(score, 4)) for each, score in scores.items()]
+            self._stages.append(RecallStage(name, self._stage_began - began, tuple(candidates)))

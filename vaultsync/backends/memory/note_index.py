@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
-from vaultsync.indexing.ports import IndexDocument, IndexMatch
-from vaultsync.indexing.session_context import SessionTurn, turn_of
+from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
+from vaultsync.indexing.session_context import turn_of
 from vaultsync.indexing.text_normalization import (
     index_words,
     note_headings,

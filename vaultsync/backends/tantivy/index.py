@@ -37,8 +37,7 @@ from vaultsync.backends.tantivy.query_builder import (
 )
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.language import ENGLISH, SAMPLE_CHARS, language_of
-from vaultsync.indexing.ports import IndexDocument, IndexMatch
-from vaultsync.indexing.session_context import SessionTurn
+from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
