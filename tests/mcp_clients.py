@@ -24,8 +24,7 @@ from vaultsync.api import opening as app
 from vaultsync.cli.main import cli
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
-from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.tool_worker import AgentWorker
+from vaultsync.mcp_server.server import AgentWorker, make_server
 
 
 @dataclass(frozen=True)

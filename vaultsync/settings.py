@@ -170,15 +170,6 @@ def parse_settings(
 ) -> Settings:
     """Parse the marker of a vault; arguments win over the environment, and both over the file.
 
-    Args:
-        text: the content of the marker.
-        environment: the variables of the process; those of `VAULTSYNC_…` are used.
-        root: the folder of the vault.
-        state_root: the folder under which each vault keeps its state.
-        models: the folder in which models are kept.
-        agent: the agent that acts.
-        store: the store to use in place of that of the marker.
-
     Raises:
         ConfigError: the text is not TOML, or has an unknown setting or an invalid value.
     """

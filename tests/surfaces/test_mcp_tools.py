@@ -134,7 +134,10 @@ def test_tools_are_annotated_as_read_only_destructive_and_idempotent() -> None:
 def test_there_are_eleven_tools_and_two_prompts() -> None:
     assert len(TOOLS_BY_NAME) == 11
     assert all(name.startswith(("memory_", "query_")) for name in TOOLS_BY_NAME)
-    assert [each.name for each in prompt_rows()] == ["what_do_i_know_about", "before_you_start_on"]
+    assert [each.name for each in prompt_rows().prompts] == [
+        "what_do_i_know_about",
+        "before_you_start_on",
+    ]
 
 
 # --------------------------------------------------------------------------- the tools

@@ -82,13 +82,8 @@ def update_derived(
 ) -> DerivedReport:
     """Bring everything up to the store; what fails is reported, and tried again next time.
 
-    Args:
-        ctx: the sides.
-        parts: what is derived.
-        rebuild: make the indexes from scratch.
-        approve: called with the cost before all vectors are rebuilt for another model;
-            without it, or where it returns false, they stay as they are.
-        progress: called as each step proceeds.
+    `approve` is called with the cost before all vectors are rebuilt for another model; without
+    it, or where it returns false, they stay as they are.
     """
     began = ctx.clock.monotonic()
     ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts

@@ -47,11 +47,8 @@ class Engine:
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
         """Hold the lock, with everything recorded that a run has to see.
 
-        Args:
-            hint: what to do when a daemon has the vault.
-
         Raises:
-            EngineBusyError: another engine has this vault.
+            EngineBusyError: another engine has this vault, with the hint for a daemon.
         """
         try:
             self.lock.__enter__()
@@ -110,11 +107,6 @@ class Engine:
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None
     ) -> Report:
         """One run, with the links to moved notes rewritten.
-
-        Args:
-            request: what to do.
-            derive: whether derived data follows.
-            progress: called as the work proceeds.
 
         Raises:
             EngineBusyError, VaultError, StoreError, GuardError.

@@ -6,10 +6,10 @@ import builtins
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -90,6 +90,7 @@ from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
+T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
 _INDEX_BY_DAEMON = (
@@ -155,12 +156,7 @@ class Memory:
         """Ready."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
@@ -553,10 +549,9 @@ class Memory:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: as `recall()`.
         """
         self._engine.record_bases()
-        agent, user = request.agent or self.agent, request.user or self.settings.user
-        sources = self._services.recall_sources(self._ctx)
-        result = recall(sources, structs.replace(request, agent=agent, user=user))
-        self._services.access_counter.add(hit.id for hit in result)
+        services = self._services
+        result = recall(services.recall_sources(self._ctx), services.asked(request))
+        services.access_counter.add(result.fact_ids)
         return result
 
     def context(
@@ -628,13 +623,10 @@ class Memory:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: as `context()`.
         """
         self._engine.record_bases()
-        agent, user = request.agent or self.agent, request.user or self.settings.user
-        pack = build_context(
-            self._services.recall_sources(self._ctx),
-            self._services.token_counter,
-            structs.replace(request, agent=agent, user=user),
-        )
-        self._services.access_counter.add(each.id for each in pack.items if each.tier != "entities")
+        services = self._services
+        sources = services.recall_sources(self._ctx)
+        pack = build_context(sources, services.token_counter, services.asked(request))
+        services.access_counter.add(pack.fact_ids)
         return pack
 
     @property
@@ -715,7 +707,7 @@ class Memory:
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
-            return convert(self._ask_daemon("/v1/sync", arguments, busy), Report)
+            return self._ask_daemon("/v1/sync", arguments, busy, Report)
 
     def adopt(
         self,
@@ -760,7 +752,7 @@ class Memory:
             if any(wanted):
                 raise
             arguments = {"scope": scope, "type": type, "dry_run": dry_run}
-            return convert(self._ask_daemon("/v1/adopt", arguments, busy), Report)
+            return self._ask_daemon("/v1/adopt", arguments, busy, Report)
 
     def adopt_id(
         self,
@@ -889,8 +881,7 @@ class Memory:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)
                 return self._engine.derive_after(report, progress)
         except EngineBusyError as busy:
-            path = f"/v1/runs/{quote(run, safe='')}/undo"
-            return convert(self._ask_daemon(path, {}, busy), Report)
+            return self._ask_daemon(f"/v1/runs/{quote(run, safe='')}/undo", {}, busy, Report)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.
@@ -907,7 +898,7 @@ class Memory:
             with self._engine.exclusive() as ctx:
                 return verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
-            return convert(self._ask_daemon("/v1/verify", None, busy), Verification)
+            return self._ask_daemon("/v1/verify", None, busy, Verification)
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild one side, and the base, from the other side.
@@ -958,17 +949,17 @@ class Memory:
             "max_delete": max_delete,
             "confirm": confirm,
         }
+        floor, actor = self.settings.decay_floor, self._actor
         try:
             with self._engine.exclusive() as ctx:
-                floor = self.settings.decay_floor
                 report = run_maintenance(
-                    ctx, **arguments, floor=floor, actor=self._actor, progress=progress
+                    ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
                 if not dry_run:
                     self._services.purge_tombstones()
                 return self._engine.derive_after(report, progress)
         except EngineBusyError as busy:
-            return convert(self._ask_daemon("/v1/maintain", arguments, busy), Report)
+            return self._ask_daemon("/v1/maintain", arguments, busy, Report)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.
@@ -987,7 +978,10 @@ class Memory:
         """
         began = self._ctx.clock.monotonic()
         settings = structs.replace(self.settings, store=to)
-        with self._engine.exclusive(hint=_MIGRATE_BY_DAEMON) as ctx, Services(settings) as target:
+        with (
+            self._engine.exclusive(hint=_MIGRATE_BY_DAEMON) as ctx,
+            closing(Services(settings)) as target,
+        ):
             if target.store_path == self.store_path:
                 raise ConfigError(f"the facts are in {to} already", hint="name another store")
             store = target.open_store(create=True)
@@ -1164,7 +1158,7 @@ class Memory:
             with self._engine.exclusive() as ctx:
                 return fix_links(ctx, files=self._engine.files, progress=progress)
         except EngineBusyError as busy:
-            return convert(self._ask_daemon("/v1/links/fix", {}, busy), LinkReport)
+            return self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
 
     def graph_export(
         self,
@@ -1270,9 +1264,16 @@ class Memory:
         return found[0].intersection(*found[1:]) if found else None
 
     def _ask_daemon(
-        self, path: str, body: Mapping[str, object] | None, busy: EngineBusyError
-    ) -> Mapping[str, Any]:
-        return ask_running_engine(self.settings, path, body, agent=self.agent, busy=busy)
+        self,
+        path: str,
+        body: Mapping[str, object] | None,
+        busy: EngineBusyError,
+        answer: builtins.type[T],
+        agent: str | None = None,
+    ) -> T:
+        """Have the daemon do what it keeps this process from."""
+        agent = agent or self.agent
+        return convert(ask_running_engine(self.settings, path, body, agent, busy), answer)
 
     def _resolve(
         self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
@@ -1296,8 +1297,7 @@ class Memory:
             path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
             value = {"take": take} if text is None else {"text": text}
             body = {"field": field, "agent": agent, **value}
-            answer = ask_running_engine(self.settings, path, body, agent=agent, busy=busy)
-            done = convert(answer, ResolveResult).resolved
+            done = self._ask_daemon(path, body, busy, ResolveResult, agent).resolved
             return Conflict(**structs.asdict(done), actor="", at="", run="")
 
 

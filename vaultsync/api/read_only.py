@@ -7,15 +7,14 @@ to stay within 2.5 times `import click` (`tests/bench/asking.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
-from vaultsync.api.wiring import Services
+from vaultsync.api.wiring import Request, Services
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
@@ -47,12 +46,7 @@ class RemoteMemory:
         """Ready."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self._services.close()
 
@@ -63,63 +57,44 @@ class RemoteMemory:
 
     def answer(self, request: RecallRequest) -> RecallResult:
         """The facts that answer a question, as `Memory.answer()`."""
-        settings = self.settings
-        local = structs.replace(
-            request, agent=request.agent or settings.agent, user=request.user or settings.user
-        )
-        return self._answer(
-            lambda sources: recall(sources, local),
-            lambda result: [hit.id for hit in result],
-            lambda: self._ask_bridge("/v1/recall", request, RecallResult),
-        )
+        return self._answer(request, recall, "/v1/recall", RecallResult)
 
     def pack(self, request: ContextRequest) -> ContextPack:
         """A context pack for a question, as `Memory.pack()`."""
         from vaultsync.context_packs.pack import ContextPack
         from vaultsync.context_packs.service import build_context
 
-        settings = self.settings
-        local = structs.replace(
-            request, agent=request.agent or settings.agent, user=request.user or settings.user
-        )
-        return self._answer(
-            lambda sources: build_context(sources, self._services.token_counter, local),
-            lambda pack: [each.id for each in pack.items if each.tier != "entities"],
-            lambda: self._ask_bridge("/v1/context", request, ContextPack),
-        )
+        def search(sources: RecallSources, request: ContextRequest) -> ContextPack:
+            return build_context(sources, self._services.token_counter, request)
+
+        return self._answer(request, search, "/v1/context", ContextPack)
 
     def _answer(
         self,
-        search: Callable[[RecallSources], Answer],
-        accessed: Callable[[Answer], Iterable[str]],
-        ask_bridge: Callable[[], Answer | None],
+        request: Request,
+        search: Callable[[RecallSources, Request], Answer],
+        route: str,
+        answer_type: type[Answer],
     ) -> Answer:
-        """Search here without a model, else ask the bridge, else search here with one.
-
-        Args:
-            search: answers from sources.
-            accessed: the ids of the facts in an answer, which count as recalled; the
-                bridge counts those of its own answers.
-            ask_bridge: has the bridge answer; None when it does not.
-        """
+        """Search here without a model, else ask the bridge, else search here with one."""
         services = self._services
-        sources = services.recall_sources(services.read_context)
+        sources, local = services.recall_sources(services.read_context), services.asked(request)
         result: Answer | None = None
         if (self.settings.state_dir / "bridge.json").exists():
-            vectors = _VectorRequests()
-            result = search(replace(sources, vectors=vectors))
-            if vectors.count:
-                answer = ask_bridge()
+            wanted: list[str] = []
+            result = search(replace(sources, vectors=lambda: wanted.append("vectors")), local)
+            if wanted:
+                answer = self._ask_bridge(request, route, answer_type)
                 if answer is not None:
-                    return answer
+                    return answer  # the bridge counts what it recalls
                 result = None
         if result is None:
-            result = search(sources)
-        services.access_counter.add(accessed(result))
+            result = search(sources, local)
+        services.access_counter.add(result.fact_ids)
         return result
 
     def _ask_bridge(
-        self, path: str, request: RecallRequest | ContextRequest, answer_type: type[Answer]
+        self, request: RecallRequest | ContextRequest, route: str, answer_type: type[Answer]
     ) -> Answer | None:
         from vaultsync.api.daemon_client import ask_running_bridge
 
@@ -127,7 +102,7 @@ class RemoteMemory:
             return None
         agent = self.settings.agent
         body = to_builtins(structs.replace(request, agent=agent))
-        answer = ask_running_bridge(self.settings, path, body, agent=agent)
+        answer = ask_running_bridge(self.settings, route, body, agent)
         if answer is None:
             return None
         try:
@@ -135,16 +110,6 @@ class RemoteMemory:
         except ValueError as error:
             _log.debug("the bridge failed, or is of another version: %r", error)
             return None
-
-
-class _VectorRequests:
-    """Stands for the vectors while a question is tried without them; counts the requests."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self) -> None:
-        self.count += 1
 
 
 def open_read_only(

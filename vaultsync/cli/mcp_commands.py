@@ -66,7 +66,7 @@ def mcp(
         return AgentMemory(settings, scope=scope)
 
     try:
-        from vaultsync.mcp_server.tool_worker import AgentWorker
+        from vaultsync.mcp_server.server import AgentWorker
 
         if not over_http:
             from vaultsync.mcp_server.stdio import serve

@@ -12,8 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultsync.errors import ConfigError
-from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.tool_worker import AgentWorker
+from vaultsync.mcp_server.server import AgentWorker, make_server
 from vaultsync.service.bridge_service import RunningServer, serve_on_loopback
 from vaultsync.settings import Settings
 

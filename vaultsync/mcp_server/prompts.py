@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mcp import types
+
 from vaultsync.errors import InvalidArgumentsError
 
 if TYPE_CHECKING:
@@ -26,6 +28,16 @@ class Prompt:
     argument: str
     argument_help: str
     write: Callable[[AgentMemory, str], str]
+
+    @property
+    def row(self) -> types.Prompt:
+        """As clients list it."""
+        argument = types.PromptArgument(
+            name=self.argument, description=self.argument_help, required=True
+        )
+        return types.Prompt(
+            name=self.name, title=self.title, description=self.description, arguments=[argument]
+        )
 
 
 def _known(memory: AgentMemory, topic: str) -> str:

@@ -13,8 +13,7 @@ from typing import Any, cast
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.tool_worker import AgentWorker
+from vaultsync.mcp_server.server import AgentWorker, make_server
 
 READ_BYTES = 1 << 16
 DRAIN_SECONDS = 0.1
