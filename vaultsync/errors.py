@@ -56,7 +56,6 @@ class FixedFieldError(UsageError):
 
     def __init__(self, field: str) -> None:
         super().__init__(f"{field} cannot be changed", hint="leave it out")
-        self.field = field
 
 
 class ComputedFieldError(UsageError):
@@ -64,7 +63,6 @@ class ComputedFieldError(UsageError):
 
     def __init__(self, field: str) -> None:
         super().__init__(f"{field} cannot be set: vaultsync computes it", hint="leave it out")
-        self.field = field
 
 
 class UnknownPlaceholderError(UsageError):
@@ -76,8 +74,6 @@ class UnknownPlaceholderError(UsageError):
             hint=f"keep its placeholders as `vaultsync get {fact_id}` shows them, or leave"
             " them out",
         )
-        self.fact_id = fact_id
-        self.placeholder = placeholder
 
 
 class IdTakenError(UsageError):
@@ -88,7 +84,6 @@ class IdTakenError(UsageError):
             f"the id {fact_id} is already in use; nothing was written",
             hint=f"leave the id out, or change that fact: `vaultsync update {fact_id}`",
         )
-        self.fact_id = fact_id
 
 
 class SupersededError(UsageError):
@@ -99,8 +94,6 @@ class SupersededError(UsageError):
             f"fact {fact_id} is already superseded by {successor_id}; nothing was written",
             hint=f"supersede or change that one: `vaultsync get {successor_id}` shows it",
         )
-        self.fact_id = fact_id
-        self.successor_id = successor_id
 
 
 class UnknownTypeError(UsageError):
@@ -162,7 +155,6 @@ class InvalidArgumentsError(UsageError):
     def __init__(self, name: str, why: str, known: tuple[str, ...]) -> None:
         takes = ", ".join(known) or "no arguments"
         super().__init__(f"{name}: {why}", hint=f"{name} takes {takes}")
-        self.name = name
 
 
 class MissingExtraError(UsageError):
@@ -173,7 +165,6 @@ class MissingExtraError(UsageError):
             f"{what} needs {module}, which is not installed",
             hint=f"python -m pip install 'vaultsync[{extra}]'",
         )
-        self.extra = extra
 
 
 class NotAVaultError(UsageError):
@@ -226,17 +217,14 @@ class FactNotFoundError(NotFoundError):
 
     def __init__(self, fact_id: str) -> None:
         super().__init__(f"no fact {fact_id}", hint="`vaultsync list` shows all facts")
-        self.fact_id = fact_id
 
 
 class FactForgottenError(FactNotFoundError):
     """The fact was deleted; its tombstone can be restored."""
 
     def __init__(self, fact_id: str, at: str) -> None:
-        super().__init__(fact_id)
-        self.message = f"fact {fact_id} was forgotten on {at[:10]}"
-        self.args = (self.message,)
-        self.hint = f"`vaultsync restore {fact_id}` restores it"
+        message = f"fact {fact_id} was forgotten on {at[:10]}"
+        VaultsyncError.__init__(self, message, hint=f"`vaultsync restore {fact_id}` restores it")
 
 
 class IdNotInVaultError(NotFoundError):
@@ -467,9 +455,6 @@ class RevisionMismatchError(StoreError):
             f" not {expected or 'none'}; nothing was written",
             hint="read the fact again and repeat the change",
         )
-        self.fact_id = fact_id
-        self.expected = expected
-        self.found = found
 
 
 class StoreUnavailableError(StoreError):
@@ -507,7 +492,6 @@ class StoreLayoutError(StoreError):
             hint="use the settings that it was created with, or move all facts to another one:"
             " `vaultsync migrate --to URL`; a collection is never altered",
         )
-        self.where = where
 
 
 class MigrationError(StoreError):

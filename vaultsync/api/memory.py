@@ -49,6 +49,7 @@ from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
+from vaultsync.memory_files.service import FileSyncRequest
 from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, vault_path
@@ -1064,15 +1065,9 @@ class Memory:
             MemoryFileMissingError: a file is not there, and was not before.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
+        request = FileSyncRequest(agent or self.agent, scope, again=again, dry_run=dry_run)
         return self._memory_files.sync(
-            paths,
-            agent=agent or self.agent,
-            scope=scope,
-            include=include,
-            exclude=exclude,
-            again=again,
-            dry_run=dry_run,
-            progress=progress,
+            paths, request, include=include, exclude=exclude, progress=progress
         )
 
     def add_to_memory_file(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -206,7 +207,7 @@ class Services:
             from vaultsync.backends.qdrant.vectors import QdrantVectors
 
             return QdrantVectors(self._points, dimension=self._dimension)
-        if not _is_installed("numpy"):
+        if not find_spec("numpy"):
             return None
         from vaultsync.backends.vectors.local import LocalVectors
 
@@ -222,12 +223,12 @@ class Services:
     @property
     def can_embed(self) -> bool:
         """Whether there is a model and a place for its vectors; loads neither."""
-        embedder = self.settings.embedder
-        return (
-            embedder != "none"
-            and _is_installed("numpy")
-            and (embedder != "local" or _is_installed(_PACKAGED_MODEL))
-        )
+        return self._has_model and find_spec("numpy") is not None
+
+    @property
+    def _has_model(self) -> bool:
+        kind = self.settings.embedder
+        return kind != "none" and (kind != "local" or find_spec(_PACKAGED_MODEL) is not None)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -236,13 +237,11 @@ class Services:
         Raises:
             EmbedderError: one is set, and cannot be used on this machine.
         """
-        settings = self.settings
-        if settings.embedder == "none" or (
-            settings.embedder == "local" and not _is_installed(_PACKAGED_MODEL)
-        ):
+        if not self._has_model:
             return None
         from vaultsync.backends.embedders.choose_embedder import embedder_for
 
+        settings = self.settings
         embedder = embedder_for(
             settings.embedder,
             models=settings.models,
@@ -360,9 +359,3 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     if not path:
         return settings.state_dir / "store.sqlite3"
     return (settings.root / Path(path).expanduser()).absolute()
-
-
-def _is_installed(name: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(name) is not None
