@@ -48,6 +48,7 @@ from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.ports import Embedder
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest
 from vaultsync.memory_files.write_queue import files_with_queue
@@ -1007,30 +1008,19 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
-        settings = self.settings
-        checks = [
-            DoctorCheck(*each)
-            for each in (
-                *machine_checks(settings.root, settings.state_dir),
-                *watch_checks(settings.root),
-            )
-        ]
-        for name, ask in (
-            ("vault", self._ctx.vault.vault_id),
-            ("store", self._ctx.store.state),
-            ("archive", self._ctx.archive.count_bases),
-        ):
-            try:
-                ask()
-                checks.append(DoctorCheck(name, ok=True, message=f"the {name} answers"))
-            except VaultsyncError as error:
-                checks.append(DoctorCheck(name, ok=False, message=error.message, hint=error.hint))
-        checks.append(_settings_check(settings))
-        checks.append(DoctorCheck(*redaction_check(settings)))
-        checks.append(_embedder_check(self._services))
+        settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
-        checks.append(DoctorCheck("engine", ok=True, message=f"the engine is {holder}"))
-        return tuple(checks)
+        return (
+            *(DoctorCheck(*each) for each in machine_checks(settings.root, settings.state_dir)),
+            *(DoctorCheck(*each) for each in watch_checks(settings.root)),
+            _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
+            _check("store", ctx.store.state, lambda _: "the store answers"),
+            _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
+            _check("settings", lambda: _check_index_folder(settings), str),
+            DoctorCheck(*redaction_check(settings)),
+            _check("embedder", lambda: services.embedder, _describe_embedder),
+            DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
+        )
 
     # ------------------------------------------------------------------- memory files
 
@@ -1310,26 +1300,24 @@ def _path_in_vault(text: str, root: Path) -> VaultPath:
     return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
 
 
-def _settings_check(settings: Settings) -> DoctorCheck:
-    """Whether the settings fit the files of the vault."""
+def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
+    """Whether a part answers, and with what."""
+    try:
+        return DoctorCheck(name, ok=True, message=describe(ask()))
+    except VaultsyncError as error:
+        return DoctorCheck(name, ok=False, message=error.message, hint=error.hint)
+
+
+def _check_index_folder(settings: Settings) -> str:
     folder = Path(settings.index_folder)
     for each in (folder, *folder.parents):
         if (settings.root / each).is_file():
             message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
-            hint = "name a folder, or a new one"
-            return DoctorCheck("settings", ok=False, message=message, hint=hint)
-    return DoctorCheck("settings", ok=True, message="each name in .meta/config.toml is a setting")
+            raise ConfigError(message, hint="name a folder, or a new one")
+    return "each name in .meta/config.toml is a setting"
 
 
-def _embedder_check(services: Services) -> DoctorCheck:
-    """Whether the embedder that the setting names can be used."""
-    try:
-        embedder = services.embedder
-        message = (
-            f"texts are embedded by {embedder.model}"
-            if embedder
-            else "no text is embedded: facts are found by their words"
-        )
-    except VaultsyncError as error:
-        return DoctorCheck("embedder", ok=False, message=error.message, hint=error.hint)
-    return DoctorCheck("embedder", ok=True, message=message)
+def _describe_embedder(embedder: Embedder | None) -> str:
+    if embedder is None:
+        return "no text is embedded: facts are found by their words"
+    return f"texts are embedded by {embedder.model}"
