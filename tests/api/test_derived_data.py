@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -117,7 +118,7 @@ def test_a_rebuild_makes_the_indexes_from_scratch(world: World, derived: Derived
 
 @pytest.mark.parametrize("missing", [{"embedder": lambda: None}, {"vectors": None}])
 def test_without_a_model_only_keywords_are_indexed(
-    world: World, parts: DerivedParts, missing: dict[str, None]
+    world: World, parts: DerivedParts, missing: dict[str, Any]
 ) -> None:
     done = update_derived(world.ctx, replace(parts, **missing))
 

@@ -92,7 +92,7 @@ def test_a_question_for_another_agent_is_answered_here(client: Client, asked: li
 
 
 def test_each_filter_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
-    wide = {"status": None, "heads_only": False, "until": "2099-01-01"}
+    wide: dict[str, Any] = {"status": None, "heads_only": False, "until": "2099-01-01"}
     assert _recall(client, mode="vector", max_priority=4, **wide).hits
     assert not _recall(client, mode="vector", until="2001-01-01").hits
     assert asked == ["/v1/recall"] * 2

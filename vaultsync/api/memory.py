@@ -27,7 +27,6 @@ from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
-from vaultsync.context_packs.service import build_context
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
@@ -551,10 +550,7 @@ class Memory:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: as `recall()`.
         """
         self._engine.record_bases()
-        services = self._services
-        result = recall(services.recall_sources(self._ctx), services.asked(request))
-        services.access_counter.add(result.fact_ids)
-        return result
+        return self._services.answer(self._ctx, request, recall)
 
     def context(
         self,
@@ -625,11 +621,7 @@ class Memory:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: as `context()`.
         """
         self._engine.record_bases()
-        services = self._services
-        sources = services.recall_sources(self._ctx)
-        pack = build_context(sources, services.token_counter, services.asked(request))
-        services.access_counter.add(pack.fact_ids)
-        return pack
+        return self._services.answer(self._ctx, request, self._services.build_context)
 
     @property
     def is_empty(self) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
-from vaultsync.api.wiring import Request, Services
+from vaultsync.api.wiring import Answer, Request, Services
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
@@ -23,7 +23,6 @@ from vaultsync.settings import Settings
 if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
 
-Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 _log = logging.getLogger(__name__)
 
 
@@ -62,12 +61,8 @@ class RemoteMemory:
     def pack(self, request: ContextRequest) -> ContextPack:
         """A context pack for a question, as `Memory.pack()`."""
         from vaultsync.context_packs.pack import ContextPack
-        from vaultsync.context_packs.service import build_context
 
-        def search(sources: RecallSources, request: ContextRequest) -> ContextPack:
-            return build_context(sources, self._services.token_counter, request)
-
-        return self._answer(request, search, "/v1/context", ContextPack)
+        return self._answer(request, self._services.build_context, "/v1/context", ContextPack)
 
     def _answer(
         self,
@@ -78,20 +73,24 @@ class RemoteMemory:
     ) -> Answer:
         """Search here without a model, else ask the bridge, else search here with one."""
         services = self._services
-        sources, local = services.recall_sources(services.read_context), services.asked(request)
-        result: Answer | None = None
-        if (self.settings.state_dir / "bridge.json").exists():
+        ctx = services.read_context
+
+        def search_without_vectors(sources: RecallSources, request: Request) -> Answer:
             wanted: list[str] = []
-            result = search(replace(sources, vectors=lambda: wanted.append("vectors")), local)
+            sources = replace(sources, vectors=lambda: wanted.append("vectors"))
+            answer = search(sources, request)
             if wanted:
+                raise _NeedsVectorsError
+            return answer
+
+        if (self.settings.state_dir / "bridge.json").exists():
+            try:
+                return services.answer(ctx, request, search_without_vectors)
+            except _NeedsVectorsError:
                 answer = self._ask_bridge(request, route, answer_type)
-                if answer is not None:
-                    return answer  # the bridge counts what it recalls
-                result = None
-        if result is None:
-            result = search(sources, local)
-        services.access_counter.add(result.fact_ids)
-        return result
+            if answer is not None:
+                return answer  # the bridge counts what it recalls
+        return services.answer(ctx, request, search)
 
     def _ask_bridge(
         self, request: RecallRequest | ContextRequest, route: str, answer_type: type[Answer]
@@ -110,6 +109,10 @@ class RemoteMemory:
         except ValueError as error:
             _log.debug("the bridge failed, or is of another version: %r", error)
             return None
+
+
+class _NeedsVectorsError(Exception):
+    """The answer takes more than the note index."""
 
 
 def open_read_only(

