@@ -70,16 +70,6 @@ class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
     neutralise: bool = True
     """Whether content that Obsidian would run is escaped in notes that agents write."""
 
-    @property
-    def expressions(self) -> tuple[str, ...]:
-        """The regular expressions among the patterns."""
-        return tuple(each for each in self.patterns if not each.startswith("@"))
-
-    @property
-    def optional(self) -> tuple[str, ...]:
-        """The kinds among the patterns, without their `@`."""
-        return tuple(each[1:] for each in self.patterns if each.startswith("@"))
-
 
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""

@@ -120,8 +120,6 @@ class Engine:
         """All files of the vault, because links lead to attachments too."""
         return vault_files(self._services.settings.root)
 
-    # ------------------------------------------------------------------- derived data
-
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
         """Bring derived data up to date after a run, where the setting `derive` says so.
 
@@ -156,8 +154,6 @@ class Engine:
     def is_derived_current(self) -> bool:
         """Whether derived data is up to date."""
         return is_derived_current(self.ctx)
-
-    # -------------------------------------------------------------------------- store
 
     def make_missing_store(self) -> None:
         """Make a new store in place of one that is gone, for a rebuild to fill."""

@@ -66,9 +66,9 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
     values = environment_values(hygiene.environment)
     redactor = Redactor(
         key,
-        tuple(re.compile(each) for each in hygiene.expressions),
+        tuple(re.compile(each) for each in hygiene.patterns if not each.startswith("@")),
         tuple(sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})),
-        frozenset(hygiene.optional),
+        frozenset(each[1:] for each in hygiene.patterns if each.startswith("@")),
     )
     if hygiene.secrets:
         register_rules(redactor)

@@ -106,9 +106,6 @@ def _json(status: int, answer: object) -> Response:
     )
 
 
-# -------------------------------------------------------------------------------- events
-
-
 async def _events(bridge: BridgeServices, request: Request) -> Response:
     """Server-sent events until the listener leaves; the first is the current state.
 
@@ -168,9 +165,6 @@ async def _end_on_disconnect(request: Request, subscription: Subscription) -> No
 
 def _frame(kind: str, data: object) -> bytes:
     return b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
-
-
-# -------------------------------------------------------------------------------- server
 
 
 @contextmanager

@@ -24,7 +24,6 @@ ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine. One that has the vault for longer is a daemon, which
 syncs saved notes itself."""
 LOCK_POLL_SECONDS = 0.02
-USER_ACTOR = "person"
 _log = logging.getLogger(__name__)
 
 
@@ -52,7 +51,7 @@ class AgentMemory(Memory):
             return ""
         try:
             # Edits of notes are the user's, whichever agent asks.
-            self._engine.sync(SyncRequest(actor=USER_ACTOR), derive=False)
+            self._engine.sync(SyncRequest(actor="person"), derive=False)
         except VaultsyncError as error:
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:

@@ -19,9 +19,6 @@ MAX_FACTS = 50
 """Maximum number of facts in one answer."""
 
 
-# --------------------------------------------------------------------------------- store
-
-
 class StoreFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_store_fact`."""
 
@@ -61,9 +58,6 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     values = structs.asdict(args)
     values |= {"scope": args.scope or memory.scope, "fields": args.fields | fixed}
     return public_new(memory.with_note(memory.remember(values.pop("text"), **values)))
-
-
-# -------------------------------------------------------------------------------- change
 
 
 class UpdateFactArgs(ToolArgs, frozen=True):
@@ -120,9 +114,6 @@ class ForgetArgs(ToolArgs, frozen=True):
 def forget(memory: AgentMemory, args: ForgetArgs) -> ToolAnswer:
     """`forget`."""
     return memory.forget(args.id)
-
-
-# ------------------------------------------------------------------------------- look up
 
 
 class QueryVaultArgs(ToolArgs, frozen=True):
