@@ -183,7 +183,7 @@ class Memory:
         self,
         text: str,
         *,
-        type: str | None = None,  # noqa: A002 - the contract's word
+        type: str | None = None,
         title: str | None = None,
         scope: str | None = None,
         priority: int | None = None,
@@ -192,7 +192,7 @@ class Memory:
         fields: Mapping[str, Value] | None = None,
         context: str | None = None,
         agent: str | None = None,
-        id: str | None = None,  # noqa: A002 - the contract's word
+        id: str | None = None,
     ) -> Fact:
         """Write a fact to the store and its note to the vault.
 
@@ -244,7 +244,7 @@ class Memory:
         """A new id, for a note that is to become a fact."""
         return self._ctx.clock.new_id()
 
-    def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
+    def get(self, id: str) -> Fact:
         """One fact, with placeholders for its secrets.
 
         Args:
@@ -257,7 +257,7 @@ class Memory:
         self._services.access_counter.flush()
         return self._ctx.view.redact(fact_service.get(self._ctx, id, agent=self.agent))
 
-    def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
+    def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
 
         Args:
@@ -268,7 +268,7 @@ class Memory:
     def list(
         self,
         *,
-        type: str | None = None,  # noqa: A002 - the contract's word
+        type: str | None = None,
         scope: str | None = None,
         status: str | None = None,
         tag: str | None = None,
@@ -321,10 +321,10 @@ class Memory:
 
     def update(
         self,
-        id: str,  # noqa: A002 - the contract's word
+        id: str,
         *,
         content: str | None = None,
-        set: Mapping[str, Value] | None = None,  # noqa: A002 - the contract's word
+        set: Mapping[str, Value] | None = None,
         add_tags: Sequence[str] = (),
         remove_tags: Sequence[str] = (),
         expect: str | None = None,
@@ -370,13 +370,7 @@ class Memory:
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
 
-    def supersede(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        text: str,
-        *,
-        agent: str | None = None,
-    ) -> Fact:
+    def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.
 
         Args:
@@ -397,11 +391,7 @@ class Memory:
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        *,
-        expect: str | None = None,
-        agent: str | None = None,
+        self, id: str, *, expect: str | None = None, agent: str | None = None
     ) -> ForgetResult:
         """Delete a fact and its note; `restore()` brings both back.
 
@@ -428,12 +418,7 @@ class Memory:
             _log.debug("whether %s is still deleted is not known: %s", done.id, error)
         return done
 
-    def restore(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        *,
-        expect: str | None = None,
-    ) -> ForgetResult:
+    def restore(self, id: str, *, expect: str | None = None) -> ForgetResult:
         """Bring back a deleted fact and its note as they were.
 
         Args:
@@ -557,7 +542,7 @@ class Memory:
         query: str,
         *,
         budget: int | None = None,
-        format: str = "markdown",  # noqa: A002 - the contract's word
+        format: str = "markdown",
         intent: str | None = None,
         mode: str = "auto",
         types: Iterable[str] = (),
@@ -708,7 +693,7 @@ class Memory:
         paths: Sequence[str] = (),
         *,
         scope: str | None = None,
-        type: str | None = None,  # noqa: A002 - the contract's word
+        type: str | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Report:
@@ -748,13 +733,7 @@ class Memory:
             arguments = {"scope": scope, "type": type, "dry_run": dry_run}
             return self._ask_daemon("/v1/adopt", arguments, busy, Report)
 
-    def adopt_id(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        *,
-        scope: str | None = None,
-        type: str | None = None,  # noqa: A002 - the contract's word
-    ) -> Report:
+    def adopt_id(self, id: str, *, scope: str | None = None, type: str | None = None) -> Report:
         """Turn the note with an id into the fact of that id, wherever it lies.
 
         Args:
@@ -845,7 +824,7 @@ class Memory:
         """
         return self._resolve(conflict_id, "vault", field, text, agent or self.agent)
 
-    def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
+    def history(self, id: str) -> Sequence[HistoryEntry]:
         """Who changed which field of a fact, when and from which side; oldest first.
 
         Args:
@@ -1104,7 +1083,7 @@ class Memory:
 
     # ---------------------------------------------------------------- links and graph
 
-    def related(self, id: str) -> Related:  # noqa: A002 - the contract's word
+    def related(self, id: str) -> Related:
         """What a fact links to, what links to it, what it names and what it replaced.
 
         Args:
@@ -1140,7 +1119,7 @@ class Memory:
     def graph_export(
         self,
         *,
-        format: str = "json",  # noqa: A002 - the contract's word
+        format: str = "json",
         scope: str | None = None,
         around: str | None = None,
         depth: int = 1,

@@ -125,13 +125,13 @@ class AgentMemory(Memory):
         self.finish_pending()
         return tables_for(self._ctx, self._services.table_inputs, agent=self.name)
 
-    def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word
+    def note(self, fact_id: str) -> tuple[Fact, str]:
         """A fact and the text of its note; as it would be written when there is none.
 
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        fact, view = fact_service.get(self._ctx, id, agent=self.agent), self._ctx.view
+        fact, view = fact_service.get(self._ctx, fact_id, agent=self.agent), self._ctx.view
         if fact.path is not None:
             try:
                 data = self._ctx.vault.read(fact.path).data

@@ -24,7 +24,7 @@ class ToolArgs(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=
 
 
 def about(description: str) -> Meta:
-    """What clients are told about an argument or a key."""
+    """The description of an argument or a key, for clients."""
     return Meta(description=description)
 
 
