@@ -1238,9 +1238,8 @@ class Memory:
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
-                fields = tuple(
-                    each.field for each in conflict.fields if text is None or not is_deletion(each)
-                )
+                settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
+                fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:
                     raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
                 wanted = (field,) if field else fields

@@ -56,18 +56,15 @@ class MemoryFiles:
         files = [self.file(path) for path in found]
         request = replace(request, embeds=self._services.can_embed)
         self._engine.record_bases()
-        report = sync_files(
-            self._engine.ctx, files, request, reader=FrontmatterReader(), queue=self.queue
-        )
+        ctx, reader = self._engine.ctx, FrontmatterReader()
+        report = sync_files(ctx, files, request, reader=reader, queue=self.queue)
         if request.dry_run or not (report.fact_ids or report.pending):
             return report
         self._write_notes(report.fact_ids, progress)
         if not request.embeds:
             return report
         waits = refresh_pending(files, request, self._without_vectors)
-        done = [
-            structs.replace(each, pending=tuple(waits.get(each.name, ()))) for each in report.files
-        ]
+        done = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
         pending = sum(len(each.pending) for each in done)
         return structs.replace(report, files=done, pending=pending)
 

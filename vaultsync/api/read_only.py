@@ -7,6 +7,7 @@ to stay within 2.5 times `import click` (`tests/bench/asking.py`).
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
@@ -133,7 +134,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
 
     Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
     """
-    from vaultsync.api.privacy import keyless_note_view
+    from vaultsync.api.privacy import note_view_for
     from vaultsync.backends.filesystem.vault_fs import VaultFs
     from vaultsync.backends.memory.note_index import MemoryIndex
     from vaultsync.backends.system.system_clock import SystemClock
@@ -142,7 +143,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
     settings = config.load_settings(config.find_root(path), agent=request.agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
-        view, index = keyless_note_view(settings), MemoryIndex(settings.language)
+        view, index = note_view_for(settings, os.urandom(32)), MemoryIndex(settings.language)
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
         request = structs.replace(request, agent=settings.agent)
         return recall_vault_only(clone, request, weights=settings.weights)

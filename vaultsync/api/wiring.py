@@ -98,9 +98,8 @@ class Services:
         else:
             from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
-            store = QdrantStore(
-                self._points, clock=self.clock, create=create, dimension=self._dimension
-            )
+            points, clock = self._points, self.clock
+            store = QdrantStore(points, clock=clock, create=create, dimension=self._dimension)
         self._closing.callback(store.close)
         return store
 
@@ -138,9 +137,8 @@ class Services:
         from vaultsync.backends.filesystem.vault_fs import VaultFs
 
         settings = self.settings
-        vault = VaultFs(
-            settings.root, ignore=settings.ignore, max_bytes=int(settings.max_note_bytes)
-        )
+        longest = int(settings.max_note_bytes)
+        vault = VaultFs(settings.root, ignore=settings.ignore, max_bytes=longest)
         self._closing.callback(vault.close)
         if self._app is None:
             return vault
@@ -184,10 +182,8 @@ class Services:
         """The keyword index of all facts."""
         from vaultsync.backends.tantivy.index import TantivyIndex
 
-        settings = self.settings
-        index = TantivyIndex(
-            self._index_folder("words"), weights=settings.weights.fields, language=settings.language
-        )
+        folder, weights = self._index_folder("words"), self.settings.weights.fields
+        index = TantivyIndex(folder, weights=weights, language=self.settings.language)
         self._closing.callback(index.close)
         return index
 

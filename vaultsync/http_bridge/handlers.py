@@ -80,9 +80,8 @@ def route(method: str, path: str, *, name: str = "") -> Callable[[Handler], Hand
         hints = get_type_hints(handler)
         summary = re.sub(r"\s+", " ", (handler.__doc__ or "").partition("\n\n")[0])
         takes, answers = hints.get("body", bodies.EmptyBody), hints["return"]
-        _rows.append(
-            RouteRow(method, path, name or handler.__name__, summary, takes, answers, handler)
-        )
+        own = name or handler.__name__
+        _rows.append(RouteRow(method, path, own, summary, takes, answers, handler))
         return handler
 
     return add

@@ -99,9 +99,7 @@ class AgentMemory(Memory):
     def status(self) -> Status:
         """What waits and what is wrong, as far as the agent may know of it."""
         status = super().status()
-        visible = [
-            each for each in status.attention if can_see(self.name, each.path.partition("/")[0])
-        ]
+        visible = [x for x in status.attention if can_see(self.name, x.path.partition("/")[0])]
         return replace(status, conflicts=len(self.conflicts()), attention=visible)
 
     def some(self, ids: Sequence[str]) -> tuple[FactPage, list[str]]:

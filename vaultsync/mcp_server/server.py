@@ -168,9 +168,8 @@ class RequestHandlers:
         text = await self._ask(
             lambda memory: prompt_text(memory, prompt, arguments), types.INVALID_PARAMS
         )
-        message = types.PromptMessage(
-            role="user", content=types.TextContent(type="text", text=text)
-        )
+        content = types.TextContent(type="text", text=text)
+        message = types.PromptMessage(role="user", content=content)
         result = types.GetPromptResult(description=prompt.description, messages=[message])
         return types.ServerResult(result)
 
