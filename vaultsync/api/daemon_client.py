@@ -25,11 +25,9 @@ def ask_running_bridge(
     agent: str | None,
     timeout: float = BRIDGE_TIMEOUT,
 ) -> Mapping[str, Any] | None:
-    """Ask the bridge of a vault, with a POST where there is a body, else a GET.
+    """The answer of the bridge of a vault to a POST, or to a GET without a body.
 
-    Returns:
-        The answer, which may be an error; None when there is none, or the bridge is another
-        agent's.
+    It may be an error. None when there is none, or the bridge is another agent's.
     """
     address = BridgeAddressFile(settings.state_dir).find()
     token = TokenFile(settings.state_dir).find()

@@ -70,11 +70,7 @@ class Engine:
                 self.lock.unlock()
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
-        """Write the note of a new fact, unless another engine has the vault.
-
-        Returns:
-            The fact, with its `path` when the note was written.
-        """
+        """The fact with its `path`, if its note was written: no other engine has the vault."""
         if not self.lock.try_lock():
             return fact
         try:
@@ -121,10 +117,9 @@ class Engine:
         return vault_files(self._services.settings.root)
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
-        """Bring derived data up to date after a run, where the setting `derive` says so.
+        """The report with the time of both, once derived data has followed its run.
 
-        Returns:
-            The report, with the time of both.
+        It does where the setting `derive` says so, and something changed.
         """
         if not self._services.settings.derive:
             return report

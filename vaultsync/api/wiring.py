@@ -355,11 +355,7 @@ class Services:
 
 
 def store_place(settings: Settings) -> Path | QdrantConnection:
-    """Where the setting `store` says that the facts are; nothing is opened.
-
-    Raises:
-        ConfigError: it names no store.
-    """
+    """Where the setting `store` says that the facts are; raises ConfigError if it names none."""
     kind, _, path = settings.store.partition(":")
     if settings.store.startswith(("qdrant:", "qdrant+")):
         from vaultsync.backends.qdrant.connection import parse_qdrant_settings

@@ -171,9 +171,7 @@ def _frame(kind: str, data: object) -> bytes:
 def running_bridge(bridge: BridgeServices, *, port: int | None = None) -> Iterator[RunningServer]:
     """Serve a bridge in a thread of its own until the block ends.
 
-    Args:
-        bridge: does the work.
-        port: None takes `BRIDGE_PORT`, or any free port when that is taken.
+    Without a port it takes `BRIDGE_PORT`, or any free port when that is taken.
 
     Raises:
         ConfigError: another program has the port, or the token cannot be used.

@@ -68,13 +68,7 @@ _rows: list[RouteRow] = []
 
 
 def route(method: str, path: str, *, name: str = "") -> Callable[[Handler], Handler]:
-    """Add a handler to the table of routes.
-
-    Args:
-        method: of HTTP.
-        path: with at most one name in braces.
-        name: the id of the operation; that of the function unless given.
-    """
+    """Add a handler to the table of routes, by the name of the function unless one is given."""
 
     def add(handler: Handler) -> Handler:
         hints = get_type_hints(handler)

@@ -42,10 +42,8 @@ class AgentMemory(Memory):
     def sync_saved_notes(self) -> str:
         """Sync what the user saved since, unless another engine does that.
 
-        Derived data follows in `finish_pending()`; recall updates what it needs.
-
-        Returns:
-            Why it could not be done, in a sentence; empty when it was.
+        Derived data follows in `finish_pending()`; recall updates what it needs. Returns why
+        it could not be done, in a sentence; empty when it was.
         """
         if not self._acquire_engine():
             return ""
@@ -105,8 +103,7 @@ class AgentMemory(Memory):
     def some(self, ids: Sequence[str]) -> tuple[FactPage, list[str]]:
         """The facts of some ids as a page, and the ids of which there is none.
 
-        Raises:
-            NotFoundError, UsageError: one id was given, and there is no such fact.
+        Raises NotFoundError or UsageError where the only id is none.
         """
         found, missing = [], []
         for each in dict.fromkeys(ids):
@@ -124,11 +121,7 @@ class AgentMemory(Memory):
         return tables_for(self._ctx, self._services.table_inputs, agent=self.name)
 
     def note(self, fact_id: str) -> tuple[Fact, str]:
-        """A fact and the text of its note; as it would be written when there is none.
-
-        Raises:
-            FactNotFoundError, InvalidIdError.
-        """
+        """A fact and the text of its note; as it would be written when there is none."""
         fact, view = fact_service.get(self._ctx, fact_id, agent=self.agent), self._ctx.view
         if fact.path is not None:
             try:

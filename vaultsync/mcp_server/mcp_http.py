@@ -26,10 +26,7 @@ _SESSIONS = 50
 def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterator[RunningServer]:
     """Serve the memory of one agent at `MCP_PATH` until the block ends, and close it then.
 
-    Args:
-        worker: of the memory.
-        settings: of the vault.
-        port: 0 uses any free port.
+    Port 0 is any free port.
 
     Raises:
         ConfigError: another program has the port, or the token cannot be used.

@@ -90,11 +90,7 @@ PROMPTS: Mapping[str, Prompt] = {each.name: each for each in _PROMPTS}
 
 
 def prompt_text(memory: AgentMemory, prompt: Prompt, given: Mapping[str, str]) -> str:
-    """The text of a prompt.
-
-    Raises:
-        InvalidArgumentsError: its argument is missing.
-    """
+    """The text of a prompt; raises InvalidArgumentsError where its argument is missing."""
     value = given.get(prompt.argument, "").strip()
     if not value:
         raise InvalidArgumentsError(

@@ -30,11 +30,7 @@ def serve(worker: AgentWorker) -> None:
 
 
 def _take_stdout() -> int:
-    """Reserve stdout for the protocol, and send all other output to stderr.
-
-    Returns:
-        The descriptor to write the protocol to.
-    """
+    """The descriptor to write the protocol to; all other output goes to stderr from now on."""
     sys.stdout.flush()
     protocol = os.dup(1)
     os.dup2(2, 1)
