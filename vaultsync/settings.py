@@ -204,11 +204,7 @@ def parse_settings(
 
 
 def check_embedder(setting: str) -> str:
-    """The setting, if it names an embedder.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """The setting; raises ConfigError if it names no embedder."""
     kind, colon, which = setting.partition(":")
     alone, named = "local sentence hash none", "local sentence hub http"
     if kind in (named if which else alone).split() and bool(colon) == bool(which):
@@ -268,11 +264,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _convert(given: Mapping[str, object], to: type[T], table: str = "") -> T:
-    """A table as its struct.
-
-    Raises:
-        ConfigError: a name in it is unknown, or a value is of another type or range.
-    """
+    """A table as its struct; raises ConfigError for an unknown name or a wrong value."""
     try:
         return convert(given, to)
     except ValidationError:

@@ -70,10 +70,6 @@ class AgentWorker(MemoryWorker["AgentMemory"]):
         """Wait until all submitted calls are done."""
         await asyncio.wrap_future(self._pool.submit(int))
 
-    def begin(self) -> None:
-        """Open the memory and sync notes that were edited before; returns at once."""
-        self.soon(lambda memory: memory.sync_saved_notes())
-
     def close(self) -> None:
         """Finish the running calls and the bookkeeping; waits for both."""
         # No client is left to report it to, and the next run does what is left undone.
@@ -111,8 +107,8 @@ def make_server(worker: AgentWorker) -> Server[dict[str, Any], Any]:
     )
 
     async def begin(_: types.InitializedNotification) -> None:
-        """Open the memory once the handshake is done: the client does not wait for it."""
-        worker.begin()
+        """Open the memory and sync edited notes; the client has its greeting already."""
+        worker.soon(lambda memory: memory.sync_saved_notes())
 
     server.notification_handlers[types.InitializedNotification] = begin
     return server
@@ -174,11 +170,7 @@ class RequestHandlers:
         return types.ServerResult(result)
 
     async def _ask(self, work: Callable[[AgentMemory], T], code: int) -> T:
-        """What the memory returns, once edited notes are synced.
-
-        Raises:
-            McpError: of that code, with the message of an error of the memory.
-        """
+        """What the memory returns once edited notes are synced; its error has the code given."""
 
         def fresh(memory: AgentMemory) -> T:
             memory.sync_saved_notes()
