@@ -487,26 +487,23 @@ def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) 
     assert leaks(path.read_text()) == []
 
 
-def _typed_by_a_person(folder: Path) -> str:
-    """The id of a fact in whose note a person typed a secret."""
+def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(folder: Path) -> None:
     with vaultsync.open(str(folder / "vault")) as memory:
         fact = memory.remember("The deploy is in the evening.", title="Deploy")
-    path = folder / "vault" / str(fact.path)
-    path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
-    return fact.id
-
-
-def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(folder: Path) -> None:
-    fact_id = _typed_by_a_person(folder)
-    with AgentMemory(settings_for(str(folder / "vault"), agent="indy")) as agent:
+        path = folder / "vault" / str(fact.path)
+        path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
+    settings = settings_for(str(folder / "vault"), agent="indy")
+    with AgentMemory(settings) as agent:
         agent.sync_saved_notes()
-        _, text = agent.note(fact_id)
+        _, text = agent.note(fact.id)
     assert "evening [REDACTED:github:" in text
 
 
 def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
-    _typed_by_a_person(folder)
     with vaultsync.open(str(folder / "vault")) as memory:
+        fact = memory.remember("The deploy is in the evening.", title="Deploy")
+        path = folder / "vault" / str(fact.path)
+        path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
         memory.sync()
     found = recall_from_index_files(RecallRequest("deploy evening"), path=str(folder / "vault"))
     assert found.hits
