@@ -70,7 +70,7 @@ class Engine:
                 self.lock.unlock()
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
-        """The fact with its `path`, if its note was written: no other engine has the vault."""
+        """Write the note of a new fact, which gets a `path`, unless another engine does it."""
         if not self.lock.try_lock():
             return fact
         try:
@@ -117,10 +117,7 @@ class Engine:
         return vault_files(self._services.settings.root)
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
-        """The report with the time of both, once derived data has followed its run.
-
-        It does where the setting `derive` says so, and something changed.
-        """
+        """Bring derived data up to date after a run, if `derive` is set; the report times both."""
         if not self._services.settings.derive:
             return report
         if report.dry_run or (report.quiet and is_derived_current(self.ctx)):

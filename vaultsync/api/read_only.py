@@ -77,12 +77,7 @@ class RemoteMemory:
         ctx = services.read_context
 
         def search_without_vectors(sources: RecallSources, request: Request) -> Answer:
-            wanted: list[str] = []
-            sources = replace(sources, vectors=lambda: wanted.append("vectors"))
-            answer = search(sources, request)
-            if wanted:
-                raise _NeedsVectorsError
-            return answer
+            return search(replace(sources, vectors=_refuse_vectors), request)
 
         if (self.settings.state_dir / "bridge.json").exists():
             try:
@@ -114,6 +109,10 @@ class RemoteMemory:
 
 class _NeedsVectorsError(Exception):
     """The answer takes more than the note index."""
+
+
+def _refuse_vectors() -> None:
+    raise _NeedsVectorsError
 
 
 def open_read_only(
