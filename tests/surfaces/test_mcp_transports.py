@@ -18,7 +18,7 @@ import pytest
 from mcp import ClientSession
 
 from tests.bench.greeting import HELLO
-from tests.mcp_clients import Home, ask, hits, make_home, over_http, over_stdio, serving, token
+from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
 from tests.snippets import packages_after
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
@@ -178,7 +178,7 @@ def test_http_requires_the_token_and_refuses_other_origins(home: Home, tmp_path:
         ({**right, "Origin": "null"}, 403),
         ({**right, "Host": "example.org"}, 403),
     ]
-    with serving(home) as address, httpx.Client() as client:
+    with serving(home, *MCP) as (_, address), httpx.Client() as client:
         for headers, status in cases:
             for answer in (
                 client.post(address, json=HELLO, headers=headers),
