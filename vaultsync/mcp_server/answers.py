@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.facts.listing import PublicPage
 from vaultsync.facts.service import ForgetResult
-from vaultsync.mcp_server.tool import about
 from vaultsync.model.serialization import NewFact, PublicFact
 from vaultsync.notes.conflict_note import OpenConflict
 from vaultsync.recall.result import RecallResult
@@ -32,7 +31,7 @@ __all__ = [
 
 MAX_LISTED_CONFLICTS = 20
 """Maximum number of conflicts or notices in one answer."""
-More: TypeAlias = Annotated[int, about("How many more there are.")] | UnsetType
+More: TypeAlias = Annotated[int, Meta(description="How many more there are.")] | UnsetType
 
 
 def number_left_out(found: Sequence[object]) -> int | UnsetType:
@@ -46,8 +45,8 @@ class UpdateFactResult(PublicFact):
     conflict: NotRequired[
         Annotated[
             str,
-            about(
-                "The id of a conflict: the user changed the same field, and"
+            Meta(
+                description="The id of a conflict: the user changed the same field, and"
                 " their value is kept; see memory_conflicts."
             ),
         ]
@@ -57,7 +56,7 @@ class UpdateFactResult(PublicFact):
 class QueryVaultResult(PublicPage, frozen=True):
     """What `query_vault` answers."""
 
-    missing: Annotated[list[str], about("Ids that no fact has.")] | UnsetType = UNSET
+    missing: Annotated[list[str], Meta(description="Ids that no fact has.")] | UnsetType = UNSET
 
 
 class OpenConflicts(Conflicts, frozen=True):
@@ -76,9 +75,9 @@ class ExportGraphResult(Struct, frozen=True):
     """What `memory_export_graph` answers."""
 
     format: str
-    nodes: Annotated[int, about("The number of nodes.")]
-    links: Annotated[int, about("The number of links.")]
-    left_out: Annotated[int, about("The number of nodes that were left out.")]
+    nodes: Annotated[int, Meta(description="The number of nodes.")]
+    links: Annotated[int, Meta(description="The number of links.")]
+    left_out: Annotated[int, Meta(description="The number of nodes that were left out.")]
     graph: dict[str, Any] | UnsetType = UNSET
     text: str | UnsetType = UNSET
 
@@ -86,7 +85,9 @@ class ExportGraphResult(Struct, frozen=True):
 class AgentStatus(Status, frozen=True, kw_only=True):
     """What `memory_status` answers."""
 
-    agent: Annotated[str, about("Your name in this memory.")]
-    scope: Annotated[str, about("The scope of the facts you store, unless you name one.")]
+    agent: Annotated[str, Meta(description="Your name in this memory.")]
+    scope: Annotated[
+        str, Meta(description="The scope of the facts you store, unless you name one.")
+    ]
     version: str
     more: More = UNSET
