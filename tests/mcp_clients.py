@@ -24,8 +24,10 @@ from vaultsync.api import opening as app
 from vaultsync.cli.main import cli
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
-from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.tool_worker import AgentWorker
+from vaultsync.mcp_server.server import AgentWorker, make_server
+
+MCP = ("mcp", "--http", "--port", "0")
+"""The words of a server of the protocol over HTTP."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ async def over_stdio(home: Home, *, agent: str = "indy") -> AsyncIterator[Client
 @asynccontextmanager
 async def over_http(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientSession]:
     """A client of a server in a process of its own."""
-    with serving(home, agent=agent) as address:
+    with serving(home, *MCP, "--agent", agent) as (_, address):
         headers = {"Authorization": f"Bearer {token(home)}"}
         async with (
             httpx.AsyncClient(headers=headers) as client,
@@ -109,16 +111,16 @@ async def over_http(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientS
 
 
 @contextmanager
-def serving(home: Home, *, agent: str = "indy") -> Iterator[str]:
-    """The address of a server over HTTP."""
-    words = home.command("mcp", "--http", "--port", "0", "--agent", agent, "--json")
+def serving(home: Home, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process that serves over HTTP, and its address."""
+    command, pipe = home.command(*words, "--json"), subprocess.PIPE
     with subprocess.Popen(
-        words, env=home.environment, stdout=subprocess.PIPE, text=True
+        command, env=home.environment, stdout=pipe, stderr=pipe, text=True
     ) as program:
         assert program.stdout is not None
         address: str = json.loads(program.stdout.readline())["address"]
         try:
-            yield address
+            yield program, address
         finally:
             program.terminate()
             assert program.wait(10) == 0

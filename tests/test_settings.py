@@ -1,4 +1,4 @@
-"""The settings: what makes sense, and how the order of hits follows them."""
+"""The settings of a vault: what makes sense, and what follows them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 
 import vaultsync
 from vaultsync.api import configuration as config
-from vaultsync.api import read_only as answering
 from vaultsync.api.memory import Memory
-from vaultsync.api.privacy import redaction_check
+from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
@@ -38,6 +37,15 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
     found = _load(tmp_path, text).weights
     assert (found.similarity, found.recency, found.vectors) == (0.5, 0, 2)
     assert found.fields == {**FIELD_WEIGHTS, "title": 5}
+
+
+def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path) -> None:
+    found = _load(tmp_path, "").hygiene
+    assert found == PrivacySettings()
+    assert (found.secrets, found.neutralise) == (True, True)
+    said = '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\nenvironment = ["TOKEN"]\n'
+    found = _load(tmp_path, said).hygiene
+    assert (found.patterns, found.environment) == (("acme-[0-9]{4}", "@iban"), ("TOKEN",))
 
 
 @pytest.mark.parametrize(
@@ -82,6 +90,12 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
         ("[hygiene]\npatterns = ['a*']", "regular expression"),
         ("[hygiene]\npatterns = ['(a+)+b']", "regular expression"),
         ("[hygiene]\npatterns = ['x(a|b*c){2}']", "regular expression"),
+        ("ignores = []", "'ignores' in .meta/config.toml did you mean 'ignore'?"),
+        ("agent = 'indy'", "'agent' in .meta/config.toml"),
+        ("root = '/'", "'root' in .meta/config.toml"),
+        ("[hygiene]\noptional = []", "in [hygiene] of .meta/config.toml the settings are secrets"),
+        ("[watch]\nwacther = 'auto'", "in [watch] of .meta/config.toml did you mean 'watcher'?"),
+        ("zzz = 1", "unknown setting 'zzz' in .meta/config.toml the settings are vault_id, "),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -91,51 +105,6 @@ def test_what_makes_no_sense_is_refused(
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, text)
     assert why in f"{refused.value.message} {refused.value.hint}"
-
-
-@pytest.mark.parametrize(
-    ("said", "message", "hint"),
-    [
-        ("ignores = []", "'ignores' in .meta/config.toml", "did you mean 'ignore'?"),
-        ("agent = 'indy'", "'agent' in .meta/config.toml", ""),
-        ("root = '/'", "'root' in .meta/config.toml", ""),
-        ("[hygiene]\noptional = []", "in [hygiene] of .meta", "secrets, patterns"),
-        ("[watch]\nwacther = 'auto'", "in [watch] of .meta", "'watcher'?"),
-        ("zzz = 1", "unknown setting 'zzz'", "the settings are vault_id, "),
-    ],
-)
-def test_an_unknown_name_is_refused(tmp_path: Path, said: str, message: str, hint: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        _load(tmp_path, said)
-    assert message in refused.value.message
-    assert hint in refused.value.hint
-
-
-def test_hygiene_is_on_by_default(tmp_path: Path) -> None:
-    assert _load(tmp_path, "").hygiene == PrivacySettings()
-    assert PrivacySettings().secrets
-    assert PrivacySettings().neutralise
-
-
-def test_patterns_are_expressions_or_names_of_kinds(tmp_path: Path) -> None:
-    said = '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\nenvironment = ["TOKEN"]\n'
-    found = _load(tmp_path, said).hygiene
-    assert found.expressions == ("acme-[0-9]{4}",)
-    assert found.optional == ("iban",)
-    assert found.environment == ("TOKEN",)
-
-
-def test_all_settings_are_settings(tmp_path: Path) -> None:
-    page = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
-    said = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
-    assert _load(tmp_path, said.partition("\n")[2]).linger_seconds == 60
-
-
-def test_the_doctor_says_what_is_not_escaped(tmp_path: Path) -> None:
-    settings = _load(tmp_path, "[hygiene]\nneutralise = false\n")
-    _, ok, said, _ = redaction_check(settings)
-    assert ok
-    assert "not escaped" in said
 
 
 def test_an_embedder_of_the_environment_is_checked_too(
@@ -151,13 +120,27 @@ def test_a_folder_for_the_tables_may_be_written_as_people_do(tmp_path: Path, tex
     assert _load(tmp_path, f"index_folder = '{text}'").index_folder == "Index"
 
 
-def _opened(root: Path) -> Memory:
+def test_all_settings_are_settings(tmp_path: Path) -> None:
+    """Those of the page, which names each of them."""
+    page = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
+    said = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    assert _load(tmp_path, said.partition("\n")[2]).linger_seconds == 60
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    vaultsync.init(str(root), state_dir=str(tmp_path / "state"))
+    return root
+
+
+def _open(root: Path) -> Memory:
     return vaultsync.open(str(root), state_dir=str(root.parent / "state"))
 
 
-def _failed(root: Path) -> dict[str, str]:
-    with _opened(root) as memory:
-        return {each.name: f"{each.message} {each.hint}" for each in memory.doctor() if not each.ok}
+def _checks(root: Path) -> dict[str, tuple[bool, str]]:
+    with _open(root) as memory:
+        return {each.name: (each.ok, f"{each.message} {each.hint}") for each in memory.doctor()}
 
 
 @pytest.mark.parametrize(
@@ -172,44 +155,46 @@ def test_the_doctor_says_why_there_is_no_embedder(
     root: Path, monkeypatch: pytest.MonkeyPatch, embedder: str, why: str
 ) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", embedder)
-    assert why in _failed(root)["embedder"]
+    ok, said = _checks(root)["embedder"]
+    assert not ok
+    assert why in said
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
-    assert "embedder" not in _failed(root)
+    assert _checks(root)["embedder"][0]
 
 
 @pytest.mark.parametrize("folder", ["Start here.md", "Start here.md/Index"])
 def test_the_doctor_says_that_a_file_is_where_the_tables_shall_be(root: Path, folder: str) -> None:
     (root / "Start here.md").write_text("Hello.")
     _set(root, f"index_folder = '{folder}'")
-    assert "'Start here.md' is a file" in _failed(root)["settings"]
+    ok, said = _checks(root)["settings"]
+    assert not ok
+    assert "'Start here.md' is a file" in said
     _set(root, "index_folder = 'Index'")
-    assert "settings" not in _failed(root)
+    assert _checks(root)["settings"][0]
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A vault without a model."""
-    root = tmp_path / "vault"
-    vaultsync.init(str(root), state_dir=str(tmp_path / "state"))
-    return root
+def test_the_doctor_says_what_is_not_escaped(root: Path) -> None:
+    _set(root, "[hygiene]\nneutralise = false\n")
+    ok, said = _checks(root)["hygiene"]
+    assert ok
+    assert "not escaped" in said
 
 
 def _remember(root: Path, *facts: dict[str, str]) -> None:
     _set(root, 'embedder = "none"')
-    with _opened(root) as memory:
+    with _open(root) as memory:
         memory.import_(map(json.dumps, facts))
         memory.sync()
 
 
 def _titles(root: Path, question: str, text: str = "") -> list[str]:
     _set(root, f'embedder = "none"\n{text}')
-    with _opened(root) as memory:
+    with _open(root) as memory:
         return [hit.title for hit in memory.recall(question)]
 
 
-def _titles_in_clone(root: Path) -> list[str]:
-    found = answering.recall_from_index_files(RecallRequest("berths"), path=str(root))
-    return [hit.title for hit in found]
+def _titles_without_store(root: Path) -> list[str]:
+    return [hit.title for hit in recall_from_index_files(RecallRequest("berths"), path=str(root))]
 
 
 OLD = {"title": "Old", "content": "Berths berths berths.", "createdAt": "2020-01-01"}
@@ -222,7 +207,7 @@ def test_hits_follow_the_weights_of_the_score(root: Path) -> None:
     newest = "[weights]\nsimilarity = 0.1\nrecency = 5\n"
     assert _titles(root, "berths", fits) == ["Old", "New"]
     assert _titles(root, "berths", newest) == ["New", "Old"]
-    with _opened(root) as memory:
+    with _open(root) as memory:
         (best, _) = memory.recall("berths")
     assert best.score == pytest.approx(
         0.1 * best.similarity + 5 * best.recency + 0.2 * best.utility, abs=1e-3
@@ -233,15 +218,15 @@ def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
     _remember(root, OLD, NEW)
     for recency, first in ((0, "Old"), (5, "New")):
         _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
-        assert _titles_in_clone(root)[0] == first
+        assert _titles_without_store(root)[0] == first
 
 
-def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> None:
+def test_hits_below_the_least_score_are_left_out(root: Path) -> None:
     _remember(root, OLD, NEW)
     fits = "[weights]\nrecency = 0\nutility = 0\n"
     assert _titles(root, "berths", fits) == ["Old", "New"]
     assert _titles(root, "berths", f"{fits}least = 0.45") == ["Old"]
-    assert _titles_in_clone(root) == ["Old"]
+    assert _titles_without_store(root) == ["Old"]
     assert _titles(root, "berths", f"{fits}least = 2") == []
 
 
@@ -254,7 +239,7 @@ def test_hits_follow_the_weights_of_the_fields_at_once(root: Path) -> None:
     assert _titles(root, "berths", f"{only}title = 0") == ["New"]
 
 
-def test_another_language_makes_the_index_anew(root: Path) -> None:
+def test_another_language_makes_a_new_index(root: Path) -> None:
     _remember(root, {"title": "Datenbanken", "content": "Datenbanken"})
     assert _titles(root, "Datenbank") == []
     assert _titles(root, "Datenbank", 'language = "German"') == ["Datenbanken"]

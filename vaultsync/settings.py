@@ -70,16 +70,6 @@ class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
     neutralise: bool = True
     """Whether content that Obsidian would run is escaped in notes that agents write."""
 
-    @property
-    def expressions(self) -> tuple[str, ...]:
-        """The regular expressions among the patterns."""
-        return tuple(each for each in self.patterns if not each.startswith("@"))
-
-    @property
-    def optional(self) -> tuple[str, ...]:
-        """The kinds among the patterns, without their `@`."""
-        return tuple(each[1:] for each in self.patterns if each.startswith("@"))
-
 
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
@@ -170,15 +160,6 @@ def parse_settings(
 ) -> Settings:
     """Parse the marker of a vault; arguments win over the environment, and both over the file.
 
-    Args:
-        text: the content of the marker.
-        environment: the variables of the process; those of `VAULTSYNC_…` are used.
-        root: the folder of the vault.
-        state_root: the folder under which each vault keeps its state.
-        models: the folder in which models are kept.
-        agent: the agent that acts.
-        store: the store to use in place of that of the marker.
-
     Raises:
         ConfigError: the text is not TOML, or has an unknown setting or an invalid value.
     """
@@ -223,11 +204,7 @@ def parse_settings(
 
 
 def check_embedder(setting: str) -> str:
-    """The setting, if it names an embedder.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """The setting; raises ConfigError if it names no embedder."""
     kind, colon, which = setting.partition(":")
     alone, named = "local sentence hash none", "local sentence hub http"
     if kind in (named if which else alone).split() and bool(colon) == bool(which):
@@ -287,11 +264,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _convert(given: Mapping[str, object], to: type[T], table: str = "") -> T:
-    """A table as its struct.
-
-    Raises:
-        ConfigError: a name in it is unknown, or a value is of another type or range.
-    """
+    """A table as its struct; raises ConfigError for an unknown name or a wrong value."""
     try:
         return convert(given, to)
     except ValidationError:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -21,92 +21,89 @@ from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs
 from vaultsync.indexing.embedding_cost import EmbeddingCost
-from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import SyncPolicy
 
 
-def parts() -> DerivedParts:
-    return DerivedParts(
-        note_index=MemoryIndex(),
-        links=MemoryLinks(),
-        tables=TableInputs(EntriesInMemory(), len),
-        vectors=MemoryVectors(),
-        embedder=HashEmbedder,
-    )
-
-
-def a_world() -> World:
+@pytest.fixture
+def world() -> World:
+    """One fact, from which nothing is derived yet."""
     world = World()
     world.mirrored("We met [[Bob]] on the pier.", title="On the pier", tags=["pier"])
     return world
 
 
-def test_everything_follows_the_store() -> None:
-    world, held = a_world(), parts()
+@pytest.fixture
+def parts() -> DerivedParts:
+    tables = TableInputs(EntriesInMemory(), len)
+    return DerivedParts(MemoryIndex(), MemoryLinks(), tables, MemoryVectors(), HashEmbedder)
+
+
+@pytest.fixture
+def derived(world: World, parts: DerivedParts) -> DerivedParts:
+    """All that is derived from the world as it is."""
+    update_derived(world.ctx, parts)
+    assert is_derived_current(world.ctx)
+    return parts
+
+
+def test_everything_follows_the_store(world: World, parts: DerivedParts) -> None:
     assert not is_derived_current(world.ctx)
 
     steps: list[str] = []
-    done = update_derived(world.ctx, held, progress=lambda step, *_: steps.append(step))
+    done = update_derived(world.ctx, parts, progress=lambda step, *_: steps.append(step))
 
     assert "model" in steps
     assert (done.notes, done.chunks, done.degraded) == (1, 1, ())
     assert done.embedded >= 1
     assert is_derived_current(world.ctx)
-    assert held.links.links_to(["Bob"])
+    assert parts.links.links_to(["Bob"])
     assert ".index/vault-index.md" in world.vault.names or world.vault.files
     assert to_builtins(done)["notes"] == 1
 
 
-def test_a_change_is_followed_once() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
-    assert update_derived(world.ctx, held).embedded == 0
+def test_a_change_is_followed_once(world: World, derived: DerivedParts) -> None:
+    assert update_derived(world.ctx, derived).embedded == 0
     world.mirrored("Another one.", title="Another")
     assert not is_derived_current(world.ctx)
 
-    done = update_derived(world.ctx, held)
+    done = update_derived(world.ctx, derived)
 
     assert (done.notes, done.chunks) == (2, 2)
     assert is_derived_current(world.ctx)
 
 
-def test_a_table_that_somebody_removed_is_still_to_be_derived() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
+def test_a_table_that_was_removed_is_derived_again(world: World, derived: DerivedParts) -> None:
     world.vault.names.pop(VaultPath(".index/by-type.md"))
     assert not is_derived_current(world.ctx)
 
-    update_derived(world.ctx, held)
+    update_derived(world.ctx, derived)
 
     assert ".index/by-type.md" in world.vault.names
     assert is_derived_current(world.ctx)
 
 
-def test_tables_that_cannot_be_looked_at_are_still_to_be_derived() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
-
+@pytest.mark.usefixtures("derived")
+def test_tables_that_cannot_be_looked_at_are_still_to_be_derived(world: World) -> None:
     with mock.patch.object(SimVault, "list_meta", side_effect=PermissionError):
         assert not is_derived_current(world.ctx)
 
 
-def test_a_folder_for_the_tables_that_is_new_is_still_to_be_derived() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
+def test_a_new_folder_for_the_tables_is_filled(world: World, derived: DerivedParts) -> None:
     seen = replace(world.ctx, policy=SyncPolicy(index_folder=VaultPath("Index")))
     assert not is_derived_current(seen)
 
-    update_derived(seen, held)
+    update_derived(seen, derived)
 
     assert "Index/vault-index.md" in world.vault.names
 
 
-def test_a_store_that_was_restored_and_written_to_since_is_followed() -> None:
-    world, held = a_world(), parts()
+def test_a_store_that_was_restored_and_written_to_since_is_followed(
+    world: World, parts: DerivedParts
+) -> None:
     kept = world.store.snapshot()
     world.agent_remembers("Lost.", title="Lost")
-    update_derived(world.ctx, held)
+    update_derived(world.ctx, parts)
 
     world.store.restore(kept)
     world.agent_remembers("New.", title="New")
@@ -114,26 +111,22 @@ def test_a_store_that_was_restored_and_written_to_since_is_followed() -> None:
     assert not is_derived_current(world.ctx)
 
 
-def test_a_rebuild_makes_the_indexes_anew() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
-
-    assert update_derived(world.ctx, held, rebuild=True).notes == 1
-    assert held.links.links_to(["Bob"])
+def test_a_rebuild_makes_the_indexes_from_scratch(world: World, derived: DerivedParts) -> None:
+    assert update_derived(world.ctx, derived, rebuild=True).notes == 1
+    assert derived.links.links_to(["Bob"])
 
 
-def test_without_a_model_only_keywords_are_indexed() -> None:
-    world = a_world()
-
-    done = update_derived(world.ctx, replace(parts(), embedder=lambda: None))
+@pytest.mark.parametrize("missing", [{"embedder": lambda: None}, {"vectors": None}])
+def test_without_a_model_only_keywords_are_indexed(
+    world: World, parts: DerivedParts, missing: dict[str, Any]
+) -> None:
+    done = update_derived(world.ctx, replace(parts, **missing))
 
     assert (done.notes, done.chunks, done.degraded) == (1, 0, ())
 
 
-def test_another_model_needs_approval_before_it_embeds() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
-    other = replace(held, embedder=lambda: HashEmbedder(dimension=32))
+def test_another_model_needs_approval_before_it_embeds(world: World, derived: DerivedParts) -> None:
+    other = replace(derived, embedder=lambda: HashEmbedder(dimension=32))
     costs: list[EmbeddingCost] = []
 
     def no(cost: EmbeddingCost) -> bool:
@@ -148,46 +141,37 @@ def test_another_model_needs_approval_before_it_embeds() -> None:
     assert "/32/" in str(other.vectors.identity())
 
 
-def test_an_unavailable_store_leaves_everything_as_it_was() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
+def test_an_unavailable_store_leaves_everything_as_it_was(
+    world: World, derived: DerivedParts
+) -> None:
     world.mirrored("Another one.", title="Another")
     unplugged = SqliteStore("/unplugged/store.sqlite3", clock=world.clock, create=False)
     away = replace(world.ctx, store=unplugged)
 
-    done = update_derived(away, held)
+    done = update_derived(away, derived)
 
     assert all("unplugged" in why for why in done.degraded)
     assert is_derived_current(away)  # there is nothing that could be done
     assert not is_derived_current(world.ctx)
 
 
-class BrokenLinks(MemoryLinks):
-    def __init__(self, trouble: Exception) -> None:
-        super().__init__()
-        self.trouble = trouble
-
-    def update(
-        self,
-        put: Mapping[str, Sequence[LinkReference]],
-        drop: Iterable[str],
-        *,
-        version: str,
-        entities: Iterable[EntityRecord] = (),
-    ) -> None:
-        raise self.trouble
-
-
+@pytest.mark.parametrize("part", ["update_link_index", "write_tables"])
 @pytest.mark.parametrize(
-    "trouble", [IndexBusyError("somebody writes"), OSError(28, "the disk is full")]
+    ("error", "why"),
+    [
+        (IndexBusyError("another process writes"), "another process writes"),
+        (OSError(28, "the disk is full"), "cannot be written: the disk is full"),
+    ],
 )
-def test_links_that_cannot_be_written_stop_nothing(trouble: Exception) -> None:
-    world = a_world()
-
-    done = update_derived(world.ctx, replace(parts(), links=BrokenLinks(trouble)))
+def test_what_cannot_be_written_stops_nothing(
+    world: World, parts: DerivedParts, part: str, error: Exception, why: str
+) -> None:
+    with mock.patch(f"vaultsync.api.derived_data.{part}", side_effect=error):
+        done = update_derived(world.ctx, parts)
 
     assert done.notes == done.chunks == 1
-    assert len(done.degraded) == 1
+    (said,) = done.degraded
+    assert said.endswith(why)
     assert not is_derived_current(world.ctx)
 
 
@@ -197,23 +181,7 @@ class Silent(HashEmbedder):
         raise EmbedderError("the model is gone")
 
 
-def test_a_missing_model_is_reported() -> None:
-    world, held = a_world(), parts()
-    update_derived(world.ctx, held)
-
-    done = update_derived(world.ctx, replace(held, embedder=Silent))
+def test_a_missing_model_is_reported(world: World, derived: DerivedParts) -> None:
+    done = update_derived(world.ctx, replace(derived, embedder=Silent))
 
     assert done.degraded == ("the model is gone",)
-
-
-def test_tables_that_cannot_be_written_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> Callable[[], int]:
-        raise OSError(28, "the disk is full")
-
-    monkeypatch.setattr("vaultsync.api.derived_data.write_tables", full)
-    world = a_world()
-
-    done = update_derived(world.ctx, parts())
-
-    assert done.notes == 1
-    assert "the disk is full" in done.degraded[0]

@@ -33,8 +33,12 @@ def _answering(writes: ObsidianWrites, listener: Listener, answer: WriteReply) -
     return thread
 
 
-def test_without_an_app_no_offer_is_made() -> None:
-    events = EventBus()
+@pytest.fixture
+def events() -> EventBus:
+    return EventBus()
+
+
+def test_without_an_app_no_offer_is_made(events: EventBus) -> None:
     writes = ObsidianWrites(events, FakeClock())
     listener = Listener(events, app=False)
 
@@ -44,8 +48,7 @@ def test_without_an_app_no_offer_is_made() -> None:
     assert listener.heard.fetch() == []
 
 
-def test_an_offer_returns_the_answer_of_the_app() -> None:
-    events = EventBus()
+def test_an_offer_returns_the_answer_of_the_app(events: EventBus) -> None:
     writes = ObsidianWrites(events, FakeClock(), wait=10)
     listener = Listener(events)
     answer = WriteReply(False, "0" * 64, "unsaved")
@@ -58,8 +61,8 @@ def test_an_offer_returns_the_answer_of_the_app() -> None:
     assert writes.is_open
 
 
-def test_an_app_that_does_not_answer_is_not_asked_for_a_while() -> None:
-    events, clock = EventBus(), FakeClock()
+def test_an_app_that_does_not_answer_is_not_asked_for_a_while(events: EventBus) -> None:
+    clock = FakeClock()
     writes = ObsidianWrites(events, clock, wait=0.01)
     listener = Listener(events)
 
@@ -76,8 +79,7 @@ def test_an_app_that_does_not_answer_is_not_asked_for_a_while() -> None:
     assert writes.is_open
 
 
-def test_another_app_is_asked_when_the_last_one_did_not_answer() -> None:
-    events = EventBus()
+def test_another_app_is_asked_when_the_last_one_did_not_answer(events: EventBus) -> None:
     writes = ObsidianWrites(events, FakeClock(), wait=0.01)
     first = Listener(events)
     writes.offer(offer())
@@ -88,8 +90,7 @@ def test_another_app_is_asked_when_the_last_one_did_not_answer() -> None:
     assert [len(each.heard.fetch()) for each in (first, second)] == [1, 1]
 
 
-def test_a_state_with_other_conflicts_is_two_events() -> None:
-    events = EventBus()
+def test_a_state_with_other_conflicts_is_two_events(events: EventBus) -> None:
     listener = Listener(events)
     for number in (0, 0, 2):
         events.publish("state", {"conflicts": number})
@@ -98,8 +99,7 @@ def test_a_state_with_other_conflicts_is_two_events() -> None:
     assert kinds == ["state", "state", "state", "conflict"]
 
 
-def test_a_client_that_is_too_slow_is_dropped() -> None:
-    events = EventBus()
+def test_a_client_that_is_too_slow_is_dropped(events: EventBus) -> None:
     slow, gone = Listener(events), Listener(events)
     events.leave(gone.heard)
     for _ in range(MAX_UNFETCHED + 1):
@@ -111,8 +111,7 @@ def test_a_client_that_is_too_slow_is_dropped() -> None:
     assert events.app() is None
 
 
-def test_closing_the_events_ends_all_subscriptions_and_later_ones() -> None:
-    events = EventBus()
+def test_closing_the_events_ends_all_subscriptions_and_later_ones(events: EventBus) -> None:
     before = Listener(events)
     events.close()
     after = Listener(events)

@@ -113,37 +113,28 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 
 def _facts(pages: Pages, vault: Path) -> None:
-    fact = pages.ask(
-        "facts-create",
-        "POST",
-        "/v1/facts",
-        {
-            "text": "SQLite is embedded, and the [[Pier Box]] has no room for a server.",
-            "type": "decision",
-            "title": "Use SQLite on the pier box",
-            "scope": "team-core",
-            "priority": 1,
-            "tags": ["storage"],
-            "entities": ["SQLite"],
-            "fields": {"outcome": "implemented"},
-        },
-    )
+    wanted = {
+        "text": "SQLite is embedded, and the [[Pier Box]] has no room for a server.",
+        "type": "decision",
+        "title": "Use SQLite on the pier box",
+        "scope": "team-core",
+        "priority": 1,
+        "tags": ["storage"],
+        "entities": ["SQLite"],
+        "fields": {"outcome": "implemented"},
+    }
+    fact = pages.ask("facts-create", "POST", "/v1/facts", wanted)
     one = f"/v1/facts/{fact['id']}"
     pages.ask("fact", "GET", one)
     body = {"content": "SQLite is embedded.", "set": {"priority": 0}, "add_tags": ["ops"]}
     changed = pages.ask("fact-update", "PATCH", one, body)
     pages.ask("error-revision", "PATCH", one, {"content": "x", "expect": "1-other"})
-    pages.ask(
-        "fact-supersede",
-        "POST",
-        f"{one}/supersede",
-        {"text": "SQLite on the pier box, copied every ten minutes."},
-    )
+    newer = {"text": "SQLite on the pier box, copied every ten minutes."}
+    pages.ask("fact-supersede", "POST", f"{one}/supersede", newer)
     pages.ask("fact-related", "GET", f"{one}/related")
     pages.ask("fact-history", "GET", f"{one}/history")
     pages.ask("facts-list", "GET", "/v1/facts?type=decision&limit=2")
-    loose = pages.ask("facts-loose", "POST", "/v1/facts", {"text": "To be forgotten."})
-    pages.made.pop("facts-loose")
+    loose = pages.client("POST", "/v1/facts", {"text": "To be forgotten."}).json
     where = f"/v1/facts/{loose['id']}"
     pages.ask("fact-forget", "POST", f"{where}/forget", {"expect": loose["revision"]})
     pages.ask("fact-restore", "POST", f"{where}/restore", {})
@@ -202,11 +193,8 @@ def _upkeep(pages: Pages, vault: Path) -> None:
 
 def _conflict(pages: Pages, vault: Path, title: str) -> str:
     """A conflict about the text of a fact; its id."""
-    fact = pages.client(
-        "POST",
-        "/v1/facts",
-        {"text": f"{title}: 42.", "title": title, "scope": "public", "type": "fact"},
-    ).json
+    wanted = {"text": f"{title}: 42.", "title": title, "scope": "public", "type": "fact"}
+    fact = pages.client("POST", "/v1/facts", wanted).json
     pages.client("POST", "/v1/sync", {})
     note = vault / fact["path"]
     text = note.read_text(encoding="utf-8")

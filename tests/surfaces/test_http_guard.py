@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from tests.bridges import Answer, Client, Heard, open_bridge
+from tests.bridges import Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
 from vaultsync.http_bridge.bridge_server import make_bridge_app
 from vaultsync.http_bridge.encoding import MAX_DEPTH
@@ -32,24 +33,16 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Another vault's token."""
-    root = tmp_path_factory.mktemp("other")
-    with open_bridge(root) as opened:
+    with open_bridge(tmp_path_factory.mktemp("other")) as opened:
         return opened.token
 
 
 @pytest.fixture
 def untouched(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A bridge whose memory must not be reached."""
-
-    def reached(*_: object, **__: object) -> None:
-        raise AssertionError
-
-    for runner in (client.serving.reading, client.serving.engine):
-        assert runner is not None
     for row in ROUTES:
-        name = row.name
-        if hasattr(Memory, name):
-            monkeypatch.setattr(Memory, name, reached)
+        if hasattr(Memory, row.name):
+            monkeypatch.setattr(Memory, row.name, mock.Mock(side_effect=AssertionError))
     return client
 
 
@@ -64,8 +57,9 @@ def test_the_application_serves_the_routes_of_the_table(client: Client) -> None:
 
 
 def test_no_route_answers_without_the_token(untouched: Client, other: str) -> None:
+    in_the_query = ("GET", f"/v1/status?token={untouched.token}")
     for said in (None, "", "Bearer", f"Bearer {other}", "Bearer x", f"Basic {other}"):
-        for method, path in ALL:
+        for method, path in (*ALL, in_the_query):
             answer = untouched(method, path, headers={"authorization": said})
 
             assert answer.status in (401, 429), (method, path, said)
@@ -87,12 +81,6 @@ def test_no_route_answers_a_foreign_host_or_origin_with_the_token(untouched: Cli
 
         assert (answer.status, answer.body) == (403, b""), (method, path, value)
         assert not any(each.startswith("access-control") for each in answer.headers)
-
-
-def test_a_token_in_the_query_string_is_ignored(client: Client) -> None:
-    answer = client("GET", f"/v1/status?token={client.token}", headers={"authorization": None})
-
-    assert answer.status in (401, 429)
 
 
 @pytest.mark.parametrize(
@@ -133,12 +121,6 @@ def test_brackets_within_a_string_do_not_count_as_depth(client: Client) -> None:
     assert answer.json["content"] == text
 
 
-def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
-    answer = client("POST", "/v1/facts", {"text": "x" * (1 << 20)})
-
-    assert (answer.status, answer.kind) == (413, "UsageError")
-
-
 ODD_NAMES = (
     "..",
     "%2e%2e",
@@ -171,10 +153,8 @@ def test_a_name_in_the_path_of_a_route_is_never_a_file_path(client: Client) -> N
 
 
 def test_only_listed_index_files_can_be_read(client: Client) -> None:
-    listed = [each["name"] for each in client("GET", "/v1/index").json["files"]]
-    answers = [client("GET", f"/v1/index/{name}") for name in listed]
-
-    assert all(answer.status == 200 for answer in answers)
+    for each in client("GET", "/v1/index").json["files"]:
+        assert client("GET", f"/v1/index/{each['name']}").status == 200
     assert client("GET", "/v1/index/config.toml").kind == "IndexFileNotFoundError"
 
 
@@ -216,10 +196,7 @@ def test_rotating_the_token_invalidates_the_old_one(tmp_path: Path) -> None:
 def test_neither_logs_nor_answers_contain_the_token(
     client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(Memory, "verify", broken)
+    monkeypatch.setattr(Memory, "verify", mock.Mock(side_effect=ZeroDivisionError))
     caplog.set_level(logging.DEBUG)
 
     answers = [client("GET", "/v1/verify"), client("POST", "/v1/facts", raw=b"{")]
@@ -244,15 +221,9 @@ def test_the_bridge_listens_on_loopback_only(client: Client) -> None:
     assert listening == set()
 
 
-def test_the_event_stream_is_guarded_too(client: Client) -> None:
-    answers: list[Answer] = [
-        client("GET", EVENTS_PATH, headers={"authorization": None}),
-        client("GET", EVENTS_PATH, headers={"host": "evil.example"}),
-        client("GET", f"{EVENTS_PATH}?app=2"),
-        client("GET", f"{EVENTS_PATH}?application=1"),
-    ]
-
-    assert [each.status for each in answers][1:] == [403, 400, 400]
+def test_the_event_stream_takes_one_argument(client: Client) -> None:
+    for query in ("app=2", "application=1"):
+        assert client("GET", f"{EVENTS_PATH}?{query}").status == 400
     heard = Heard(client)
     assert heard.next()[0] == "state"
     heard.close()

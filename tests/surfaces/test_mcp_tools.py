@@ -6,32 +6,27 @@ import asyncio
 import errno
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
 import jsonschema  # type: ignore[import-untyped] # comes with the SDK
 import pytest
 from mcp import ClientSession, McpError
 from mcp.types import TextContent, TextResourceContents
-from pydantic import AnyUrl
+from pydantic import AnyUrl, BaseModel
 
+from tests.golden import GOLDEN, RENEW
 from tests.mcp_clients import Home, ask, hits, in_memory, make_home
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, truncate
-from vaultsync.mcp_server.server import (
-    TOOLS_BY_NAME,
-    error_parts,
-    error_text,
-    prompt_rows,
-    run_tool,
-    tool_row,
-)
+from vaultsync.mcp_server.server import TOOLS_BY_NAME, error_parts, error_text, run_tool, tool_row
 
-PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
+PAGE = GOLDEN / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
 T = TypeVar("T")
 
@@ -78,20 +73,16 @@ def talk(home: Home, what: Callable[[ClientSession], Awaitable[T]]) -> T:
 
 def test_the_surface_is_as_its_golden_file(home: Home) -> None:
     async def listed(session: ClientSession) -> str:
-        tools = await session.list_tools()
-        prompts = await session.list_prompts()
-        templates = await session.list_resource_templates()
-        said = {
-            "tools": [each.model_dump(exclude_none=True) for each in tools.tools],
-            "prompts": [each.model_dump(exclude_none=True) for each in prompts.prompts],
-            "resources": [
-                each.model_dump(exclude_none=True) for each in templates.resourceTemplates
-            ],
+        found: dict[str, Sequence[BaseModel]] = {
+            "tools": (await session.list_tools()).tools,
+            "prompts": (await session.list_prompts()).prompts,
+            "resources": (await session.list_resource_templates()).resourceTemplates,
         }
+        said = {k: [each.model_dump(exclude_none=True) for each in v] for k, v in found.items()}
         return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
 
     made = talk(home, listed)
-    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1":
+    if RENEW:
         PAGE.write_text(made, encoding="utf-8")
     assert made == PAGE.read_text(encoding="utf-8")
 
@@ -101,8 +92,6 @@ def test_every_tool_has_a_description_and_valid_schemas(name: str) -> None:
     row = tool_row(TOOLS_BY_NAME[name])
     assert row.title
     assert row.description
-    assert row.annotations is not None
-    assert row.annotations.openWorldHint is False
     for schema in (row.inputSchema, row.outputSchema or {}):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
@@ -112,29 +101,6 @@ def test_every_tool_has_a_description_and_valid_schemas(name: str) -> None:
         assert said.get("description"), f"{name}: {key}"
     # Who acts is never an argument.
     assert not {"agent", "user", "vault"} & set(row.inputSchema["properties"])
-
-
-def test_tools_are_annotated_as_read_only_destructive_and_idempotent() -> None:
-    rows = {name: tool_row(tool).annotations for name, tool in TOOLS_BY_NAME.items()}
-    reads = {name for name, hints in rows.items() if hints and hints.readOnlyHint}
-    takes = {name for name, hints in rows.items() if hints and hints.destructiveHint}
-    once = {name for name, hints in rows.items() if hints and not hints.idempotentHint}
-    assert reads == {
-        "memory_recall",
-        "memory_get_context",
-        "query_vault",
-        "memory_conflicts",
-        "memory_export_graph",
-        "memory_status",
-    }
-    assert takes == {"memory_update_fact", "memory_forget", "memory_resolve_conflict"}
-    assert once == {"memory_store_fact", "memory_supersede"}
-
-
-def test_there_are_eleven_tools_and_two_prompts() -> None:
-    assert len(TOOLS_BY_NAME) == 11
-    assert all(name.startswith(("memory_", "query_")) for name in TOOLS_BY_NAME)
-    assert [each.name for each in prompt_rows()] == ["what_do_i_know_about", "before_you_start_on"]
 
 
 # --------------------------------------------------------------------------- the tools
@@ -360,23 +326,16 @@ def test_a_missing_vault_degrades_answers(home: Home, memory: AgentMemory) -> No
     assert hits(found) == ["The crane is green."]
     (said,) = found["degraded"]
     assert said.startswith("edits of notes were not taken up: the vault at ")
-    listed = call(memory, "query_vault")
-    assert listed["degraded"] == [said]
+    assert call(memory, "query_vault")["degraded"] == [said]
 
 
-def test_a_failing_disk_degrades_answers(
-    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_disk_degrades_answers(memory: AgentMemory) -> None:
     call(memory, "memory_store_fact", text="The crane is green.")
-
-    def full(*_: object) -> object:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(VaultFs, "scan", full)
-    found = call(memory, "memory_recall", query="crane")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with mock.patch.object(VaultFs, "scan", side_effect=full):
+        found = call(memory, "memory_recall", query="crane")
     assert hits(found) == ["The crane is green."]
-    (said,) = found["degraded"]
-    assert said == "edits of notes were not taken up: No space left on device"
+    assert found["degraded"] == ["edits of notes were not taken up: No space left on device"]
 
 
 def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
@@ -410,47 +369,39 @@ def test_a_new_fact_waits_for_the_note_that_the_daemon_writes(
 # --------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "said"),
-    [
-        ("memory_store_fact", {}, "missing required field `text`"),
-        ("memory_store_fact", {"text": ""}, "length >= 1"),
-        ("memory_store_fact", {"text": "x", "agent": "ada"}, "unknown field `agent`"),
-        ("memory_store_fact", {"text": "x", "priority": 5}, "<= 4"),
-        ("memory_recall", {"query": "x", "limit": 51}, "<= 50"),
-        ("memory_recall", {"query": "x", "mode": "magic"}, "magic"),
-        ("query_vault", {"tag": ["x"]}, "`$.tag`"),
-        ("memory_resolve_conflict", {"conflict": "x", "take": "both"}, "both"),
-        ("memory_status", {"agent": "ada"}, "unknown field `agent`"),
-    ],
-)
-def test_invalid_arguments_are_named(
-    memory: AgentMemory, tool: str, given: dict[str, object], said: str
-) -> None:
-    error = call(memory, tool, **given)["error"]
-    assert error["kind"] == "InvalidArgumentsError"
-    assert said in error["message"]
-    assert error["hint"].startswith(f"{tool} takes ")
+ARGUMENTS, FIELD = "InvalidArgumentsError", "InvalidFieldError"
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "kind"),
+    ("tool", "given", "kind", "said"),
     [
-        ("memory_store_fact", {"text": "x", "type": "poem"}, "UnknownTypeError"),
-        ("memory_store_fact", {"text": "x", "scope": "Mine"}, "InvalidScopeError"),
-        ("memory_store_fact", {"text": " "}, "InvalidFieldError"),
-        ("memory_update_fact", {"id": NO_ID}, "InvalidFieldError"),
-        ("memory_update_fact", {"id": "../x", "content": "x"}, "InvalidIdError"),
-        ("memory_supersede", {"id": NO_ID, "text": "x"}, "FactNotFoundError"),
-        ("query_vault", {"since": "tomorrow"}, "InvalidFieldError"),
-        ("memory_export_graph", {"around": "x"}, "NotFoundError"),
+        ("memory_store_fact", {}, ARGUMENTS, "missing required field `text`"),
+        ("memory_store_fact", {"text": ""}, ARGUMENTS, "length >= 1"),
+        ("memory_store_fact", {"text": "x", "agent": "ada"}, ARGUMENTS, "unknown field `agent`"),
+        ("memory_store_fact", {"text": "x", "priority": 5}, ARGUMENTS, "<= 4"),
+        ("memory_recall", {"query": "x", "limit": 51}, ARGUMENTS, "<= 50"),
+        ("memory_recall", {"query": "x", "mode": "magic"}, ARGUMENTS, "magic"),
+        ("query_vault", {"tag": ["x"]}, ARGUMENTS, "`$.tag`"),
+        ("memory_resolve_conflict", {"conflict": "x", "take": "both"}, ARGUMENTS, "both"),
+        ("memory_status", {"agent": "ada"}, ARGUMENTS, "unknown field `agent`"),
+        ("memory_store_fact", {"text": "x", "type": "poem"}, "UnknownTypeError", "poem"),
+        ("memory_store_fact", {"text": "x", "scope": "Mine"}, "InvalidScopeError", "Mine"),
+        ("memory_store_fact", {"text": " "}, FIELD, "content"),
+        ("memory_update_fact", {"id": NO_ID}, FIELD, "the change"),
+        ("memory_update_fact", {"id": "../x", "content": "x"}, "InvalidIdError", "../x"),
+        ("memory_supersede", {"id": NO_ID, "text": "x"}, "FactNotFoundError", NO_ID),
+        ("query_vault", {"since": "tomorrow"}, FIELD, "tomorrow"),
+        ("memory_export_graph", {"around": "x"}, "NotFoundError", "x"),
     ],
 )
 def test_errors_have_a_kind_a_message_and_a_hint(
-    memory: AgentMemory, tool: str, given: dict[str, object], kind: str
+    memory: AgentMemory, tool: str, given: dict[str, object], kind: str, said: str
 ) -> None:
     error = call(memory, tool, **given)["error"]
-    assert (error["kind"], bool(error["message"]), bool(error["hint"])) == (kind, True, True)
+    assert error["kind"] == kind
+    assert said in error["message"]
+    assert error["hint"]
+    assert error["hint"].startswith(f"{tool} takes ") == (kind == ARGUMENTS)
 
 
 def test_an_update_of_a_stale_revision_is_refused(memory: AgentMemory) -> None:

@@ -8,17 +8,17 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import httpx
 import pytest
 from mcp import ClientSession
 
 from tests.bench.single import HELLO
-from tests.mcp_clients import Home, ask, hits, make_home, over_http, over_stdio, serving, token
+from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
 from tests.snippets import packages_after
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
@@ -93,6 +93,17 @@ async def _until(
     raise TimeoutError(tool)
 
 
+@contextmanager
+def _started(home: Home) -> Iterator[tuple[subprocess.Popen[str], IO[str], IO[str]]]:
+    """A server, its stdin and its stdout."""
+    pipe = subprocess.PIPE
+    words, env = home.command("mcp"), home.environment
+    with subprocess.Popen(words, env=env, stdin=pipe, stdout=pipe, text=True) as program:
+        assert program.stdin
+        assert program.stdout
+        yield program, program.stdin, program.stdout
+
+
 def _lines(*messages: object) -> str:
     return "".join(json.dumps(each) + "\n" for each in messages)
 
@@ -123,18 +134,10 @@ def test_all_piped_requests_are_answered_after_stdin_is_closed(home: Home) -> No
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_waiting_server_cleanly(home: Home, number: signal.Signals) -> None:
-    with subprocess.Popen(
-        home.command("mcp"),
-        env=home.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        assert program.stdin
-        assert program.stdout
-        program.stdin.write(_lines(HELLO, READY, _call(2, "memory_store_fact", text="A.")))
-        program.stdin.flush()
-        assert [json.loads(program.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+    with _started(home) as (program, stdin, stdout):
+        stdin.write(_lines(HELLO, READY, _call(2, "memory_store_fact", text="A.")))
+        stdin.flush()
+        assert [json.loads(stdout.readline())["id"] for _ in range(2)] == [1, 2]
         program.send_signal(number)
         assert program.wait(10) == 0
     proof = json.loads(home.run("verify", "--json").stdout)
@@ -175,7 +178,7 @@ def test_http_requires_the_token_and_refuses_other_origins(home: Home, tmp_path:
         ({**right, "Origin": "null"}, 403),
         ({**right, "Host": "example.org"}, 403),
     ]
-    with serving(home) as address, httpx.Client() as client:
+    with serving(home, *MCP) as (_, address), httpx.Client() as client:
         for headers, status in cases:
             for answer in (
                 client.post(address, json=HELLO, headers=headers),
@@ -199,24 +202,16 @@ def test_a_port_in_use_is_an_error_without_a_traceback(home: Home) -> None:
 
 def test_the_handshake_is_answered_soon_even_after_an_invalid_line(home: Home) -> None:
     began = time.monotonic()
-    with subprocess.Popen(
-        home.command("mcp"),
-        env=home.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        assert program.stdin
-        assert program.stdout
-        program.stdin.write("no json\n" + _lines(HELLO))
-        program.stdin.flush()
-        while json.loads(program.stdout.readline()).get("id") != 1:
+    with _started(home) as (program, stdin, stdout):
+        stdin.write("no json\n" + _lines(HELLO))
+        stdin.flush()
+        while json.loads(stdout.readline()).get("id") != 1:
             pass
         took = time.monotonic() - began
         # The client leaves before its last answer, which is not an error of the server.
-        program.stdout.close()
-        program.stdin.write(_lines(READY, _call(2, "memory_status")))
-        program.stdin.close()
+        stdout.close()
+        stdin.write(_lines(READY, _call(2, "memory_status")))
+        stdin.close()
     assert program.returncode == 0
     # 0.8 s on an idle machine; the bound is for a busy one.
     assert took < 10

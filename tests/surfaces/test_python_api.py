@@ -20,7 +20,13 @@ from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import open_read_only
 from vaultsync.backends.filesystem.vault_fs import VaultFs
-from vaultsync.errors import ConfigError, StoreUnavailableError, UsageError
+from vaultsync.errors import (
+    ConfigError,
+    InvalidFieldError,
+    NotFoundError,
+    StoreUnavailableError,
+    UsageError,
+)
 from vaultsync.model.decay import utility
 from vaultsync.recall.recall_request import RecallRequest
 
@@ -203,3 +209,71 @@ def test_a_marker_that_lost_its_id_is_not_given_another_one(tmp_path: Path) -> N
     assert "init" not in wrong.value.hint  # it would not help
     marker.write_text(f'vault_id = "{known}"\n', encoding="utf-8")
     assert vaultsync.init(str(vault), state_dir=state).vault_id == known
+
+
+# ------------------------------------------------------------------------- links and graph
+
+
+@pytest.fixture
+def linked(memory: Memory) -> Memory:
+    """Three notes, and links between them."""
+    memory.remember("-", title="Alice", type="person", scope="public")
+    memory.remember("Tea with [[Al]].", title="Tea", scope="public")
+    memory.remember("See ![[p.png]] and [[Tea]].", title="Cup", scope="public")
+    memory.sync()
+    return memory
+
+
+@pytest.mark.parametrize("form", ["json", "graphml", "canvas", "html"])
+def test_the_graph_has_four_forms(linked: Memory, form: str) -> None:
+    made = linked.graph_export(format=form)
+
+    assert (made.format, made.nodes, made.links) == (form, 4, 2)
+    assert "Alice" in made.text
+
+
+def test_another_form_is_refused(linked: Memory) -> None:
+    with pytest.raises(InvalidFieldError):
+        linked.graph_export(format="dot")
+
+
+def test_the_graph_is_counted_and_walked(linked: Memory) -> None:
+    assert linked.graph_stats(hubs=1).nodes == 4
+    assert [each.label for each in linked.graph_neighbors("Tea").neighbors] == ["Al", "Cup"]
+    with pytest.raises(NotFoundError):
+        linked.graph_neighbors("Nobody")
+
+
+def test_links_are_checked_among_all_files_and_mended(linked: Memory, vault: Path) -> None:
+    alice = next(each for each in linked.list().facts if each.title == "Alice")
+    linked.update(alice.id, set={"aliases": ["Al"]})
+    found = linked.links_check()
+    assert [each.link for each in found.problems] == ["![[p.png]]", "[[Tea]]", "[[Al]]"]
+
+    (vault / "media").mkdir()
+    (vault / "media" / "p.png").write_bytes(b"x")
+    found = linked.links_check(fix=True)
+
+    assert [each.link for each in found.fixed] == ["[[Tea]]", "[[Al]]"]
+    assert found.problems == ()
+    tea = next(each for each in linked.list().facts if each.title == "Tea")
+    assert tea.content == "Tea with [[Alice|Al]]."
+    assert linked.verify().equal
+    assert linked.sync().quiet
+
+
+def test_obsidians_graph_gets_a_colour_for_each_type(linked: Memory, vault: Path) -> None:
+    with pytest.raises(ConfigError, match="Obsidian"):
+        linked.graph_colours()
+
+    settings = vault / ".obsidian" / "graph.json"
+    settings.parent.mkdir()
+    settings.write_text('{"search": "x", "scale": 2}')
+    assert linked.graph_colours().changed
+    assert json.loads(settings.read_text())["search"] == "x"
+    assert not linked.graph_colours().changed
+
+    settings.write_text('{"search": ')
+    with pytest.raises(ConfigError, match="not as Obsidian writes it"):
+        linked.graph_colours()
+    assert settings.read_text() == '{"search": '

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec import structs
 
-import vaultsync
 from tests.bridges import Client, open_bridge
-from vaultsync.api.read_only import open_read_only
+from vaultsync.api.memory import Memory
+from vaultsync.api.read_only import RemoteMemory, open_read_only
 from vaultsync.backends.http import bridge_client
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallResult
 
 QUESTION = "what is embedded"
 
@@ -48,10 +51,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return paths
 
 
-def _recall(client: Client, *, agent: str | None = None, **wanted: Any) -> Any:  # noqa: ANN401
+def _open(client: Client, agent: str | None = None) -> RemoteMemory:
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with open_read_only(str(settings.root), agent=agent, state_dir=where) as memory:
+    return open_read_only(str(settings.root), agent=agent, state_dir=where)
+
+
+def _recall(client: Client, *, by: str | None = None, **wanted: Any) -> RecallResult:  # noqa: ANN401
+    with _open(client, by) as memory:
         return memory.answer(RecallRequest(QUESTION, **wanted))
 
 
@@ -59,24 +66,19 @@ def test_a_question_that_needs_the_model_goes_to_the_bridge(
     client: Client, asked: list[str]
 ) -> None:
     by_bridge = _recall(client, mode="vector", explain=True)
-    (settings := client.serving.settings.state_dir / "bridge.json").rename(
-        settings.with_suffix(".away")
-    )
+    announced = client.serving.settings.state_dir / "bridge.json"
+    aside = announced.rename(announced.with_suffix(".away"))
     try:
         here = _recall(client, mode="vector", explain=True)
     finally:
-        settings.with_suffix(".away").rename(settings)
+        aside.rename(announced)
 
     assert asked == ["/v1/recall"]
     assert [hit.id for hit in by_bridge] == [hit.id for hit in here]
     assert by_bridge.source == here.source == "vector"
     assert [stage.stage for stage in by_bridge.stages] == [stage.stage for stage in here.stages]
-    said = to_builtins(by_bridge)["hits"][0]
-    assert {**said, "recency": 0, "score": 0} == {
-        **to_builtins(here)["hits"][0],
-        "recency": 0,
-        "score": 0,
-    }
+    first, other = (structs.replace(each[0], recency=0, score=0) for each in (by_bridge, here))
+    assert first == other
 
 
 def test_a_question_that_the_index_answers_is_not_sent(client: Client, asked: list[str]) -> None:
@@ -85,15 +87,13 @@ def test_a_question_that_the_index_answers_is_not_sent(client: Client, asked: li
 
 
 def test_a_question_for_another_agent_is_answered_here(client: Client, asked: list[str]) -> None:
-    settings = client.serving.settings
-    with open_read_only(str(settings.root), state_dir=str(settings.state_dir.parent)) as memory:
-        assert memory.answer(RecallRequest(QUESTION, mode="vector", agent="moss")).hits
+    assert _recall(client, mode="vector", agent="moss").hits
     assert asked == []
 
 
 def test_each_filter_is_asked_of_the_bridge(client: Client, asked: list[str]) -> None:
-    wide = {"status": None, "heads_only": False, "until": "2099-01-01"}
-    assert _recall(client, agent=None, mode="vector", max_priority=4, **wide).hits
+    wide: dict[str, Any] = {"status": None, "heads_only": False, "until": "2099-01-01"}
+    assert _recall(client, mode="vector", max_priority=4, **wide).hits
     assert not _recall(client, mode="vector", until="2001-01-01").hits
     assert asked == ["/v1/recall"] * 2
 
@@ -103,7 +103,7 @@ def test_the_bridge_shows_an_agent_what_it_may_see(client: Client, asked: list[s
     secret = client("POST", "/v1/facts", body).json["id"]
     client("POST", "/v1/sync", {})
 
-    seen = {agent: _recall(client, agent=agent, mode="vector") for agent in ("moss", "indy")}
+    seen = {agent: _recall(client, by=agent, mode="vector") for agent in ("moss", "indy")}
 
     assert asked == ["/v1/recall"] * 2
     assert secret in {hit.id for hit in seen["moss"]}
@@ -114,7 +114,7 @@ def test_a_bridge_of_another_agent_is_not_asked(tmp_path: Path, asked: list[str]
     with open_bridge(tmp_path, agent="moss") as client:
         client("POST", "/v1/facts", {"text": "Embedded.", "scope": "team-core"})
         client("POST", "/v1/sync", {})
-        assert _recall(client, agent="indy", mode="vector").hits
+        assert _recall(client, by="indy", mode="vector").hits
         assert _recall(client, mode="vector").hits
         assert asked == []
         answer = client("POST", "/v1/recall", {"query": "x", "agent": "indy"})
@@ -152,11 +152,9 @@ def test_without_an_answer_the_model_is_loaded_here(
 def test_a_context_that_needs_the_model_goes_to_the_bridge(
     client: Client, asked: list[str]
 ) -> None:
-    settings = client.serving.settings
-    where = str(settings.state_dir.parent)
-    with open_read_only(str(settings.root), state_dir=where) as memory:
+    with _open(client) as memory:
         made = memory.pack(ContextRequest("nothing of the kind at all", budget=200))
-    with vaultsync.open(str(settings.root), state_dir=where) as memory:
+    with Memory(client.serving.settings) as memory:
         here = memory.context("nothing of the kind at all", budget=200, mode="index")
 
     assert asked == ["/v1/context"]
@@ -168,9 +166,7 @@ def test_the_user_is_sent_to_the_bridge(client: Client, asked: list[str]) -> Non
     body = {"text": "Tea is hers.", "scope": "team-core", "fields": {"userId": "ada"}}
     hers = client("POST", "/v1/facts", body).json["id"]
     assert client("POST", "/v1/sync", {}).status == 200
-    settings = client.serving.settings
-    where = str(settings.state_dir.parent)
-    with open_read_only(str(settings.root), state_dir=where) as memory:
+    with _open(client) as memory:
         made = memory.pack(ContextRequest("nothing of the kind", user="ada"))
     found = _recall(client, mode="vector", user="ada")
 
@@ -180,9 +176,6 @@ def test_the_user_is_sent_to_the_bridge(client: Client, asked: list[str]) -> Non
 
 
 def test_a_malformed_answer_of_a_bridge_is_no_answer() -> None:
-    import socket
-    import threading
-
     for said in (b"nonsense", b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]", b""):
         with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -29,16 +29,16 @@ def home(tmp_path: Path) -> Home:
     return make_home(tmp_path)
 
 
-def dispute(home: Home, title: str = "Crane") -> tuple[str, Path]:
+def dispute(home: Home, agent: str = "indy") -> tuple[str, Path]:
     """A conflict about a text that both sides changed; its id, and the note."""
-    with home.memory() as memory:
-        fact = memory.remember("It is red.", title=title)
+    with home.memory(agent) as memory:
+        fact = memory.remember("It is red.", title="Crane", scope=f"private-{agent}")
         memory.sync()
         note = home.note(memory.get(fact.id).path)
         edit(note, "It is red.", "It is white.")
         memory.update(fact.id, content="It is blue.")
-        found = {each.fact_id: each.id for each in memory.conflicts()}
-    return found[fact.id], note
+        (found,) = memory.conflicts()
+    return found.id, note
 
 
 def edit(note: Path, old: str, new: str) -> None:
@@ -83,24 +83,13 @@ def test_an_agent_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
 
 
 @pytest.mark.usefixtures("daemon")
-def test_the_user_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) -> None:
-    conflict, note = disputed
-
-    done = home.run("resolve", conflict[:6], "--take", "store")
-    path = note.relative_to(home.vault)
-
-    assert (done.exit_code, done.stderr) == (0, f"{path}: resolved, no conflict left\n")
-    assert "It is blue." in note.read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("daemon")
 def test_the_answer_is_the_same_as_without_a_daemon(
     home: Home, disputed: tuple[str, Path], tmp_path: Path
 ) -> None:
     alone = make_home(tmp_path / "alone")
     conflict, _ = dispute(alone)
     here = result(alone, "resolve", conflict, "--take", "vault")[1]
-    by_daemon = result(home, "resolve", disputed[0], "--take", "vault")[1]
+    by_daemon = result(home, "resolve", disputed[0][:6], "--take", "vault")[1]
     assert by_daemon["resolved"].keys() == here["resolved"].keys()
     (field,) = by_daemon["resolved"]["fields"]
     assert field == {
@@ -138,16 +127,11 @@ def test_an_error_of_the_daemon_is_raised_here(home: Home, disputed: tuple[str, 
 
 
 def test_an_agent_cannot_resolve_a_conflict_that_it_may_not_see(home: Home) -> None:
-    with home.memory("ada") as memory:
-        fact = memory.remember("It is red.", scope="private-ada")
-        memory.sync()
-        edit(home.note(memory.get(fact.id).path), "It is red.", "It is white.")
-        memory.update(fact.id, content="It is blue.")
-        (conflict,) = memory.conflicts()
+    conflict, _ = dispute(home, "ada")
     with watched(env=home.environment), home.memory() as memory:
-        assert answer(memory, conflict.id)["error"]["kind"] == "ConflictNotFoundError"
+        assert answer(memory, conflict)["error"]["kind"] == "ConflictNotFoundError"
     with home.memory("ada") as memory:
-        assert memory.conflicts() == (conflict,)
+        assert [each.id for each in memory.conflicts()] == [conflict]
 
 
 def answer(memory: AgentMemory, conflict: str) -> dict[str, Any]:
@@ -174,8 +158,7 @@ def test_without_a_bridge_the_vault_is_busy(home: Home, disputed: tuple[str, Pat
 def test_a_bridge_without_the_vault_does_not_ask_itself(
     home: Home, disputed: tuple[str, Path]
 ) -> None:
-    root = home.vault.parent
-    with open_bridge(root) as client, home.memory() as other, other._engine.lock:
+    with open_bridge(home.vault.parent) as client, home.memory() as other, other._engine.lock:
         path = f"/v1/conflicts/{disputed[0]}/resolve"
         assert client("POST", path, {"take": "store"}).kind == "EngineBusyError"
 

@@ -10,11 +10,7 @@ from vaultsync.settings import MARKER, Settings, parse_settings
 
 
 def find_root(path: str | None) -> Path:
-    """The root of the vault: the folder given, else the nearest parent folder that is a vault.
-
-    Raises:
-        NotAVaultError: there is no marker.
-    """
+    """The folder given, else the nearest parent that is a vault; raises NotAVaultError."""
     given = path or os.environ.get("VAULTSYNC_VAULT")
     if given:
         root = Path(given).expanduser()

@@ -22,21 +22,12 @@ def ask_running_bridge(
     settings: Settings,
     path: str,
     body: Mapping[str, object] | None,
-    *,
     agent: str | None,
     timeout: float = BRIDGE_TIMEOUT,
 ) -> Mapping[str, Any] | None:
-    """Ask the bridge of a vault.
+    """The answer of the bridge of a vault to a POST, or to a GET without a body.
 
-    Args:
-        settings: of the vault.
-        path: the route.
-        body: of a POST; None for a GET.
-        agent: who asks. A bridge of another agent is not asked.
-        timeout: seconds to wait for the answer.
-
-    Returns:
-        The answer, which may be an error; None when there is none.
+    It may be an error. None when there is none, or the bridge is another agent's.
     """
     address = BridgeAddressFile(settings.state_dir).find()
     token = TokenFile(settings.state_dir).find()
@@ -49,21 +40,10 @@ def ask_running_engine(
     settings: Settings,
     path: str,
     body: Mapping[str, object] | None,
-    *,
     agent: str | None,
     busy: EngineBusyError,
 ) -> Mapping[str, Any]:
     """Have the engine of another process do something, through its bridge.
-
-    Args:
-        settings: of the vault.
-        path: the route.
-        body: of a POST; None for a GET.
-        agent: who asks.
-        busy: why this process does not do it.
-
-    Returns:
-        What the route answers.
 
     Raises:
         EngineBusyError: `busy`, when that process has no bridge that answers.
@@ -71,7 +51,7 @@ def ask_running_engine(
     """
     if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # the bridge of this process waits for this very answer
-    answer = ask_running_bridge(settings, path, body, agent=agent, timeout=ENGINE_TIMEOUT)
+    answer = ask_running_bridge(settings, path, body, agent, ENGINE_TIMEOUT)
     if answer is None or answer.get("error", {}).get("kind") == "RouteError":
         # There is no bridge, it is of another version, or the path is none of its routes.
         raise busy.watched(_BY_BRIDGE)

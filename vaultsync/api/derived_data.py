@@ -30,10 +30,6 @@ _MODEL_CHANGED = (
 _log = logging.getLogger(__name__)
 
 
-def _no_embedder() -> Embedder | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class DerivedParts:
     """What is derived. What is None is not available on this machine."""
@@ -41,8 +37,8 @@ class DerivedParts:
     note_index: NoteIndex
     links: LinkIndex
     tables: TableInputs
-    vectors: VectorIndex | None = None
-    embedder: Callable[[], Embedder | None] = _no_embedder
+    vectors: VectorIndex | None
+    embedder: Callable[[], Embedder | None]
     """Makes the embedder, or raises EmbedderError."""
 
 
@@ -82,25 +78,22 @@ def update_derived(
 ) -> DerivedReport:
     """Bring everything up to the store; what fails is reported, and tried again next time.
 
-    Args:
-        ctx: the sides.
-        parts: what is derived.
-        rebuild: make the indexes from scratch.
-        approve: called with the cost before all vectors are rebuilt for another model;
-            without it, or where it returns false, they stay as they are.
-        progress: called as each step proceeds.
+    `approve` is called with the cost before all vectors are rebuilt for another model; without
+    it, or where it returns false, they stay as they are.
     """
     began = ctx.clock.monotonic()
     ctx = replace(ctx, read=FactCache())  # notes, links and tables read the same facts
     notes = indexing.catch_up_note_index(ctx, parts.note_index, rebuild=rebuild, progress=progress)
-    why = [
-        notes.degraded,
-        _update_links(ctx, parts.links, rebuild=rebuild),
-        _update_tables(ctx, parts.tables, rebuild=rebuild),
-    ]
+
+    def update_links() -> None:
+        if rebuild:
+            parts.links.clear()
+        update_link_index(ctx.redacted_store, parts.links)
+
+    links = _failure("the link index", update_links)
+    tables = _failure("`.index/`", lambda: write_tables(ctx, parts.tables, rebuild=rebuild))
     vectors = _update_vectors(ctx, parts, approve, progress)
-    why.append(vectors.degraded)
-    degraded = tuple(each for each in why if each)
+    degraded = tuple(filter(None, (notes.degraded, links, tables, vectors.degraded)))
     if not degraded:
         with ctx.archive.transaction():
             ctx.archive.set_setting(DERIVED_SETTING, _state(ctx))
@@ -120,25 +113,14 @@ def _state(ctx: SyncContext) -> str:
     return make_version(ctx.redacted_store, state.store_id, state.seq, "")
 
 
-def _update_links(ctx: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
+def _failure(what: str, update: Callable[[], object]) -> str:
+    """Why it could not be updated; empty when it was."""
     try:
-        if rebuild:
-            links.clear()
-        update_link_index(ctx.redacted_store, links)
+        update()
     except (DerivedError, StoreUnavailableError) as error:
         return error.message
     except OSError as error:
-        return f"the link index cannot be written: {error.strerror or error}"
-    return ""
-
-
-def _update_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool) -> str:
-    try:
-        write_tables(ctx, inputs, rebuild=rebuild)
-    except StoreUnavailableError as error:
-        return error.message
-    except OSError as error:
-        return f"`.index/` cannot be written: {error.strerror or error}"
+        return f"{what} cannot be written: {error.strerror or error}"
     return ""
 
 

@@ -47,11 +47,8 @@ class Engine:
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
         """Hold the lock, with everything recorded that a run has to see.
 
-        Args:
-            hint: what to do when a daemon has the vault.
-
         Raises:
-            EngineBusyError: another engine has this vault.
+            EngineBusyError: another engine has this vault, with the hint for a daemon.
         """
         try:
             self.lock.__enter__()
@@ -73,11 +70,7 @@ class Engine:
                 self.lock.unlock()
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
-        """Write the note of a new fact, unless another engine has the vault.
-
-        Returns:
-            The fact, with its `path` when the note was written.
-        """
+        """Write the note of a new fact, which gets a `path`, unless another engine does it."""
         if not self.lock.try_lock():
             return fact
         try:
@@ -111,11 +104,6 @@ class Engine:
     ) -> Report:
         """One run, with the links to moved notes rewritten.
 
-        Args:
-            request: what to do.
-            derive: whether derived data follows.
-            progress: called as the work proceeds.
-
         Raises:
             EngineBusyError, VaultError, StoreError, GuardError.
         """
@@ -128,14 +116,8 @@ class Engine:
         """All files of the vault, because links lead to attachments too."""
         return vault_files(self._services.settings.root)
 
-    # ------------------------------------------------------------------- derived data
-
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
-        """Bring derived data up to date after a run, where the setting `derive` says so.
-
-        Returns:
-            The report, with the time of both.
-        """
+        """Bring derived data up to date after a run, if `derive` is set; the report times both."""
         if not self._services.settings.derive:
             return report
         if report.dry_run or (report.quiet and is_derived_current(self.ctx)):
@@ -164,8 +146,6 @@ class Engine:
     def is_derived_current(self) -> bool:
         """Whether derived data is up to date."""
         return is_derived_current(self.ctx)
-
-    # -------------------------------------------------------------------------- store
 
     def make_missing_store(self) -> None:
         """Make a new store in place of one that is gone, for a rebuild to fill."""

@@ -6,10 +6,10 @@ import builtins
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
@@ -27,7 +27,6 @@ from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
-from vaultsync.context_packs.service import build_context
 from vaultsync.errors import (
     ConfigError,
     EngineBusyError,
@@ -48,7 +47,9 @@ from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.ports import Embedder
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
+from vaultsync.memory_files.service import FileSyncRequest
 from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, vault_path
@@ -70,7 +71,6 @@ from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
@@ -90,6 +90,7 @@ from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
+T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
 _INDEX_BY_DAEMON = (
@@ -155,12 +156,7 @@ class Memory:
         """Ready."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
@@ -186,7 +182,7 @@ class Memory:
         self,
         text: str,
         *,
-        type: str | None = None,  # noqa: A002 - the contract's word
+        type: str | None = None,
         title: str | None = None,
         scope: str | None = None,
         priority: int | None = None,
@@ -195,7 +191,7 @@ class Memory:
         fields: Mapping[str, Value] | None = None,
         context: str | None = None,
         agent: str | None = None,
-        id: str | None = None,  # noqa: A002 - the contract's word
+        id: str | None = None,
     ) -> Fact:
         """Write a fact to the store and its note to the vault.
 
@@ -247,7 +243,7 @@ class Memory:
         """A new id, for a note that is to become a fact."""
         return self._ctx.clock.new_id()
 
-    def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
+    def get(self, id: str) -> Fact:
         """One fact, with placeholders for its secrets.
 
         Args:
@@ -260,7 +256,7 @@ class Memory:
         self._services.access_counter.flush()
         return self._ctx.view.redact(fact_service.get(self._ctx, id, agent=self.agent))
 
-    def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
+    def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
 
         Args:
@@ -271,7 +267,7 @@ class Memory:
     def list(
         self,
         *,
-        type: str | None = None,  # noqa: A002 - the contract's word
+        type: str | None = None,
         scope: str | None = None,
         status: str | None = None,
         tag: str | None = None,
@@ -324,10 +320,10 @@ class Memory:
 
     def update(
         self,
-        id: str,  # noqa: A002 - the contract's word
+        id: str,
         *,
         content: str | None = None,
-        set: Mapping[str, Value] | None = None,  # noqa: A002 - the contract's word
+        set: Mapping[str, Value] | None = None,
         add_tags: Sequence[str] = (),
         remove_tags: Sequence[str] = (),
         expect: str | None = None,
@@ -373,13 +369,7 @@ class Memory:
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
 
-    def supersede(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        text: str,
-        *,
-        agent: str | None = None,
-    ) -> Fact:
+    def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.
 
         Args:
@@ -400,11 +390,7 @@ class Memory:
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        *,
-        expect: str | None = None,
-        agent: str | None = None,
+        self, id: str, *, expect: str | None = None, agent: str | None = None
     ) -> ForgetResult:
         """Delete a fact and its note; `restore()` brings both back.
 
@@ -431,12 +417,7 @@ class Memory:
             _log.debug("whether %s is still deleted is not known: %s", done.id, error)
         return done
 
-    def restore(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        *,
-        expect: str | None = None,
-    ) -> ForgetResult:
+    def restore(self, id: str, *, expect: str | None = None) -> ForgetResult:
         """Bring back a deleted fact and its note as they were.
 
         Args:
@@ -553,19 +534,14 @@ class Memory:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: as `recall()`.
         """
         self._engine.record_bases()
-        agent, user = request.agent or self.agent, request.user or self.settings.user
-        sources = self._services.recall_sources(self._ctx)
-        question = structs.replace(request, agent=agent, user=user)
-        result = RecallSearch(sources, question).answer()
-        self._services.access_counter.add([hit.id for hit in result.hits])
-        return result
+        return self._services.answer(self._ctx, request, self._services.recall)
 
     def context(
         self,
         query: str,
         *,
         budget: int | None = None,
-        format: str = "markdown",  # noqa: A002 - the contract's word
+        format: str = "markdown",
         intent: str | None = None,
         mode: str = "auto",
         types: Iterable[str] = (),
@@ -629,15 +605,7 @@ class Memory:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: as `context()`.
         """
         self._engine.record_bases()
-        agent, user = request.agent or self.agent, request.user or self.settings.user
-        pack = build_context(
-            self._services.recall_sources(self._ctx),
-            self._services.token_counter,
-            structs.replace(request, agent=agent, user=user),
-        )
-        accessed = [each.id for each in pack.items if each.tier != "entities"]
-        self._services.access_counter.add(accessed)
-        return pack
+        return self._services.answer(self._ctx, request, self._services.build_context)
 
     @property
     def is_empty(self) -> bool:
@@ -717,14 +685,14 @@ class Memory:
         except EngineBusyError as busy:
             if request == SyncRequest(actor=self._actor):
                 raise busy.watched(_SYNC_BY_DAEMON) from None
-            return convert(self._ask_daemon("/v1/sync", arguments, busy), Report)
+            return self._ask_daemon("/v1/sync", arguments, busy, Report)
 
     def adopt(
         self,
         paths: Sequence[str] = (),
         *,
         scope: str | None = None,
-        type: str | None = None,  # noqa: A002 - the contract's word
+        type: str | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Report:
@@ -762,15 +730,9 @@ class Memory:
             if any(wanted):
                 raise
             arguments = {"scope": scope, "type": type, "dry_run": dry_run}
-            return convert(self._ask_daemon("/v1/adopt", arguments, busy), Report)
+            return self._ask_daemon("/v1/adopt", arguments, busy, Report)
 
-    def adopt_id(
-        self,
-        id: str,  # noqa: A002 - the contract's word
-        *,
-        scope: str | None = None,
-        type: str | None = None,  # noqa: A002 - the contract's word
-    ) -> Report:
+    def adopt_id(self, id: str, *, scope: str | None = None, type: str | None = None) -> Report:
         """Turn the note with an id into the fact of that id, wherever it lies.
 
         Args:
@@ -861,7 +823,7 @@ class Memory:
         """
         return self._resolve(conflict_id, "vault", field, text, agent or self.agent)
 
-    def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
+    def history(self, id: str) -> Sequence[HistoryEntry]:
         """Who changed which field of a fact, when and from which side; oldest first.
 
         Args:
@@ -891,8 +853,7 @@ class Memory:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)
                 return self._engine.derive_after(report, progress)
         except EngineBusyError as busy:
-            path = f"/v1/runs/{quote(run, safe='')}/undo"
-            return convert(self._ask_daemon(path, {}, busy), Report)
+            return self._ask_daemon(f"/v1/runs/{quote(run, safe='')}/undo", {}, busy, Report)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Check that vault, store and base are equal, field by field.
@@ -909,7 +870,7 @@ class Memory:
             with self._engine.exclusive() as ctx:
                 return verify_all(ctx, progress=progress)
         except EngineBusyError as busy:
-            return convert(self._ask_daemon("/v1/verify", None, busy), Verification)
+            return self._ask_daemon("/v1/verify", None, busy, Verification)
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild one side, and the base, from the other side.
@@ -960,17 +921,17 @@ class Memory:
             "max_delete": max_delete,
             "confirm": confirm,
         }
+        floor, actor = self.settings.decay_floor, self._actor
         try:
             with self._engine.exclusive() as ctx:
-                floor = self.settings.decay_floor
                 report = run_maintenance(
-                    ctx, **arguments, floor=floor, actor=self._actor, progress=progress
+                    ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
                 if not dry_run:
                     self._services.purge_tombstones()
                 return self._engine.derive_after(report, progress)
         except EngineBusyError as busy:
-            return convert(self._ask_daemon("/v1/maintain", arguments, busy), Report)
+            return self._ask_daemon("/v1/maintain", arguments, busy, Report)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.
@@ -989,7 +950,10 @@ class Memory:
         """
         began = self._ctx.clock.monotonic()
         settings = structs.replace(self.settings, store=to)
-        with self._engine.exclusive(hint=_MIGRATE_BY_DAEMON) as ctx, Services(settings) as target:
+        with (
+            self._engine.exclusive(hint=_MIGRATE_BY_DAEMON) as ctx,
+            closing(Services(settings)) as target,
+        ):
             if target.store_path == self.store_path:
                 raise ConfigError(f"the facts are in {to} already", hint="name another store")
             store = target.open_store(create=True)
@@ -1014,30 +978,19 @@ class Memory:
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
-        settings = self.settings
-        checks = [
-            DoctorCheck(*each)
-            for each in (
-                *machine_checks(settings.root, settings.state_dir),
-                *watch_checks(settings.root),
-            )
-        ]
-        for name, ask in (
-            ("vault", self._ctx.vault.vault_id),
-            ("store", self._ctx.store.state),
-            ("archive", self._ctx.archive.count_bases),
-        ):
-            try:
-                ask()
-                checks.append(DoctorCheck(name, ok=True, message=f"the {name} answers"))
-            except VaultsyncError as error:
-                checks.append(DoctorCheck(name, ok=False, message=error.message, hint=error.hint))
-        checks.append(_settings_check(settings))
-        checks.append(DoctorCheck(*redaction_check(settings)))
-        checks.append(_embedder_check(self._services))
+        settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
-        checks.append(DoctorCheck("engine", ok=True, message=f"the engine is {holder}"))
-        return tuple(checks)
+        return (
+            *(DoctorCheck(*each) for each in machine_checks(settings.root, settings.state_dir)),
+            *(DoctorCheck(*each) for each in watch_checks(settings.root)),
+            _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
+            _check("store", ctx.store.state, lambda _: "the store answers"),
+            _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
+            _check("settings", lambda: _check_index_folder(settings), str),
+            DoctorCheck(*redaction_check(settings)),
+            _check("embedder", lambda: services.embedder, _describe_embedder),
+            DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
+        )
 
     # ------------------------------------------------------------------- memory files
 
@@ -1072,15 +1025,9 @@ class Memory:
             MemoryFileMissingError: a file is not there, and was not before.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
+        request = FileSyncRequest(agent or self.agent, scope, again=again, dry_run=dry_run)
         return self._memory_files.sync(
-            paths,
-            agent=agent or self.agent,
-            scope=scope,
-            include=include,
-            exclude=exclude,
-            again=again,
-            dry_run=dry_run,
-            progress=progress,
+            paths, request, include=include, exclude=exclude, progress=progress
         )
 
     def add_to_memory_file(
@@ -1135,7 +1082,7 @@ class Memory:
 
     # ---------------------------------------------------------------- links and graph
 
-    def related(self, id: str) -> Related:  # noqa: A002 - the contract's word
+    def related(self, id: str) -> Related:
         """What a fact links to, what links to it, what it names and what it replaced.
 
         Args:
@@ -1166,12 +1113,12 @@ class Memory:
             with self._engine.exclusive() as ctx:
                 return fix_links(ctx, files=self._engine.files, progress=progress)
         except EngineBusyError as busy:
-            return convert(self._ask_daemon("/v1/links/fix", {}, busy), LinkReport)
+            return self._ask_daemon("/v1/links/fix", {}, busy, LinkReport)
 
     def graph_export(
         self,
         *,
-        format: str = "json",  # noqa: A002 - the contract's word
+        format: str = "json",
         scope: str | None = None,
         around: str | None = None,
         depth: int = 1,
@@ -1272,9 +1219,16 @@ class Memory:
         return found[0].intersection(*found[1:]) if found else None
 
     def _ask_daemon(
-        self, path: str, body: Mapping[str, object] | None, busy: EngineBusyError
-    ) -> Mapping[str, Any]:
-        return ask_running_engine(self.settings, path, body, agent=self.agent, busy=busy)
+        self,
+        path: str,
+        body: Mapping[str, object] | None,
+        busy: EngineBusyError,
+        answer: builtins.type[T],
+        agent: str | None = None,
+    ) -> T:
+        """Have the daemon do what it keeps this process from."""
+        agent = agent or self.agent
+        return convert(ask_running_engine(self.settings, path, body, agent, busy), answer)
 
     def _resolve(
         self, conflict_id: str, take: str, field: str | None, text: str | None, agent: str | None
@@ -1283,9 +1237,8 @@ class Memory:
         try:
             with self._engine.exclusive() as ctx:
                 conflict = find_conflict(ctx, conflict_id, agent=agent)
-                fields = tuple(
-                    each.field for each in conflict.fields if text is None or not is_deletion(each)
-                )
+                settable = [x for x in conflict.fields if text is None or not is_deletion(x)]
+                fields = tuple(each.field for each in settable)
                 if field is not None and field not in fields:
                     raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
                 wanted = (field,) if field else fields
@@ -1298,8 +1251,7 @@ class Memory:
             path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
             value = {"take": take} if text is None else {"text": text}
             body = {"field": field, "agent": agent, **value}
-            answer = ask_running_engine(self.settings, path, body, agent=agent, busy=busy)
-            done = convert(answer, ResolveResult).resolved
+            done = self._ask_daemon(path, body, busy, ResolveResult, agent).resolved
             return Conflict(**structs.asdict(done), actor="", at="", run="")
 
 
@@ -1317,26 +1269,24 @@ def _path_in_vault(text: str, root: Path) -> VaultPath:
     return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
 
 
-def _settings_check(settings: Settings) -> DoctorCheck:
-    """Whether the settings fit the files of the vault."""
+def _check(name: str, ask: Callable[[], T], describe: Callable[[T], str]) -> DoctorCheck:
+    """Whether a part answers, and with what."""
+    try:
+        return DoctorCheck(name, ok=True, message=describe(ask()))
+    except VaultsyncError as error:
+        return DoctorCheck(name, ok=False, message=error.message, hint=error.hint)
+
+
+def _check_index_folder(settings: Settings) -> str:
     folder = Path(settings.index_folder)
     for each in (folder, *folder.parents):
         if (settings.root / each).is_file():
             message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
-            hint = "name a folder, or a new one"
-            return DoctorCheck("settings", ok=False, message=message, hint=hint)
-    return DoctorCheck("settings", ok=True, message="each name in .meta/config.toml is a setting")
+            raise ConfigError(message, hint="name a folder, or a new one")
+    return "each name in .meta/config.toml is a setting"
 
 
-def _embedder_check(services: Services) -> DoctorCheck:
-    """Whether the embedder that the setting names can be used."""
-    try:
-        embedder = services.embedder
-        message = (
-            f"texts are embedded by {embedder.model}"
-            if embedder
-            else "no text is embedded: facts are found by their words"
-        )
-    except VaultsyncError as error:
-        return DoctorCheck("embedder", ok=False, message=error.message, hint=error.hint)
-    return DoctorCheck("embedder", ok=True, message=message)
+def _describe_embedder(embedder: Embedder | None) -> str:
+    if embedder is None:
+        return "no text is embedded: facts are found by their words"
+    return f"texts are embedded by {embedder.model}"

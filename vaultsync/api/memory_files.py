@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
@@ -43,35 +44,27 @@ class MemoryFiles:
     def sync(
         self,
         paths: Iterable[str | Path],
+        request: FileSyncRequest,
         *,
-        agent: str | None,
-        scope: str | None = None,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
-        again: bool = False,
-        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Bring the store up to what the files say."""
         given = [Path(each).expanduser() for each in paths]
         found = find_memory_files(given, include=include, exclude=exclude)
         files = [self.file(path) for path in found]
-        request = FileSyncRequest(
-            agent=agent, scope=scope, again=again, dry_run=dry_run, embeds=self._services.can_embed
-        )
+        request = replace(request, embeds=self._services.can_embed)
         self._engine.record_bases()
-        report = sync_files(
-            self._engine.ctx, files, request, reader=FrontmatterReader(), queue=self.queue
-        )
-        if dry_run or not (report.fact_ids or report.pending):
+        ctx, reader = self._engine.ctx, FrontmatterReader()
+        report = sync_files(ctx, files, request, reader=reader, queue=self.queue)
+        if request.dry_run or not (report.fact_ids or report.pending):
             return report
         self._write_notes(report.fact_ids, progress)
         if not request.embeds:
             return report
         waits = refresh_pending(files, request, self._without_vectors)
-        done = [
-            structs.replace(each, pending=tuple(waits.get(each.name, ()))) for each in report.files
-        ]
+        done = [structs.replace(x, pending=tuple(waits.get(x.name, ()))) for x in report.files]
         pending = sum(len(each.pending) for each in done)
         return structs.replace(report, files=done, pending=pending)
 
@@ -95,7 +88,7 @@ class MemoryFiles:
             return added
         # A file stays the memory of the agents that it has; a new one is the writer's.
         owners = agents_of(read_states(file.state()), file.key) or [agent]
-        reports = [self.sync([file.path], agent=owner) for owner in owners]
+        reports = [self.sync([file.path], FileSyncRequest(agent=owner)) for owner in owners]
         return structs.replace(added, synced=reports[0])
 
     def watched(self) -> list[Path]:
@@ -116,7 +109,7 @@ class MemoryFiles:
         watched = [each for each in watched if each.exists() or self._was_synced(each, agent)]
         if not watched:
             return None
-        return self.sync(watched, agent=agent, scope=self._settings.scope or None)
+        return self.sync(watched, FileSyncRequest(agent=agent, scope=self._settings.scope or None))
 
     def file(self, path: Path) -> DiskMemoryFile:
         """The memory file at a path."""

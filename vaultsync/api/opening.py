@@ -102,11 +102,7 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
 
 
 def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInstallation:
-    """Install the plugin for Obsidian into a vault, or bring it up to date.
-
-    Args:
-        path: the folder of the vault, as of `open()`.
-        built: the folder with the plugin's files; those of this installation by default.
+    """Install the plugin for Obsidian, or the one of a folder, into a vault, or update it there.
 
     Raises:
         NotAVaultError: there is no vault.

@@ -17,13 +17,18 @@ MIN_VALUE_LENGTH = 6
 """Shorter values of variables are no secrets, or words that every text has."""
 
 
-def note_view_for(settings: Settings) -> NoteView:
+def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
     """What notes and answers of a vault may show.
+
+    Without a key it uses that of this machine. A clone without state takes any: nothing ever
+    resolves its placeholders.
 
     Raises:
         ConfigError: the key cannot be read or made.
     """
-    return _note_view(settings, read_or_make_key(settings.state_dir / KEY_FILE))
+    hygiene = settings.hygiene
+    redactor = _redactor(settings, key or read_or_make_key(settings.state_dir / KEY_FILE))
+    return NoteView.of(redactor, redacts=hygiene.secrets, escapes=hygiene.neutralise)
 
 
 def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
@@ -45,20 +50,9 @@ def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
     return "hygiene", True, message, ""
 
 
-def keyless_note_view(settings: Settings) -> NoteView:
-    """The same for a clone without state: nothing ever resolves its placeholders."""
-    return _note_view(settings, os.urandom(32))
-
-
 def register_secret_rules(settings: Settings) -> None:
     """Redact what the rules of a vault find in the errors and logs of this process."""
     _redactor(settings, b"")
-
-
-def _note_view(settings: Settings, key: bytes) -> NoteView:
-    hygiene = settings.hygiene
-    redactor = _redactor(settings, key)
-    return NoteView.of(redactor, redacts=hygiene.secrets, escapes=hygiene.neutralise)
 
 
 def _redactor(settings: Settings, key: bytes) -> Redactor:
@@ -66,9 +60,9 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
     values = environment_values(hygiene.environment)
     redactor = Redactor(
         key,
-        tuple(re.compile(each) for each in hygiene.expressions),
+        tuple(re.compile(each) for each in hygiene.patterns if not each.startswith("@")),
         tuple(sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})),
-        frozenset(hygiene.optional),
+        frozenset(each[1:] for each in hygiene.patterns if each.startswith("@")),
     )
     if hygiene.secrets:
         register_rules(redactor)

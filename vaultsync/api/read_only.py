@@ -7,24 +7,22 @@ to stay within 2.5 times `import click` (`tests/bench/asking.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from msgspec import convert, structs, to_builtins
 
 from vaultsync.api import configuration as config
-from vaultsync.api.wiring import Services
+from vaultsync.api.wiring import Answer, Request, Services
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
-from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
 
-Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 _log = logging.getLogger(__name__)
 
 
@@ -47,12 +45,7 @@ class RemoteMemory:
         """Ready."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self._services.close()
 
@@ -63,63 +56,39 @@ class RemoteMemory:
 
     def answer(self, request: RecallRequest) -> RecallResult:
         """The facts that answer a question, as `Memory.answer()`."""
-        settings = self.settings
-        local = structs.replace(
-            request, agent=request.agent or settings.agent, user=request.user or settings.user
-        )
-        return self._answer(
-            lambda sources: RecallSearch(sources, local).answer(),
-            lambda result: [hit.id for hit in result],
-            lambda: self._ask_bridge("/v1/recall", request, RecallResult),
-        )
+        return self._answer(request, self._services.recall, "/v1/recall", RecallResult)
 
     def pack(self, request: ContextRequest) -> ContextPack:
         """A context pack for a question, as `Memory.pack()`."""
         from vaultsync.context_packs.pack import ContextPack
-        from vaultsync.context_packs.service import build_context
 
-        settings = self.settings
-        local = structs.replace(
-            request, agent=request.agent or settings.agent, user=request.user or settings.user
-        )
-        return self._answer(
-            lambda sources: build_context(sources, self._services.token_counter, local),
-            lambda pack: [each.id for each in pack.items if each.tier != "entities"],
-            lambda: self._ask_bridge("/v1/context", request, ContextPack),
-        )
+        return self._answer(request, self._services.build_context, "/v1/context", ContextPack)
 
     def _answer(
         self,
-        search: Callable[[RecallSources], Answer],
-        accessed: Callable[[Answer], Sequence[str]],
-        ask_bridge: Callable[[], Answer | None],
+        request: Request,
+        search: Callable[[RecallSources, Request], Answer],
+        route: str,
+        answer_type: type[Answer],
     ) -> Answer:
-        """Search here without a model, else ask the bridge, else search here with one.
-
-        Args:
-            search: answers from sources.
-            accessed: the ids of the facts in an answer, which count as recalled; the
-                bridge counts those of its own answers.
-            ask_bridge: has the bridge answer; None when it does not.
-        """
+        """Search here without a model, else ask the bridge, else search here with one."""
         services = self._services
-        sources = services.recall_sources(services.read_context)
-        result: Answer | None = None
+        ctx = services.read_context
+
+        def search_without_vectors(sources: RecallSources, request: Request) -> Answer:
+            return search(replace(sources, vectors=_refuse_vectors), request)
+
         if (self.settings.state_dir / "bridge.json").exists():
-            vectors = _VectorRequests()
-            result = search(replace(sources, vectors=vectors))
-            if vectors.count:
-                answer = ask_bridge()
-                if answer is not None:
-                    return answer
-                result = None
-        if result is None:
-            result = search(sources)
-        services.access_counter.add(accessed(result))
-        return result
+            try:
+                return services.answer(ctx, request, search_without_vectors)
+            except _NeedsVectorsError:
+                answer = self._ask_bridge(request, route, answer_type)
+            if answer is not None:
+                return answer  # the bridge counts what it recalls
+        return services.answer(ctx, request, search)
 
     def _ask_bridge(
-        self, path: str, request: RecallRequest | ContextRequest, answer_type: type[Answer]
+        self, request: RecallRequest | ContextRequest, route: str, answer_type: type[Answer]
     ) -> Answer | None:
         from vaultsync.api.daemon_client import ask_running_bridge
 
@@ -127,7 +96,7 @@ class RemoteMemory:
             return None
         agent = self.settings.agent
         body = to_builtins(structs.replace(request, agent=agent))
-        answer = ask_running_bridge(self.settings, path, body, agent=agent)
+        answer = ask_running_bridge(self.settings, route, body, agent)
         if answer is None:
             return None
         try:
@@ -137,14 +106,12 @@ class RemoteMemory:
             return None
 
 
-class _VectorRequests:
-    """Stands for the vectors while a question is tried without them; counts the requests."""
+class _NeedsVectorsError(Exception):
+    """The answer takes more than the note index."""
 
-    def __init__(self) -> None:
-        self.count = 0
 
-    def __call__(self) -> None:
-        self.count += 1
+def _refuse_vectors() -> None:
+    raise _NeedsVectorsError
 
 
 def open_read_only(
@@ -165,7 +132,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
 
     Raises: as `open_read_only()`, and InvalidFieldError: a filter that cannot be.
     """
-    from vaultsync.api.privacy import keyless_note_view
+    from vaultsync.api.privacy import note_view_for
     from vaultsync.backends.filesystem.vault_fs import VaultFs
     from vaultsync.backends.memory.note_index import MemoryIndex
     from vaultsync.backends.system.system_clock import SystemClock
@@ -174,7 +141,7 @@ def recall_from_index_files(request: RecallRequest, *, path: str | None = None) 
     settings = config.load_settings(config.find_root(path), agent=request.agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
-        view, index = keyless_note_view(settings), MemoryIndex(settings.language)
+        view, index = note_view_for(settings, os.urandom(32)), MemoryIndex(settings.language)
         clone = StorelessVault(vault, SystemClock(), index, settings.default_scope, view)
         request = structs.replace(request, agent=settings.agent)
         return recall_vault_only(clone, request, weights=settings.weights)

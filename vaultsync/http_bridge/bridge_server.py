@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
+from typing import TypeAlias
 
 import msgspec
 from starlette.applications import Starlette
@@ -22,13 +24,19 @@ from vaultsync.http_bridge.encoding import error_response, parse_body, parse_que
 from vaultsync.http_bridge.handlers import EVENTS_PATH, ROUTES, RouteRow
 from vaultsync.http_bridge.requests import EventsQuery
 from vaultsync.privacy.error_json import error_values_json
-from vaultsync.service.bridge_service import BridgeServices, BridgeStatus, serve_on_loopback
+from vaultsync.service.bridge_service import (
+    BridgeServices,
+    BridgeStatus,
+    RunningServer,
+    serve_on_loopback,
+)
 from vaultsync.service.events import Subscription
 
 BRIDGE_PORT = 27125
 """The default port. Another free one is used when it is taken and none was asked for."""
 PING_INTERVAL = 15.0
 """Seconds after which an idle stream sends a ping."""
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 def make_bridge_app(bridge: BridgeServices) -> Starlette:
@@ -36,7 +44,7 @@ def make_bridge_app(bridge: BridgeServices) -> Starlette:
     by_path = groupby(sorted(ROUTES, key=_by_path), key=_by_path)
     app = Starlette(
         routes=[
-            _without_head(Route(EVENTS_PATH, _events_endpoint(bridge), methods=["GET"])),
+            _answering(EVENTS_PATH, partial(_events, bridge), ["GET"]),
             *(_route(bridge, path, list(rows)) for (_, path), rows in by_path),
         ],
         exception_handlers={HTTPException: _no_route},
@@ -55,32 +63,29 @@ def _route(bridge: BridgeServices, path: str, rows: Sequence[RouteRow]) -> Route
 
     async def endpoint(request: Request) -> Response:
         row = by_method[request.method]
+        if row.method == "GET":
+            body = parse_query_string(request.query_params, row.takes)
+        else:
+            body = parse_body(await request.body(), row.takes)
+        name = next(iter(request.path_params.values()), "")
+        return _json(200, await run_in_threadpool(row.call, bridge, name, body))
 
-        async def answer() -> Response:
-            if row.method == "GET":
-                body = parse_query_string(request.query_params, row.takes)
-            else:
-                body = parse_body(await request.body(), row.takes)
-            name = next(iter(request.path_params.values()), "")
-            return _json(200, await run_in_threadpool(row.call, bridge, name, body))
-
-        return await _or_error(answer)
-
-    return _without_head(Route(path, endpoint, methods=list(by_method)))
+    return _answering(path, endpoint, list(by_method))
 
 
-def _without_head(route: Route) -> Route:
-    """Starlette adds HEAD to GET; a stream would never end it."""
+def _answering(path: str, endpoint: Endpoint, methods: list[str]) -> Route:
+    """A route that answers every error, and no HEAD, which a stream would never end."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except Exception as error:  # noqa: BLE001 - every error is answered
+            return _json(*error_response(error))
+
+    route = Route(path, answer, methods=methods)
     assert route.methods is not None  # noqa: S101 - they were given
-    route.methods.discard("HEAD")
+    route.methods.discard("HEAD")  # Starlette adds it to GET
     return route
-
-
-async def _or_error(answer: Callable[[], Awaitable[Response]]) -> Response:
-    try:
-        return await answer()
-    except Exception as error:  # noqa: BLE001 - every error is answered
-        return _json(*error_response(error))
 
 
 async def _no_route(_: Request, error: Exception) -> Response:
@@ -99,16 +104,6 @@ def _json(status: int, answer: object) -> Response:
         media_type="application/json",
         headers={"cache-control": "no-store", "x-content-type-options": "nosniff"},
     )
-
-
-# -------------------------------------------------------------------------------- events
-
-
-def _events_endpoint(bridge: BridgeServices) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return await _or_error(lambda: _events(bridge, request))
-
-    return endpoint
 
 
 async def _events(bridge: BridgeServices, request: Request) -> Response:
@@ -172,58 +167,27 @@ def _frame(kind: str, data: object) -> bytes:
     return b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
 
 
-# -------------------------------------------------------------------------------- server
-
-
-class BridgeServer:
-    """A bridge in a thread of its own. It listens from its creation until it is stopped."""
-
-    def __init__(self, bridge: BridgeServices, *, port: int | None = None) -> None:
-        """Listen.
-
-        Args:
-            bridge: does the work.
-            port: None takes `BRIDGE_PORT`, or any free port when that is taken.
-
-        Raises:
-            ConfigError: another program has the port.
-        """
-        self._bridge = bridge
-        ports = (BRIDGE_PORT, 0) if port is None else (port,)
-        try:
-            self._server = serve_on_loopback(
-                make_bridge_app(bridge), bridge.settings, ports, name="bridge"
-            )
-        except OSError as error:
-            raise ConfigError(
-                f"the bridge cannot listen at port {port}: {error.strerror}",
-                hint="choose another port with --port, or leave it out to use any free port",
-            ) from None
-        self.port: int = self._server.port
-        self.address = self._server.address
-        bridge.announce(self.port)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it still serves."""
-        return self._server.is_alive
-
-    def stop(self) -> None:
-        """Withdraw the announced address, disconnect all listeners and stop."""
-        self._bridge.withdraw_address()
-        self._bridge.events.close()
-        self._server.stop()
-
-
 @contextmanager
-def running_bridge(bridge: BridgeServices, *, port: int | None = None) -> Iterator[BridgeServer]:
-    """A bridge that stops when the block ends.
+def running_bridge(bridge: BridgeServices, *, port: int | None = None) -> Iterator[RunningServer]:
+    """Serve a bridge in a thread of its own until the block ends.
+
+    Without a port it takes `BRIDGE_PORT`, or any free port when that is taken.
 
     Raises:
-        ConfigError: another program has the port.
+        ConfigError: another program has the port, or the token cannot be used.
     """
-    server = BridgeServer(bridge, port=port)
+    ports = (BRIDGE_PORT, 0) if port is None else (port,)
     try:
+        server = serve_on_loopback(make_bridge_app(bridge), bridge.settings, ports, name="bridge")
+    except OSError as error:
+        raise ConfigError(
+            f"the bridge cannot listen at port {port}: {error.strerror}",
+            hint="choose another port with --port, or leave it out to use any free port",
+        ) from None
+    try:
+        bridge.announce(server.port)
         yield server
     finally:
+        bridge.withdraw_address()
+        bridge.events.close()
         server.stop()

@@ -33,11 +33,7 @@ ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 
 
 def parse_body(data: bytes, takes: type[B]) -> B:
-    """Decode the body of a request.
-
-    Raises:
-        MalformedBodyError.
-    """
+    """The body of a request; raises MalformedBodyError."""
     _check_depth(data)
     try:
         return msgspec.json.decode(data, type=takes)
@@ -46,11 +42,7 @@ def parse_body(data: bytes, takes: type[B]) -> B:
 
 
 def parse_query_string(query: Mapping[str, str], takes: type[B]) -> B:
-    """Decode the query of a request.
-
-    Raises:
-        MalformedBodyError.
-    """
+    """The query of a request; raises MalformedBodyError."""
     try:
         return msgspec.convert(dict(query), takes, strict=False)
     except msgspec.MsgspecError as wrong:

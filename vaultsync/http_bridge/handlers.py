@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct, json, structs, to_builtins
 
-from vaultsync.api.memory import GraphColours
+from vaultsync.api.memory import GraphColours, Memory
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import IndexFileNotFoundError, InvalidFieldError
 from vaultsync.facts.listing import PublicPage, public_page
@@ -37,7 +37,7 @@ from vaultsync.sync.report import (
 )
 
 EVENTS_PATH = "/v1/events"
-"""The one route that is not in the table: its answer does not end. See `server.py`."""
+"""The one route that is not in the table: its answer does not end. See `bridge_server.py`."""
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
@@ -68,21 +68,14 @@ _rows: list[RouteRow] = []
 
 
 def route(method: str, path: str, *, name: str = "") -> Callable[[Handler], Handler]:
-    """Add a handler to the table of routes.
-
-    Args:
-        method: of HTTP.
-        path: with at most one name in braces.
-        name: the id of the operation; that of the function unless given.
-    """
+    """Add a handler to the table of routes, by the name of the function unless one is given."""
 
     def add(handler: Handler) -> Handler:
         hints = get_type_hints(handler)
         summary = re.sub(r"\s+", " ", (handler.__doc__ or "").partition("\n\n")[0])
         takes, answers = hints.get("body", bodies.EmptyBody), hints["return"]
-        _rows.append(
-            RouteRow(method, path, name or handler.__name__, summary, takes, answers, handler)
-        )
+        own = name or handler.__name__
+        _rows.append(RouteRow(method, path, own, summary, takes, answers, handler))
         return handler
 
     return add
@@ -115,8 +108,7 @@ class FreshId(Struct, frozen=True):
 @route("GET", "/v1/facts", name="list")
 def list_facts(bridge: BridgeServices, body: bodies.ListQuery) -> PublicPage:
     """List facts by id, a page at a time."""
-    filters = structs.asdict(body)
-    return public_page(bridge.reading(lambda memory: memory.list(**filters)))
+    return public_page(bridge.reading(lambda memory: memory.list(**structs.asdict(body))))
 
 
 @route("POST", "/v1/facts")
@@ -192,39 +184,36 @@ def status(bridge: BridgeServices) -> BridgeStatus:
 @route("POST", "/v1/sync")
 def sync(bridge: BridgeServices, body: bodies.SyncBody) -> Report:
     """Sync the vault and the store once."""
-    options = structs.asdict(body)
-    return _announced(bridge, bridge.engine(lambda memory: memory.sync(**options)))
+    return _run(bridge, lambda memory: memory.sync(**structs.asdict(body)))
 
 
 @route("POST", "/v1/maintain")
 def maintain(bridge: BridgeServices, body: bodies.MaintainBody) -> Report:
     """Delete expired and faded facts, and collapse long chains of superseded ones."""
-    options = structs.asdict(body)
-    return _announced(bridge, bridge.engine(lambda memory: memory.maintain(**options)))
+    return _run(bridge, lambda memory: memory.maintain(**structs.asdict(body)))
 
 
 @route("POST", "/v1/adopt")
 def adopt_all(bridge: BridgeServices, body: bodies.AdoptAllBody) -> Report:
     """Turn all notes that are not facts yet into facts."""
-    options = structs.asdict(body)
-    return _announced(bridge, bridge.engine(lambda memory: memory.adopt(**options)))
+    return _run(bridge, lambda memory: memory.adopt(**structs.asdict(body)))
 
 
 @route("POST", "/v1/facts/{id}/adopt")
 def adopt(bridge: BridgeServices, note_id: str, body: bodies.AdoptBody) -> Report:
     """Turn the note with this id into a fact."""
-    options = structs.asdict(body)
-    return _announced(bridge, bridge.engine(lambda memory: memory.adopt_id(note_id, **options)))
+    return _run(bridge, lambda memory: memory.adopt_id(note_id, **structs.asdict(body)))
 
 
 @route("POST", "/v1/runs/{run}/undo")
 def undo(bridge: BridgeServices, run: str) -> Report:
     """Undo a run."""
-    return _announced(bridge, bridge.engine(lambda memory: memory.undo(run)))
+    return _run(bridge, lambda memory: memory.undo(run))
 
 
-def _announced(bridge: BridgeServices, report: Report) -> Report:
-    """The report, which all listeners get too unless nothing was done."""
+def _run(bridge: BridgeServices, work: Callable[[Memory], Report]) -> Report:
+    """Have the engine do it; all listeners get the report too, unless nothing was done."""
+    report = bridge.engine(work)
     if not (report.dry_run or report.quiet):
         bridge.on_run(to_builtins(report))
     return report

@@ -24,7 +24,6 @@ ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine. One that has the vault for longer is a daemon, which
 syncs saved notes itself."""
 LOCK_POLL_SECONDS = 0.02
-USER_ACTOR = "person"
 _log = logging.getLogger(__name__)
 
 
@@ -43,16 +42,14 @@ class AgentMemory(Memory):
     def sync_saved_notes(self) -> str:
         """Sync what the user saved since, unless another engine does that.
 
-        Derived data follows in `finish_pending()`; recall updates what it needs.
-
-        Returns:
-            Why it could not be done, in a sentence; empty when it was.
+        Derived data follows in `finish_pending()`; recall updates what it needs. Returns why
+        it could not be done, in a sentence; empty when it was.
         """
         if not self._acquire_engine():
             return ""
         try:
             # Edits of notes are the user's, whichever agent asks.
-            self._engine.sync(SyncRequest(actor=USER_ACTOR), derive=False)
+            self._engine.sync(SyncRequest(actor="person"), derive=False)
         except VaultsyncError as error:
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:
@@ -100,16 +97,13 @@ class AgentMemory(Memory):
     def status(self) -> Status:
         """What waits and what is wrong, as far as the agent may know of it."""
         status = super().status()
-        visible = [
-            each for each in status.attention if can_see(self.name, each.path.partition("/")[0])
-        ]
+        visible = [x for x in status.attention if can_see(self.name, x.path.partition("/")[0])]
         return replace(status, conflicts=len(self.conflicts()), attention=visible)
 
     def some(self, ids: Sequence[str]) -> tuple[FactPage, list[str]]:
         """The facts of some ids as a page, and the ids of which there is none.
 
-        Raises:
-            NotFoundError, UsageError: one id was given, and there is no such fact.
+        Raises NotFoundError or UsageError where the only id is none.
         """
         found, missing = [], []
         for each in dict.fromkeys(ids):
@@ -126,13 +120,9 @@ class AgentMemory(Memory):
         self.finish_pending()
         return tables_for(self._ctx, self._services.table_inputs, agent=self.name)
 
-    def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word
-        """A fact and the text of its note; as it would be written when there is none.
-
-        Raises:
-            FactNotFoundError, InvalidIdError.
-        """
-        fact, view = fact_service.get(self._ctx, id, agent=self.agent), self._ctx.view
+    def note(self, fact_id: str) -> tuple[Fact, str]:
+        """A fact and the text of its note; as it would be written when there is none."""
+        fact, view = fact_service.get(self._ctx, fact_id, agent=self.agent), self._ctx.view
         if fact.path is not None:
             try:
                 data = self._ctx.vault.read(fact.path).data

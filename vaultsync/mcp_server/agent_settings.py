@@ -24,14 +24,7 @@ def settings_for(
     scope: str | None = None,
     user: str | None = None,
 ) -> Settings:
-    """The settings of a vault for one agent.
-
-    Args:
-        path: of the vault, as of `vaultsync.open()`.
-        agent: the name of the agent.
-        state_dir: the folder for what this machine keeps about its vaults.
-        scope: where the agent writes.
-        user: the user whom it serves: it recalls and remembers only what is about them.
+    """The settings of a vault, found as by `vaultsync.open()`, for an agent that serves a user.
 
     Raises:
         NotAVaultError: there is no vault.

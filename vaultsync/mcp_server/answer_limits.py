@@ -27,10 +27,7 @@ class Truncation(msgspec.Struct, frozen=True):
 def truncate(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, Value]:
     """Cut an answer until its JSON has at most `longest` characters, as far as that is possible.
 
-    Args:
-        answer: the whole answer.
-        longest: maximum number of characters.
-        rest: how to get what was cut; added to the answer when something was.
+    `rest` says how to get what was cut; it is added to the answer when something was.
     """
     text = MAX_TEXT_CHARS
     while True:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, field, structs
 
 from vaultsync.errors import FixedFieldError, InvalidFieldError
-from vaultsync.mcp_server.tool import FactId, Fields, Tool, ToolAnswer, ToolArgs
+from vaultsync.mcp_server.tool import FactId, Fields, Tool, ToolAnswer, ToolArgs, about
 from vaultsync.model.serialization import public_new, public_values
 from vaultsync.recall.recall_request import Since, TypeName, Until
 
@@ -19,44 +19,32 @@ MAX_FACTS = 50
 """Maximum number of facts in one answer."""
 
 
-# --------------------------------------------------------------------------------- store
-
-
 class StoreFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_store_fact`."""
 
     text: Annotated[
         str,
-        Meta(
-            description="What to remember, in markdown: one fact, complete enough to be"
-            " understood without this conversation. [[Name]] links to a note.",
-            min_length=1,
+        about(
+            "What to remember, in markdown: one fact, complete enough to be"
+            " understood without this conversation. [[Name]] links to a note."
         ),
+        Meta(min_length=1),
     ]
-    type: Annotated[TypeName | None, Meta(description="Its type; `note` when no other fits.")] = (
-        None
-    )
-    title: Annotated[
-        str | None, Meta(description="A short title; the first sentence when left out.")
-    ] = None
-    context: Annotated[str | None, Meta(description="When or why it came about, in one line.")] = (
-        None
-    )
+    type: Annotated[TypeName | None, about("Its type; `note` when no other fits.")] = None
+    title: Annotated[str | None, about("A short title; the first sentence when left out.")] = None
+    context: Annotated[str | None, about("When or why it came about, in one line.")] = None
     scope: Annotated[
         str | None,
-        Meta(
-            description="Who may see it: your own scope (default), team-NAME, project-NAME or"
-            " public."
-        ),
+        about("Who may see it: your own scope (default), team-NAME, project-NAME or public."),
     ] = None
     priority: Annotated[
         Annotated[int, Meta(ge=0, le=4)] | None,
-        Meta(description="From 0 (critical) to 4 (background); 2 is the default."),
+        about("From 0 (critical) to 4 (background); 2 is the default."),
     ] = None
-    tags: Annotated[list[str], Meta(description="Tags, without #.")] = field(default_factory=list)
+    tags: Annotated[tuple[str, ...], about("Tags, without #.")] = ()
     entities: Annotated[
-        list[str], Meta(description="Names of the people, projects and things it is about.")
-    ] = field(default_factory=list)
+        tuple[str, ...], about("Names of the people, projects and things it is about.")
+    ] = ()
     fields: Fields = field(default_factory=dict)
 
 
@@ -72,29 +60,24 @@ def store(memory: AgentMemory, args: StoreFactArgs) -> ToolAnswer:
     return public_new(memory.with_note(memory.remember(values.pop("text"), **values)))
 
 
-# -------------------------------------------------------------------------------- change
-
-
 class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
-    content: Annotated[str | None, Meta(description="The whole new content, in markdown.")] = None
+    content: Annotated[str | None, about("The whole new content, in markdown.")] = None
     set: Annotated[
         dict[str, Any],
-        Meta(
-            description="Fields to set by key, such as title, priority, status, type,"
+        about(
+            "Fields to set by key, such as title, priority, status, type,"
             " entities or decisionOutcome; null clears a field."
         ),
     ] = field(default_factory=dict)
-    add_tags: Annotated[list[str], Meta(description="Tags to add.")] = field(default_factory=list)
-    remove_tags: Annotated[list[str], Meta(description="Tags to remove.")] = field(
-        default_factory=list
-    )
+    add_tags: Annotated[tuple[str, ...], about("Tags to add.")] = ()
+    remove_tags: Annotated[tuple[str, ...], about("Tags to remove.")] = ()
     expect: Annotated[
         str | None,
-        Meta(
-            description="The `revision` that you read: the change is refused if the fact was"
+        about(
+            "The `revision` that you read: the change is refused if the fact was"
             " changed since. Pass it whenever you replace the content."
         ),
     ] = None
@@ -114,7 +97,7 @@ class SupersedeArgs(ToolArgs, frozen=True):
     """The arguments of `memory_supersede`."""
 
     id: FactId
-    text: Annotated[str, Meta(description="What is true from now on, in markdown.", min_length=1)]
+    text: Annotated[str, about("What is true from now on, in markdown."), Meta(min_length=1)]
 
 
 def supersede(memory: AgentMemory, args: SupersedeArgs) -> ToolAnswer:
@@ -133,47 +116,34 @@ def forget(memory: AgentMemory, args: ForgetArgs) -> ToolAnswer:
     return memory.forget(args.id)
 
 
-# ------------------------------------------------------------------------------- look up
-
-
 class QueryVaultArgs(ToolArgs, frozen=True):
     """The arguments of `query_vault`."""
 
     ids: Annotated[
-        list[str],
-        Meta(
-            description="Return these facts in full; all filters but `offset` are ignored.",
-            max_length=MAX_FACTS,
-        ),
-    ] = field(default_factory=list)
-    type: Annotated[TypeName | None, Meta(description="Only facts of this type.")] = None
-    scope: Annotated[str | None, Meta(description="Only facts of this scope.")] = None
-    tag: Annotated[str | None, Meta(description="Only facts with this tag.")] = None
+        tuple[str, ...],
+        about("Return these facts in full; all filters but `offset` are ignored."),
+        Meta(max_length=MAX_FACTS),
+    ] = ()
+    type: Annotated[TypeName | None, about("Only facts of this type.")] = None
+    scope: Annotated[str | None, about("Only facts of this scope.")] = None
+    tag: Annotated[str | None, about("Only facts with this tag.")] = None
     status: Annotated[
-        str | None, Meta(description="Only facts of this status, such as `active` or `forgotten`.")
+        str | None, about("Only facts of this status, such as `active` or `forgotten`.")
     ] = None
     links_to: Annotated[
         str | None,
-        Meta(
-            description="Only facts whose notes link to this note: its id, path, title or an alias."
-        ),
+        about("Only facts whose notes link to this note: its id, path, title or an alias."),
     ] = None
-    links_from: Annotated[
-        str | None, Meta(description="Only facts whose notes this note links to.")
-    ] = None
+    links_from: Annotated[str | None, about("Only facts whose notes this note links to.")] = None
     since: Since = None
     until: Until = None
-    newest: Annotated[bool, Meta(description="Newest first; oldest first when false.")] = True
-    limit: Annotated[int, Meta(description="Maximum number of facts.", ge=1, le=MAX_FACTS)] = 20
-    after: Annotated[
-        str | None, Meta(description="The `next` of a page, to get the page after it.")
-    ] = None
+    newest: Annotated[bool, about("Newest first; oldest first when false.")] = True
+    limit: Annotated[int, about("Maximum number of facts."), Meta(ge=1, le=MAX_FACTS)] = 20
+    after: Annotated[str | None, about("The `next` of a page, to get the page after it.")] = None
     offset: Annotated[
         int,
-        Meta(
-            description="Return contents from this character on, to continue where one was cut.",
-            ge=0,
-        ),
+        about("Return contents from this character on, to continue where one was cut."),
+        Meta(ge=0),
     ] = 0
 
 

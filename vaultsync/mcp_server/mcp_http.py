@@ -12,9 +12,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultsync.errors import ConfigError
-from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.tool_worker import AgentWorker
-from vaultsync.service.bridge_service import serve_on_loopback
+from vaultsync.mcp_server.server import AgentWorker, make_server
+from vaultsync.service.bridge_service import RunningServer, serve_on_loopback
 from vaultsync.settings import Settings
 
 MCP_PORT = 27126
@@ -23,42 +22,34 @@ MCP_PATH = "/mcp"
 _SESSIONS = 50
 
 
-class McpHttpServer:
-    """The server of one agent's memory. It listens from its creation until it is stopped."""
+@contextmanager
+def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterator[RunningServer]:
+    """Serve the memory of one agent at `MCP_PATH` until the block ends, and close it then.
 
-    def __init__(self, worker: AgentWorker, settings: Settings, *, port: int) -> None:
-        """Listen; port 0 uses any free port.
+    Port 0 is any free port.
 
-        Raises:
-            ConfigError: another program has the port, or the token cannot be used.
-        """
-        self._worker = worker
-        try:
-            self._server = serve_on_loopback(
-                make_mcp_app(worker),
-                settings,
-                (port,),
-                name="mcp",
-                lifespan="on",
-                header=None,  # clients of the protocol send headers of their own
-            )
-        except OSError as error:
-            raise ConfigError(
-                f"the MCP server cannot listen at port {port}: {error.strerror}",
-                hint="choose another port with --port; 0 uses any free port",
-            ) from None
-        self.address = f"{self._server.address}{MCP_PATH}"
-        """The URL for clients."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it still serves."""
-        return self._server.is_alive
-
-    def stop(self) -> None:
-        """Disconnect all clients, stop, and finish the bookkeeping."""
-        self._server.stop()
-        self._worker.close()
+    Raises:
+        ConfigError: another program has the port, or the token cannot be used.
+    """
+    try:
+        server = serve_on_loopback(
+            make_mcp_app(worker),
+            settings,
+            (port,),
+            name="mcp",
+            lifespan="on",
+            header=None,  # clients of the protocol send headers of their own
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"the MCP server cannot listen at port {port}: {error.strerror}",
+            hint="choose another port with --port; 0 uses any free port",
+        ) from None
+    try:
+        yield server
+    finally:
+        server.stop()
+        worker.close()
 
 
 def make_mcp_app(worker: AgentWorker) -> ASGIApp:
@@ -85,17 +76,3 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._sessions.handle_request(scope, receive, send)
-
-
-@contextmanager
-def running_mcp(worker: AgentWorker, settings: Settings, *, port: int) -> Iterator[McpHttpServer]:
-    """A server that stops when the block ends.
-
-    Raises:
-        ConfigError: another program has the port, or the token cannot be used.
-    """
-    server = McpHttpServer(worker, settings, port=port)
-    try:
-        yield server
-    finally:
-        server.stop()

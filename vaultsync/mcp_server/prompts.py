@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from mcp import types
 
 from vaultsync.errors import InvalidArgumentsError
 
@@ -27,6 +28,16 @@ class Prompt:
     argument_help: str
     write: Callable[[AgentMemory, str], str]
 
+    @property
+    def row(self) -> types.Prompt:
+        """As clients list it."""
+        argument = types.PromptArgument(
+            name=self.argument, description=self.argument_help, required=True
+        )
+        return types.Prompt(
+            name=self.name, title=self.title, description=self.description, arguments=[argument]
+        )
+
 
 def _known(memory: AgentMemory, topic: str) -> str:
     pack = memory.context(topic, budget=PROMPT_BUDGET)
@@ -46,12 +57,9 @@ def _known(memory: AgentMemory, topic: str) -> str:
 def _before(memory: AgentMemory, task: str) -> str:
     decisions = memory.context(task, budget=PROMPT_BUDGET)
     known = decisions.text if decisions.items else "Nothing was found about it."
-    disputed = [each.title or each.path for each in memory.conflicts()]
-    open_ = (
-        f"\n\nOpen conflicts between notes and memory: {', '.join(disputed[:10])}."
-        if disputed
-        else ""
-    )
+    open_, disputed = "", [each.title or each.path for each in memory.conflicts()]
+    if disputed:
+        open_ = f"\n\nOpen conflicts between notes and memory: {', '.join(disputed[:10])}."
     return (
         f"Before you start on {task}: read what my memory holds about it, which follows."
         " Tell me in a few lines which decisions bind you, which commitments are open,"
@@ -60,37 +68,29 @@ def _before(memory: AgentMemory, task: str) -> str:
     )
 
 
-PROMPTS: Mapping[str, Prompt] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            Prompt(
-                "what_do_i_know_about",
-                "What do I know about …?",
-                "An answer from the memory, with its sources.",
-                "topic",
-                "What you want to know about.",
-                _known,
-            ),
-            Prompt(
-                "before_you_start_on",
-                "Before you start on …",
-                "Decisions, commitments and lessons that matter for a task.",
-                "task",
-                "The task that is about to start.",
-                _before,
-            ),
-        )
-    }
+_PROMPTS = (
+    Prompt(
+        "what_do_i_know_about",
+        "What do I know about …?",
+        "An answer from the memory, with its sources.",
+        "topic",
+        "What you want to know about.",
+        _known,
+    ),
+    Prompt(
+        "before_you_start_on",
+        "Before you start on …",
+        "Decisions, commitments and lessons that matter for a task.",
+        "task",
+        "The task that is about to start.",
+        _before,
+    ),
 )
+PROMPTS: Mapping[str, Prompt] = {each.name: each for each in _PROMPTS}
 
 
 def prompt_text(memory: AgentMemory, prompt: Prompt, given: Mapping[str, str]) -> str:
-    """The text of a prompt.
-
-    Raises:
-        InvalidArgumentsError: its argument is missing.
-    """
+    """The text of a prompt; raises InvalidArgumentsError where its argument is missing."""
     value = given.get(prompt.argument, "").strip()
     if not value:
         raise InvalidArgumentsError(

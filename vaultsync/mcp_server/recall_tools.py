@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
-from vaultsync.mcp_server.tool import Tool, ToolAnswer
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, about
 from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
     QUERY_HELP,
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 MAX_HITS = 50
 MAX_TOKENS = 32_000
 """The largest budget of a context pack."""
-Query = Annotated[str, Meta(description=QUERY_HELP, min_length=1)]
+Query = Annotated[str, about(QUERY_HELP), Meta(min_length=1)]
 
 
 class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     """The arguments of `memory_recall`."""
 
     query: Query
-    limit: Annotated[int, Meta(description="Maximum number of hits.", ge=1, le=MAX_HITS)] = 10
+    limit: Annotated[int, about("Maximum number of hits."), Meta(ge=1, le=MAX_HITS)] = 10
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],
-        Meta(
-            description="index: keyword search; vector: semantic search; fused: both; auto:"
+        about(
+            "index: keyword search; vector: semantic search; fused: both; auto:"
             " keyword search, and both when that is not confident."
         ),
     ] = "auto"
@@ -49,15 +49,15 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
 
     query: Query
     budget: Annotated[
-        int, Meta(description="Maximum number of tokens of the text.", ge=0, le=MAX_TOKENS)
+        int, about("Maximum number of tokens of the text."), Meta(ge=0, le=MAX_TOKENS)
     ] = DEFAULT_BUDGET
-    format: Annotated[
-        Literal["markdown", "xml", "json"], Meta(description="The format of the text.")
-    ] = "markdown"
+    format: Annotated[Literal["markdown", "xml", "json"], about("The format of the text.")] = (
+        "markdown"
+    )
     intent: Annotated[
         Literal["decisions", "recent", "balanced"] | None,
-        Meta(
-            description="What you need most, which decides how the budget is shared out. When"
+        about(
+            "What you need most, which decides how the budget is shared out. When"
             " left out, the words of the question decide."
         ),
     ] = None

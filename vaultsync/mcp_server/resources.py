@@ -57,11 +57,7 @@ def _title(text: str) -> str:
 
 
 def read_resource(memory: AgentMemory, uri: str) -> str:
-    """The text of a resource.
-
-    Raises:
-        NotFoundError, InvalidIdError: there is none with that URI.
-    """
+    """The text of a resource; raises NotFoundError or InvalidIdError where there is none."""
     if uri.startswith(FACT_URI):
         return memory.note(unquote(uri.removeprefix(FACT_URI)))[1]
     name = unquote(uri.removeprefix(INDEX_URI))

@@ -13,8 +13,7 @@ from typing import Any, cast
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.tool_worker import AgentWorker
+from vaultsync.mcp_server.server import AgentWorker, make_server
 
 READ_BYTES = 1 << 16
 DRAIN_SECONDS = 0.1
@@ -31,11 +30,7 @@ def serve(worker: AgentWorker) -> None:
 
 
 def _take_stdout() -> int:
-    """Reserve stdout for the protocol, and send all other output to stderr.
-
-    Returns:
-        The descriptor to write the protocol to.
-    """
+    """The descriptor to write the protocol to; all other output goes to stderr from now on."""
     sys.stdout.flush()
     protocol = os.dup(1)
     os.dup2(2, 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, structs
 
 from vaultsync import __version__
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs, about
 from vaultsync.notes.conflict_note import shown_conflict
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MAX_GRAPH_CHARS = 40_000
 class ConflictsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_conflicts`."""
 
-    fact_id: Annotated[str | None, Meta(description="Only the conflicts of one fact.")] = None
+    fact_id: Annotated[str | None, about("Only the conflicts of one fact.")] = None
 
 
 def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
@@ -38,17 +38,15 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
 class ResolveArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_conflict`."""
 
-    conflict: Annotated[str, Meta(description="The id of the conflict.", min_length=1)]
+    conflict: Annotated[str, about("The id of the conflict."), Meta(min_length=1)]
     take: Annotated[
         Literal["vault", "store"],
-        Meta(
-            description="vault: keep the user's value, which is in the note. store: replace"
+        about(
+            "vault: keep the user's value, which is in the note. store: replace"
             " it by the agent's value."
         ),
     ]
-    field: Annotated[
-        str | None, Meta(description="Resolve only this field; all fields when left out.")
-    ] = None
+    field: Annotated[str | None, about("Resolve only this field; all fields when left out.")] = None
 
 
 def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
@@ -65,25 +63,20 @@ class ExportGraphArgs(ToolArgs, frozen=True):
 
     format: Annotated[
         Literal["json", "graphml", "canvas"],
-        Meta(description="json is returned in `graph`, the others as a file's text in `text`."),
+        about("json is returned in `graph`, the others as a file's text in `text`."),
     ] = "json"
-    scope: Annotated[str | None, Meta(description="Only facts of this scope.")] = None
+    scope: Annotated[str | None, about("Only facts of this scope.")] = None
     around: Annotated[
         str | None,
-        Meta(
-            description="Only the neighbourhood of this: a title, an alias, an id or a note's path."
-        ),
+        about("Only the neighbourhood of this: a title, an alias, an id or a note's path."),
     ] = None
     depth: Annotated[
-        int, Meta(description="Maximum number of links away from `around`.", ge=1, le=5)
+        int, about("Maximum number of links away from `around`."), Meta(ge=1, le=5)
     ] = 1
     limit: Annotated[
         int,
-        Meta(
-            description="Maximum number of nodes; those with the most links are kept.",
-            ge=1,
-            le=1_000,
-        ),
+        about("Maximum number of nodes; those with the most links are kept."),
+        Meta(ge=1, le=1_000),
     ] = 100
 
 

@@ -23,13 +23,16 @@ class ToolArgs(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=
     """The arguments of a tool."""
 
 
-FactId = Annotated[
-    str, Meta(description="The id of the fact: the `id` of a hit, item or fact of an answer.")
-]
+def about(description: str) -> Meta:
+    """The description of an argument or a key, for clients."""
+    return Meta(description=description)
+
+
+FactId = Annotated[str, about("The id of the fact: the `id` of a hit, item or fact of an answer.")]
 Fields = Annotated[
     dict[str, Any],
-    Meta(
-        description="Other fields by key, such as decisionOutcome, commitmentDueDate,"
+    about(
+        "Other fields by key, such as decisionOutcome, commitmentDueDate,"
         " lessonPrevention or aliases; any other key is a property of the note."
     ),
 ]
@@ -49,11 +52,9 @@ KEY_DESCRIPTIONS = {
 class TruncatedAnswer(msgspec.Struct, frozen=True):
     """Keys that any answer may have."""
 
-    cut: Annotated[list[Truncation], Meta(description="What was cut.")]
-    rest: Annotated[str, Meta(description="How to get what was cut.")]
-    degraded: Annotated[
-        list[str], Meta(description="What was missing for a full answer, a sentence each.")
-    ]
+    cut: Annotated[list[Truncation], about("What was cut.")]
+    rest: Annotated[str, about("How to get what was cut.")]
+    degraded: Annotated[list[str], about("What was missing for a full answer, a sentence each.")]
 
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import structs, to_builtins
 
@@ -40,6 +40,8 @@ from vaultsync.settings import Settings
 from vaultsync.sync.report import Status
 
 T = TypeVar("T")
+RunningServer: TypeAlias = LoopbackServer
+"""What `serve_on_loopback()` returns."""
 _log = logging.getLogger(__name__)
 
 
@@ -219,7 +221,7 @@ def serve_on_loopback(
     name: str,
     lifespan: Literal["on", "off"] = "off",
     header: str | None = REQUIRED_HEADER,
-) -> LoopbackServer:
+) -> RunningServer:
     """Serve an ASGI application on this machine, to clients that know the token of a vault.
 
     Nothing listens in any other way, so every request passes the guard.
