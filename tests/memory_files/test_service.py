@@ -359,9 +359,9 @@ def test_written_facts_are_pending_until_they_are_embedded() -> None:
     asked = FileSyncRequest("indy", embeds=True)
 
     left = refresh_pending([world.file], asked, lambda found: found[:1])
-    assert left == {NAME: ids[:1]}
-    assert read_states(world.file.kept).files[key].pending == ids[:1]
-    assert refresh_pending([world.file], asked, lambda found: found) == {NAME: ids[:1]}
+    assert left == {NAME: (ids[0],)}
+    assert read_states(world.file.kept).files[key].pending == (ids[0],)
+    assert refresh_pending([world.file], asked, lambda found: found) == {NAME: (ids[0],)}
 
     assert world.syncs(embeds=True).unembedded == ids[:1]
     refresh_pending([world.file], asked, lambda _: [])
@@ -374,7 +374,7 @@ def test_facts_stay_pending_while_another_process_has_the_file() -> None:
     world.file.says(ALL)
     world.syncs(embeds=True)
     world.file.busy = True
-    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: []}
+    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: ()}
     world.file.busy = False
     assert len(world.syncs(embeds=True).unembedded) == 3
 

@@ -20,13 +20,9 @@ from vaultsync.sync.context import SyncContext
 def link_entities(
     ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None
 ) -> Fact:
-    """The fact with links to the entities that its content mentions.
+    """The fact with links to the entities that its content mentions, unless the user writes it.
 
-    Args:
-        ctx: the two sides.
-        fact: as it would be written.
-        agent: who writes; nothing is changed for the user (None).
-        before: the content that is replaced; lines that it has too get no links.
+    Lines that the replaced content `before` has too get no links.
     """
     if agent is None or not ctx.policy.auto_link or fact.content == before:
         return fact

@@ -22,6 +22,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid5
 
+from msgspec import Struct
+
 from vaultsync.errors import UnreadableMemoryFileError, UsageError
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.memory_files.ports import MetadataReader
@@ -115,8 +117,7 @@ class MemoryOutline:
     """Those that are too short."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileMetadataValues:
+class FileMetadataValues(Struct, frozen=True):
     """Values from the frontmatter, which apply to all facts of a file."""
 
     tags: tuple[str, ...] = ()
