@@ -25,7 +25,6 @@ from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.notes.view import NoteView
 from vaultsync.operations.relink import VaultFiles, list_vault_notes, rewrite_note_links_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
@@ -139,7 +138,7 @@ class _CheckedNote:
     parts: NoteParts
     refs: NoteReferences
     aliases: list[str]
-    titles: list[str]
+    title: str | None
 
 
 class _LinkChecker:
@@ -161,7 +160,7 @@ class _LinkChecker:
             [*paths, *files()],
             anchors,
             {note.path: note.aliases for note in self._notes},
-            {note.path: note.titles for note in self._notes},
+            {note.path: [note.title] for note in self._notes if note.title},
         )
 
     def _read(self, path: VaultPath) -> None:
@@ -179,11 +178,7 @@ class _LinkChecker:
         title = read_body(parts.body).title
         self._notes.append(
             _CheckedNote(
-                path,
-                parts,
-                note_references(parts.body, properties),
-                aliases_of(properties),
-                [title] if title else [],
+                path, parts, note_references(parts.body, properties), aliases_of(properties), title
             )
         )
 
@@ -214,9 +209,36 @@ class _LinkChecker:
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _how(resolution, link)] += 1
                 if resolution.problem:
-                    found = _problem(note, kind, key, link, resolution)
-                    problems[resolution.problem].append(_redacted_problem(found, self._ctx.view))
+                    found = self._problem(note, kind, key, link, resolution)
+                    problems[resolution.problem].append(found)
         return problems
+
+    def _problem(
+        self, note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
+    ) -> LinkProblem:
+        """The problem, without the secrets that the user typed into a link."""
+        above = note.parts.head + note.parts.yaml
+        if key:  # the position of a link in a property is not known
+            shown = f"|{link.alias}" if link.alias is not None else ""
+            written = f"[[{link.target}{link.subpath}{shown}]]"
+            at = max(above.find(written), above.find(link.target), 0)
+        else:
+            written = note.parts.body[link.start : link.end]
+            at = len(above + note.parts.fence) + link.start
+        fix = rewrite_links(
+            written, lambda each: resolution.fix if each.target == link.target else None
+        )
+        redact = self._ctx.view.redact_text
+        return LinkProblem(
+            note.path,
+            note.parts.text.count("\n", 0, at) + 1,
+            redact(written),
+            kind,
+            key or None,
+            redact(resolution.why),
+            resolution.candidates,
+            redact(fix) if fix != written else None,
+        )
 
 
 def _how(resolution: LinkTargetCheck, link: Link) -> str:
@@ -227,47 +249,6 @@ def _how(resolution: LinkTargetCheck, link: Link) -> str:
         return resolution.rule
     what = "block" if link.subpath.startswith("#^") else "heading"
     return f"{resolution.rule}, {what}"
-
-
-def _problem(
-    note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
-) -> LinkProblem:
-    above = note.parts.head + note.parts.yaml
-    if key:
-        written = _written(link)
-        at = max(above.find(written), above.find(link.target), 0)
-    else:
-        written = note.parts.body[link.start : link.end]
-        at = len(above + note.parts.fence) + link.start
-    fix = rewrite_links(
-        written, lambda each: resolution.fix if each.target == link.target else None
-    )
-    return LinkProblem(
-        note.path,
-        note.parts.text.count("\n", 0, at) + 1,
-        written,
-        kind,
-        key or None,
-        resolution.why,
-        resolution.candidates,
-        fix if fix != written else None,
-    )
-
-
-def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
-    """The problem without the secrets that the user typed into a link."""
-    return structs.replace(
-        found,
-        link=view.redact_text(found.link),
-        why=view.redact_text(found.why),
-        fix=found.fix and view.redact_text(found.fix),
-    )
-
-
-def _written(link: Link) -> str:
-    """The text of a link in a property, whose position is not known."""
-    shown = f"|{link.alias}" if link.alias is not None else ""
-    return f"[[{link.target}{link.subpath}{shown}]]"
 
 
 def _with_history(ctx: SyncContext, survey: LinkSurvey) -> LinkSurvey:

@@ -63,17 +63,9 @@ def run_maintenance(
     """Delete expired and faded facts and collapse long chains, in the store and the notes.
 
     A sync run comes first, so that recent edits are known and facts that the store lost are
-    restored; another one updates the notes. What others write in the meantime stays.
-
-    Args:
-        ctx: the two sides.
-        dry_run: only report what would be done.
-        floor: recency from 0 to 1 below which a fact has faded.
-        longest: maximum number of versions in a chain.
-        max_delete: maximum number of deletions; None is the default of the guard.
-        confirm: the id of a maintenance run that the guard stopped, to carry it out.
-        actor: who maintains, in the history.
-        progress: called with the phase, the number done and the total.
+    restored; another one updates the notes. What others write in the meantime stays. `floor` and
+    `longest` are those of `plan_retention()`; `confirm` is the id of a maintenance run that the
+    guard stopped, to carry it out.
 
     Raises:
         StoreUnavailableError: nothing was done.

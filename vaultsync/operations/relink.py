@@ -69,17 +69,9 @@ def rewrite_note_links_of(
     after: Report | None = None,
     progress: Progress | None = None,
 ) -> Report | None:
-    """Rewrite the links in the notes of facts.
+    """Rewrite the links in the notes of facts, as part of the run that reported `after`.
 
-    Args:
-        ctx: the two sides.
-        fact_ids: whose notes.
-        targets: where links lead, and should lead.
-        reason: for the history and the report.
-        after: the report of the run that this one continues.
-        progress: called with the phase, the number done and the total.
-
-    Returns: the report; None if there was nothing to rewrite.
+    Returns: the report, which gives the reason; None if there was nothing to rewrite.
 
     Raises: as `sync_with()`.
     """
@@ -202,12 +194,10 @@ def rewrite_moved_links(
     except (DerivedError, StoreUnavailableError, OSError) as error:
         _log.warning("links to moved notes were not rewritten: %s", error)
         return report
-    return (
-        rewrite_note_links_of(
-            ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
-        )
-        or report
+    done = rewrite_note_links_of(
+        ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
+    return done or report
 
 
 def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
@@ -242,8 +232,7 @@ def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str
     bases = ctx.archive.paths()
     moved_ids = {bases[path] for path in moved.values() if path in bases}
     references = links.links_to([*moved, *moved.values()])
-    for fact_id in moved_ids:
-        references += links.links_from(fact_id)
+    references += [each for fact_id in moved_ids for each in links.links_from(fact_id)]
     paths = {fact_id: path for path, fact_id in bases.items()}
     retargets: dict[str, RetargetLink] = {}
     linking = set()
@@ -254,9 +243,8 @@ def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str
             continue
         retarget = retargets.setdefault(fact_id, targets.retarget(path))
         kind = MARKDOWN_LINK if reference.kind == MARKDOWN_LINK else WIKI_LINK
-        link = Link(
-            reference.target, reference.subpath, None, embed=False, start=0, end=0, kind=kind
-        )
+        target, subpath = reference.target, reference.subpath
+        link = Link(target, subpath, None, embed=False, start=0, end=0, kind=kind)
         if retarget(link) is not None:
             linking.add(fact_id)
     # Links under Related Facts are indexed by fact id: only the note has their text.

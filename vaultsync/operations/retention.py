@@ -30,13 +30,10 @@ class RetentionAction(NamedTuple):
 def plan_retention(
     facts: Iterable[Fact], now: datetime, *, floor: float, longest: int
 ) -> list[RetentionAction]:
-    """The changes to some facts, in their order; those of chains come last.
+    """The changes to all facts of a memory, in their order; those of chains come last.
 
-    Args:
-        facts: all facts of the memory.
-        now: the current time.
-        floor: recency from 0 to 1 below which a fact has faded.
-        longest: maximum number of versions in a chain.
+    A fact has faded when its recency, from 0 to 1, is below `floor`. A chain has at most
+    `longest` versions.
     """
     actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}

@@ -43,12 +43,6 @@ def undo_run(
     that it deleted are restored, and fields get their former values. A sync run comes first,
     so that both sides are equal, and another one updates the notes.
 
-    Args:
-        ctx: the two sides.
-        run: its id.
-        actor: who undoes it, in the history.
-        progress: called with the phase, the number done and the total.
-
     Raises:
         RunNotFoundError: there is no such run.
         StoreUnavailableError: nothing was done.
