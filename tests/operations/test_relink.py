@@ -18,12 +18,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.operations import relink as respelling
-from vaultsync.operations.relink import (
-    moved_files,
-    rewrite_moved_links,
-    rewrite_note_links_of,
-    sync_and_relink,
-)
+from vaultsync.operations.relink import moved_files, rewrite_note_links_of, sync_and_relink
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.report import Report
@@ -435,13 +430,6 @@ def test_a_broken_index_does_not_stop_a_sync(world: Moving) -> None:
 
     assert report.counts["moved"] == 1
     assert world.fact(fact.id).content == "With [[Alice]]."
-
-
-def test_a_run_that_moved_nothing_rewrites_nothing(world: Moving) -> None:
-    world.mirrored("With [[Alice]].")
-    report = world.sync()
-
-    assert rewrite_moved_links(world.ctx, world.links, report) == report
 
 
 def test_links_are_resolved_as_before_notes_that_came_and_went_in_the_same_run(

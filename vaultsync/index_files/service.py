@@ -85,7 +85,7 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
     if visible_folder:
         changed += _write_visible_files(ctx, visible_folder, texts)
     if written.folder != visible_folder:
-        changed += _drop_visible_files(ctx, written.folder, {})
+        changed += _write_visible_files(ctx, written.folder, {})
     if changed:
         ctx.vault.sync()
     files = sorted({*_index_paths(ctx), *_visible_paths(ctx, visible_folder)})
@@ -201,12 +201,22 @@ def _write_index_files(ctx: SyncContext, texts: Mapping[str, bytes]) -> int:
 
 
 def _write_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
-    """Write the copies in the user's folder."""
+    """Write the copies in the user's folder, and remove those of files that no longer exist."""
     changed = 0
     for name, data in texts.items():
         with suppress(NoteError):  # the user's file, or one that is being saved, stays
             changed += _put(ctx, join_path(folder, name), data)
-    return changed + _drop_visible_files(ctx, folder, texts)
+    for path in sorted(_visible_paths(ctx, folder)):
+        if file_name_of(path) in texts:
+            continue
+        with suppress(NoteError):  # one that is being saved is removed by the next run
+            found = ctx.vault.read(path)
+            if is_table(found.data):
+                op = ctx.clock.new_id()
+                ctx.vault.stage_removal(op, path, found.sha)
+                ctx.vault.discard(op)
+                changed += 1
+    return changed
 
 
 def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
@@ -231,19 +241,3 @@ def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
     finally:
         ctx.vault.discard(op)
     return True
-
-
-def _drop_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
-    """Remove the copies of files that no longer exist."""
-    changed = 0
-    for path in sorted(_visible_paths(ctx, folder)):
-        if file_name_of(path) in texts:
-            continue
-        with suppress(NoteError):  # one that is being saved is removed by the next run
-            found = ctx.vault.read(path)
-            if is_table(found.data):
-                op = ctx.clock.new_id()
-                ctx.vault.stage_removal(op, path, found.sha)
-                ctx.vault.discard(op)
-                changed += 1
-    return changed

@@ -41,7 +41,6 @@ from vaultsync.memory_files.report import (
 )
 from vaultsync.memory_files.sections import (
     FileMetadataValues,
-    MemoryFileContent,
     MemorySection,
     hash_of,
     memory_file_notice,
@@ -196,16 +195,14 @@ def refresh_pending(
 
 @dataclass(frozen=True, slots=True)
 class _FilePlan:
-    content: MemoryFileContent
+    sections: Sequence[MemorySection]
+    left_out: int
+    """Number of sections that are too short."""
     metadata: FileMetadataValues
     last_read: Sequence[KnownSection]
     facts: Mapping[str, Fact]
     steps: Sequence[SectionStep]
     notices: Sequence[Notice]
-
-    @property
-    def sections(self) -> Sequence[MemorySection]:
-        return self.content.outline.sections
 
 
 @dataclass(slots=True)
@@ -310,9 +307,8 @@ class FileSync:
         known, facts = self._known(state)
         before = state or FileMetadataValues()
         now = before if content.metadata is None else content.metadata
-        steps = plan_sections(
-            content.outline.sections, known, facts, before=before, now=now, again=self.request.again
-        )
+        sections, again = content.outline.sections, self.request.again
+        steps = plan_sections(sections, known, facts, before=before, now=now, again=again)
         notices = list(content.notices)
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
         others = sum(
@@ -324,7 +320,8 @@ class FileSync:
             why = f"{len(left_out)} new sections were left out: the maximum is {MAX_TOTAL_SECTIONS}"
             hint = "merge sections, or move those that are not memories to another file"
             notices.append(memory_file_notice("TooManySections", self.file.name, why, hint))
-        return _FilePlan(content, now, known, facts, steps, notices)
+        short = len(content.outline.left_out)
+        return _FilePlan(sections, short, now, known, facts, steps, notices)
 
     def _known(self, state: FileState | None) -> tuple[list[KnownSection], dict[str, Fact]]:
         """The sections at the last sync, and those of their facts that are in the store."""
@@ -390,7 +387,7 @@ class FileSync:
             sections=len(plan.sections),
             counts=counts_of(actions, unchanged),
             actions=actions,
-            left_out=len(plan.content.outline.left_out),
+            left_out=plan.left_out,
         )
 
     def _edited_notice(

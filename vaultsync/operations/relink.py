@@ -162,31 +162,14 @@ def sync_and_relink(
 ) -> Report:
     """One sync run that also rewrites the links to the notes that it found moved.
 
+    While the link index cannot be used, the links are left to `links check --fix`.
+
     Raises: as `sync_once()`.
     """
     report = sync_once(ctx, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
         return report
-    return rewrite_moved_links(ctx, links, report, files=files, progress=progress)
-
-
-def rewrite_moved_links(
-    ctx: SyncContext,
-    links: LinkIndex,
-    report: Report,
-    *,
-    files: VaultFiles = tuple,
-    progress: Progress | None = None,
-) -> Report:
-    """Rewrite the links to the notes that a run found moved; returns the report of both.
-
-    While the link index cannot be used, the links are left to `links check --fix`.
-
-    Raises: as `sync_once()`.
-    """
     targets = moved_files(ctx, report.run, files)
-    if not targets.moved:
-        return report
     rewrite_conflict_note_links(ctx, targets.moved, targets.retarget)
     try:
         update_link_index(ctx.redacted_store, links)
