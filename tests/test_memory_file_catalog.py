@@ -208,11 +208,11 @@ def test_embedding_api_unreachable_leaves_chunks_pending(
     with opened(tmp_path, embedder=f'"http:{service.url}#hash"') as held_:
         report = held_.sync_memory_file(file)
         assert report.counts["created"] == 3
-        assert len(report.unembedded) == 3
+        assert report.pending == 3
         service.answers.clear()
         report = held_.sync_memory_file(file)
         assert report.quiet
-        assert not report.unembedded
+        assert not report.pending
         assert held_.recall("mara books", mode="vector").hits
 
 
@@ -468,7 +468,7 @@ def test_rate_limit_is_respected_and_retried(
     service.answers = [lambda _: (429, {"Retry-After": "7"}, b"")]
     (work / "MEMORY.md").write_text(ALL, encoding="utf-8")
     with opened(tmp_path, embedder=f'"http:{service.url}#hash"') as held_:
-        assert not held_.sync_memory_file(work / "MEMORY.md").unembedded
+        assert not held_.sync_memory_file(work / "MEMORY.md").pending
     assert 7 <= max(slept) < 9
 
 
@@ -485,7 +485,7 @@ def test_embedding_of_other_dimensions_is_never_put(
         )
         report = held_.sync_memory_file(work / "MEMORY.md")
         assert report.counts["updated"] == 1
-        assert len(report.unembedded) == 1
+        assert report.pending == 1
 
 
 def test_empty_chunk_text_after_normalization_is_no_section() -> None:

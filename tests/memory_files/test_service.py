@@ -353,7 +353,7 @@ def test_an_unavailable_store_is_an_error_and_the_next_sync_does_all() -> None:
 def test_written_facts_are_pending_until_they_are_embedded() -> None:
     world = MemoryWorld()
     world.file.says(ALL)
-    ids = sorted(world.syncs(embeds=True).unembedded)
+    ids = sorted(world.syncs(embeds=True).files[0].pending)
     assert ids == sorted(each.id for each in world.remembered())
     key = state_key(world.file.key, "indy")
     asked = FileSyncRequest("indy", embeds=True)
@@ -363,10 +363,10 @@ def test_written_facts_are_pending_until_they_are_embedded() -> None:
     assert read_states(world.file.kept).files[key].pending == (ids[0],)
     assert refresh_pending([world.file], asked, lambda found: found) == {NAME: (ids[0],)}
 
-    assert world.syncs(embeds=True).unembedded == ids[:1]
+    assert world.syncs(embeds=True).files[0].pending == (ids[0],)
     refresh_pending([world.file], asked, lambda _: [])
     assert refresh_pending([world.file], asked, lambda _: []) == {}
-    assert not world.syncs(embeds=True).unembedded
+    assert not world.syncs(embeds=True).pending
 
 
 def test_facts_stay_pending_while_another_process_has_the_file() -> None:
@@ -376,7 +376,7 @@ def test_facts_stay_pending_while_another_process_has_the_file() -> None:
     world.file.busy = True
     assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: ()}
     world.file.busy = False
-    assert len(world.syncs(embeds=True).unembedded) == 3
+    assert world.syncs(embeds=True).pending == 3
 
 
 # --- what is wrong in a file ---------------------------------------------------------

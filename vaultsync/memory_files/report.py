@@ -76,11 +76,6 @@ class MemoryFileReport(Struct, frozen=True):
         """The facts that were written."""
         return [each.fact_id for file in self.files for each in file.actions]
 
-    @property
-    def unembedded(self) -> list[str]:
-        """The facts whose text waits to be embedded."""
-        return [each for file in self.files for each in file.pending]
-
 
 def report_of_files(
     files: Sequence[FileResult],

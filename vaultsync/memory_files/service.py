@@ -311,9 +311,7 @@ class FileSync:
         steps = plan_sections(sections, known, facts, before=before, now=now, again=again)
         notices = list(content.notices)
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
-        others = sum(
-            each.section is not None and each.do is not SectionAction.CREATE for each in steps
-        )
+        others = sum(each.section is not None for each in steps) - len(new)
         left_out = set(new[max(self.budget.sections - others, 0) :])
         if left_out:
             steps = [each for each in steps if each.section not in left_out]
@@ -393,18 +391,14 @@ class FileSync:
     def _edited_notice(
         self, title: str, line: int | None, fact_id: str, fact: Fact | None
     ) -> Notice:
+        again = "`memory-file sync --again`"
         if fact is None:
             why = f"the fact of {title!r} was deleted, but the file still has its section"
-            hint = (
-                f"delete the section, or run `vaultsync restore {fact_id}`;"
-                " `memory-file sync --again` restores all facts of the file"
-            )
+            hint = f"delete the section, or run `vaultsync restore {fact_id}`; {again} restores all"
+            hint += " facts of the file"
         else:
             why = f"the fact of {title!r} was edited and differs from the file"
-            hint = (
-                "copy the edit into the file, or replace it by the file's text with"
-                " `memory-file sync --again`"
-            )
+            hint = f"copy the edit into the file, or replace it by the file's text with {again}"
         return memory_file_notice("EditedElsewhere", self.file.name, why, hint, line)
 
     def _state(
