@@ -138,6 +138,16 @@ class World:
         self.clock.advance(1)
         fact_work.forget(self.ctx, fact_id, agent=agent)
 
+    def at_store(self, method: str, act: Callable[[], object]) -> None:
+        """Let something happen once, right before a method of the store is called."""
+
+        def before(now: str) -> None:
+            if now == method:
+                self.store.before = _nothing
+                act()
+
+        self.store.before = before
+
     def others_write_first(self, fact_id: str, *, times: int) -> None:
         """Let another agent be faster than each of the next writes to the store."""
         left = times

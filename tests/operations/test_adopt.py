@@ -20,11 +20,6 @@ from vaultsync.sync.status import read_status
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _foreign() -> World:
     world = World()
     world.person_writes("Journal/today.md", DIARY)

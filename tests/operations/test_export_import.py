@@ -12,11 +12,6 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.operations.export_import import export_facts, import_facts
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _exported(world: World) -> list[str]:
     lines: list[str] = []
     count = export_facts(world.ctx, lines.append)

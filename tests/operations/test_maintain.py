@@ -16,11 +16,6 @@ from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.report import Report
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:
     """Facts that were not used for a year, and some new ones."""
     world = World()

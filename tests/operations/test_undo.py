@@ -24,11 +24,6 @@ from vaultsync.sync.report import Report
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _undo(world: World, run: str) -> Report:
     world.clock.advance(1)
     report = undo_run(world.ctx, run)

@@ -23,11 +23,6 @@ from vaultsync.sync.context import SyncContext
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
     """Lose the store or the archive, or both, for good."""
     if store:
