@@ -99,7 +99,7 @@ class World:
         self.sync()
         self.clock.advance(5)
 
-    def at(self, step: str, act: Callable[[], None], *, number: int = 1) -> None:
+    def at(self, step: str, act: Callable[[], object], *, number: int = 1) -> None:
         """Let something happen once, right before a step of the vault is done."""
         left = number
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,10 +38,6 @@ def chain(length: int) -> list[Fact]:
     ]
 
 
-def test_what_is_fresh_stays() -> None:
-    assert duties(a_fact()) == []
-
-
 def test_expired_facts_are_deleted_whoever_wrote_them() -> None:
     gone = a_fact(expires_at=_ago(0), agent_id=None, priority=0)
     kept = a_fact("b", expires_at=_ago(-1))
@@ -58,20 +55,23 @@ def test_facts_not_used_for_seven_half_lives_are_deleted() -> None:
     assert "faded" in duty.reason
 
 
-def test_what_was_used_or_changed_lately_stays() -> None:
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"created_at": _ago(1)},
+        {"last_accessed_at": _ago(3)},
+        {"updated_at": _ago(3)},
+        {"agent_id": None},  # what a person wrote
+        {"priority": 0},
+        {"created_at": ""},
+    ],
+)
+def test_what_is_fresh_or_used_or_critical_or_a_persons_does_not_fade(
+    attrs: dict[str, object],
+) -> None:
     old = a_fact(created_at=_ago(900))
-
-    assert duties(old.evolve(last_accessed_at=_ago(3))) == []
-    assert duties(old.evolve(updated_at=_ago(3))) == []
     assert len(duties(old)) == 1
-
-
-def test_what_a_person_wrote_or_what_is_critical_does_not_fade() -> None:
-    old = a_fact(created_at=_ago(900))
-
-    assert duties(old.evolve(agent_id=None)) == []
-    assert duties(old.evolve(priority=0)) == []
-    assert duties(old.evolve(created_at="")) == []
+    assert duties(old.evolve(**attrs)) == []
 
 
 def test_a_chain_of_five_stays_and_one_of_six_keeps_its_ends() -> None:
