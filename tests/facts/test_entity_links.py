@@ -218,13 +218,3 @@ def test_an_index_of_another_store_is_ignored(
         links.update({}, [], version=version)
     counted(world, EntityNames(links))
     assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
-
-
-def test_a_restored_store_is_read_again(world: World) -> None:
-    backup = world.store.snapshot()
-    world.agent_remembers("-", title="Bobby Tables", type="person")
-    assert "[[" in linked(world, "Ask Bobby Tables.")
-
-    world.store.restore(backup)
-    assert world.ctx.names.mentions(world.store, "Bobby Tables") == []
-    assert world.ctx.names.mentions(world.store, "Alice") != []

@@ -76,6 +76,8 @@ def test_a_store_that_was_restored_and_written_to_since_is_noticed(world: Linked
     assert names.mentions(world.store, "Lost")
 
     world.store.restore(kept)
+    assert names.mentions(world.store, "Lost") == []
+    assert names.mentions(world.store, "Kept") == []  # no entity
     world.agent_remembers("[[new]]", title="New", type="person")
     update_link_index(world.store, world.links)
 

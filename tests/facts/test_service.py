@@ -130,8 +130,7 @@ def test_an_id_can_be_given_once(world: World) -> None:
 def test_an_update_changes_what_it_names_and_nothing_else(world: World) -> None:
     fact = world.mirrored(tags=["a", "b"], type="decision", decisionOutcome="open")
     values: dict[str, Value] = {"decisionOutcome": "done"}
-    tags = {"add_tags": ["c"], "remove_tags": ["#a"]}
-    now = work.update(world.ctx, fact.id, values, agent="ada", **tags)
+    now = work.update(world.ctx, fact.id, values, agent="ada", add_tags=["c"], remove_tags=["#a"])
     assert now.own == {"decisionOutcome": "done"}
     assert now.tags == ("b", "c")
     assert now.agent_id == "indy"
@@ -323,14 +322,21 @@ def test_a_store_that_fails_while_superseding_leaves_no_dangling_version(
 
 def test_forget_and_restore_are_each_others_opposite(world: World) -> None:
     fact = world.mirrored()
-    assert work.forget(world.ctx, fact.id, agent="indy").status == "forgotten"
-    with pytest.raises(FactNotFoundError):
-        work.get(world.ctx, fact.id, agent="indy")
-    with pytest.raises(FactNotFoundError):
-        work.forget(world.ctx, fact.id, agent="indy")
-    assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
-    assert world.fact(fact.id).content == LINES
-    assert work.restore(world.ctx, fact.id, agent="indy").status == "active"
+    with pytest.raises(RevisionMismatchError):
+        work.forget(world.ctx, fact.id, agent="indy", expect="0-other")
+    forgotten = work.forget(world.ctx, fact.id, agent="indy", expect=fact.revision)
+    assert forgotten.status == "forgotten"
+    for act in (work.get, work.forget):
+        with pytest.raises(FactNotFoundError):
+            act(world.ctx, fact.id, agent="indy")
+    with pytest.raises(RevisionMismatchError):
+        work.restore(world.ctx, fact.id, agent="indy", expect=fact.revision)
+    tombstone = world.store.tombstone(fact.id)
+    assert tombstone
+    for expect in (tombstone.revision, None):
+        restored = work.restore(world.ctx, fact.id, agent="indy", expect=expect)
+        assert restored.status == "active"
+        assert world.fact(fact.id).content == LINES
 
 
 def test_an_unknown_or_invalid_id_is_refused(world: World) -> None:
@@ -360,13 +366,14 @@ def test_listing_filters_and_pages(world: World) -> None:
             status="archived" if number == 6 else "active",
             tags=["Odd", "odd/sea"][: number % 3] if number % 2 else ["oddly"],
         )
-    for filters, numbers in (
-        ({"type_name": "Lesson"}, (1, 3, 5)),
-        ({"tag": "#odd"}, (1, 5)),
-        ({"tag": "odd/sea"}, (5,)),
-        ({"status": "archived"}, (6,)),
-        ({"scope": "public"}, ()),
+    for key, value, numbers in (
+        ("type_name", "Lesson", (1, 3, 5)),
+        ("tag", "#odd", (1, 5)),
+        ("tag", "odd/sea", (5,)),
+        ("status", "archived", (6,)),
+        ("scope", "public", ()),
     ):
+        filters: dict[str, Any] = {key: value}
         page = select_facts(world.ctx, agent="indy", **filters)
         assert [fact.content for fact in page.facts] == [f"Fact {each}." for each in numbers]
         assert page.next is None
@@ -458,19 +465,3 @@ def test_forgotten_facts_are_listed_by_id_for_agents_that_may_see_them(world: Wo
     assert listed.facts[0].content == "0."
     rest = select_facts(world.ctx, agent="indy", status="forgotten", after=listed.facts[0].id)
     assert rest.facts == listed.facts[1:]
-
-
-def test_forgetting_and_restoring_name_what_they_replace(world: World) -> None:
-    fact = world.agent_remembers("Words.")
-    ctx = world.ctx
-    with pytest.raises(RevisionMismatchError):
-        work.forget(ctx, fact.id, agent=None, expect="0-other")
-    assert world.is_alive(fact.id)
-    work.forget(ctx, fact.id, agent=None, expect=fact.revision)
-    with pytest.raises(RevisionMismatchError):
-        work.restore(ctx, fact.id, agent=None, expect=fact.revision)
-    assert not world.is_alive(fact.id)
-    tombstone = world.store.tombstone(fact.id)
-    assert tombstone
-    work.restore(ctx, fact.id, agent=None, expect=tombstone.revision)
-    assert world.is_alive(fact.id)

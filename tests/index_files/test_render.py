@@ -115,12 +115,8 @@ def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
         "- [2026-02-14] **Decision** P0 [[public/decisions/use-sqlite|Use SQLite]]"
         " · We use SQLite on the box. · 11 tokens · importance 0.95"
     )
-
-
-def test_unknown_values_are_left_out() -> None:
-    (entry,) = entries(Fact(fact(1).id, title="Tea"))
-
-    assert entry_line(entry, VaultPath("Tea.md")) == ("- [no date] **Note** P2 [[Tea]] · 2 tokens")
+    (bare,) = entries(Fact(one.id, title="Tea"))
+    assert entry_line(bare, VaultPath("Tea.md")) == "- [no date] **Note** P2 [[Tea]] · 2 tokens"
 
 
 def test_only_active_facts_that_nothing_replaces_are_listed() -> None:

@@ -398,12 +398,12 @@ def test_a_folder_that_is_gone_is_no_deletion(held: Memory, work: Path, file: Pa
 
 
 def test_file_deleted_then_recreated_has_its_facts_again(synced: MemoryWorld) -> None:
-    ids = {each.id for each in synced.remembered()}
+    facts = {(each.id, each.created_at) for each in synced.remembered()}
     synced.file.data = None
     assert synced.syncs().counts["forgotten"] == 3
     assert not synced.remembered()
     synced.takes(ALL)
-    assert {each.id for each in synced.remembered()} == ids
+    assert {(each.id, each.created_at) for each in synced.remembered()} == facts
 
 
 def test_encoding_issues_skip_a_file_above_one_percent_and_are_told_below() -> None:

@@ -140,8 +140,10 @@ def find_backlinks(
         by_fact.setdefault(link.fact_id, []).append(link)
     facts = ctx.redacted_store.find_many(by_fact)
     bases = ctx.archive.find_bases(by_fact)
+    if not by_fact:
+        return []
     # Paths with other names cannot matter to the links found.
-    keys = {name_key(each) for each in names} if by_fact else set()
+    keys = {name_key(each) for each in names}
     resolver = LinkResolver.of(path for path in ctx.archive.paths() if name_key(path) in keys)
     found = []
     for key, group in by_fact.items():

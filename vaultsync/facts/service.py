@@ -321,8 +321,8 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:
         before, after = ({"supersededById": each} for each in (old.superseded_by_id, new.id))
-        created = new.id, "create", {}, fact_to_values(new)
-        _queue(ctx, agent, created, (old.id, "update", before, after))
+        update = old.id, "update", before, after
+        _queue(ctx, agent, (new.id, "create", {}, fact_to_values(new)), update)
         return new
 
 
