@@ -162,9 +162,10 @@ def test_links_with_one_possible_target_are_fixed_on_both_sides(world: World) ->
     assert fixed == {"![[Al#Work]]": 1, "[[Al]]": 3, "[[my-plan|plan]]": 1}
     assert links(report) == {"broken": ["[[Nobody]]"]}
     world.assert_at_rest()
-    assert {each.actor for each in world.archive.history(run=report.run)} == {LINKS_ACTOR}
+    run = str(report.run)
+    assert {each.actor for each in world.archive.history(run=run)} == {LINKS_ACTOR}
     world.clock.advance(1)
-    undo_run(world.ctx, str(report.run))
+    undo_run(world.ctx, run)
     world.quiesce()
     now = world.fact(fact.id)
     assert (now.content, now.entities) == (old_fact.content, old_fact.entities)
