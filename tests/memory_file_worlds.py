@@ -187,7 +187,7 @@ class MemoryWorld(World):
             self.ctx,
             files or [self.file],
             FileSyncRequest(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
-            reader=FrontmatterReader(),
+            reader=FrontmatterReader().read,
             queue=self.queue,
         )
 

@@ -61,7 +61,7 @@ class MemoryFiles:
         )
         self._engine.record_bases()
         report = sync_files(
-            self._engine.ctx, files, request, reader=FrontmatterReader(), queue=self.queue
+            self._engine.ctx, files, request, reader=FrontmatterReader().read, queue=self.queue
         )
         if dry_run or not (report.fact_ids or report.pending):
             return report

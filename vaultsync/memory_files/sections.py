@@ -109,8 +109,6 @@ class SectionBlock:
 class MemoryOutline:
     """A parsed memory file."""
 
-    title: str | None
-    """Its first heading of level 1."""
     blocks: Sequence[SectionBlock]
     sections: Sequence[MemorySection]
     left_out: Sequence[MemorySection]
@@ -154,7 +152,7 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
     metadata: FileMetadataValues | None = FileMetadataValues()
     if end:
         try:
-            properties = reader.read(text[:end], name)
+            properties = reader(text[:end], name)
         except UnreadableMemoryFileError as error:
             metadata = None
             why = f"{error.why}; the sections were read, and their tags were kept"
@@ -271,7 +269,7 @@ def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
             for section in _sections(text, block, piece, title or name, alone=alone):
                 fits = len(section.text) >= MIN_SECTION_CHARS
                 (taken if fits else left_out).append(section)
-    return MemoryOutline(title, [block for block, _ in found], taken, left_out)
+    return MemoryOutline([block for block, _ in found], taken, left_out)
 
 
 def _blocks(

@@ -39,7 +39,6 @@ from vaultsync.memory_files.sections import (
     section_text,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import Clock
 
@@ -247,17 +246,9 @@ def _keep_version(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
 
 
 def _log_text(queue: WriteQueue, item: QueuedText, status: str, why: str) -> None:
-    entry: dict[str, Value] = {
-        "what": status,
-        "file": item.name,
-        "section": item.section,
-        "text": item.text,
-        "replace": item.replace,
-        "agent": item.agent,
-        "at": item.at,
-        "why": why,
-    }
-    queue.log(entry)
+    keys = ("section", "text", "replace", "agent", "at")
+    values = {key: getattr(item, key) for key in keys}
+    queue.log({"what": status, "file": item.name, **values, "why": why})
 
 
 def _sha(data: bytes) -> str:

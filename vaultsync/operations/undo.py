@@ -105,9 +105,9 @@ class _Undo:
             elif created is None:
                 self._restore_fields(fact_id, entries)
             elif created.before is not None:
-                self._keep(fact_id, "its note had its id before, and both stay")
+                self._record(None, fact_id, "its note had its id before, and both stay")
             elif rebuilt or self._existed_before(fact_id, run):
-                self._keep(fact_id, "it existed before, and stays")
+                self._record(None, fact_id, "it existed before, and stays")
             elif created.field == "fact":
                 adopted[fact_id] = VaultPath(str(created.after))
             else:
@@ -124,27 +124,22 @@ class _Undo:
 
     def _record(
         self,
-        do: ActionKind,
+        do: ActionKind | None,
         fact_id: str,
         reason: str,
         *,
         path: str | None = None,
         fields: tuple[str, ...] = (),
     ) -> None:
-        word = do.value.replace(" ", "_")
-        where = self._where(fact_id, path)
-        self.actions.append(ActionTaken(word, fact_id, where, fields, reason))
-        self.counts[_COUNTED[do]] += 1
-
-    def _keep(
-        self, fact_id: str, reason: str, *, path: str | None = None, fields: tuple[str, ...] = ()
-    ) -> None:
-        where = self._where(fact_id, path)
-        self.kept.append(ActionTaken(ACTION_KEEP, fact_id, where, fields, reason))
-
-    def _where(self, fact_id: str, path: str | None) -> str | None:
+        """Report what was done about a fact; None means that it is kept as it is."""
         base = self.ctx.archive.find_base(fact_id)
-        return base.path if base else path
+        word = do.value.replace(" ", "_") if do else ACTION_KEEP
+        taken = ActionTaken(word, fact_id, base.path if base else path, fields, reason)
+        if do:
+            self.actions.append(taken)
+            self.counts[_COUNTED[do]] += 1
+        else:
+            self.kept.append(taken)
 
     def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
         def restored() -> StoreWrite | None:
@@ -157,7 +152,7 @@ class _Undo:
         if self._write(fact_id, restored):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
-            self._keep(fact_id, "it was restored since, and stays as it is", path=path)
+            self._record(None, fact_id, "it was restored since, and stays as it is", path=path)
 
     def _write(self, fact_id: str, make: Callable[[], StoreWrite | None]) -> bool:
         """Make a change and write it, again when others were faster; False if there is none."""
@@ -179,7 +174,7 @@ class _Undo:
         if self._write(fact_id, deleted):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         else:
-            self._keep(fact_id, "it was deleted since, and stays so", path=path)
+            self._record(None, fact_id, "it was deleted since, and stays so", path=path)
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.ctx.store.find_many([fact_id]).get(fact_id)
@@ -197,7 +192,7 @@ class _Undo:
                 text = f"{path}: its adoption was not undone: {refused[fact_id]}"
                 self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
             else:
-                self._keep(fact_id, "it was deleted since, and stays so", path=path)
+                self._record(None, fact_id, "it was deleted since, and stays so", path=path)
         self.counts["updated_in_vault"] += len(released)
         self._add_history((each, path, None) for each, path in released.items())
 
@@ -235,7 +230,7 @@ class _Undo:
 
         changed = self._write(fact_id, reverted)
         if not last:
-            self._keep(fact_id, "it was deleted since, and stays so")
+            self._record(None, fact_id, "it was deleted since, and stays so")
             return
         ((earlier, current, fact),) = last
         fields = differing_keys(current, fact)
@@ -244,7 +239,7 @@ class _Undo:
         kept = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if kept:
             reason = "changed again since, and stays as it is"
-            self._keep(fact_id, reason, fields=kept)
+            self._record(None, fact_id, reason, fields=kept)
 
 
 _COUNTED = {
