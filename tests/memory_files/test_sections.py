@@ -177,10 +177,10 @@ def test_the_ids_are_uuid5_and_tell_equal_sections_apart() -> None:
     ],
 )
 def test_the_type_is_guessed_from_the_words(heading: str | None, text: str, expected: str) -> None:
-    section = MemorySection(heading, text, "T", 0, 0, 1)
+    section = MemorySection(heading, text, text, "T", 0, 0, 1)
     assert guessed_type(section) == expected
     assert hinted_type(section) is None
-    assert hinted_type(MemorySection(None, "", "T", 0, 0, 1, type_hint="poem")) is None
+    assert hinted_type(MemorySection(None, "", "", "T", 0, 0, 1, type_hint="poem")) is None
 
 
 # --- properties ----------------------------------------------------------------------

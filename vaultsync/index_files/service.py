@@ -19,7 +19,7 @@ from vaultsync.index_files.entry import IndexEntry, entry_of
 from vaultsync.index_files.index_pages import render_index
 from vaultsync.index_files.paging import INDEX_FOLDER
 from vaultsync.index_files.ports import CachedEntries, EntryCache
-from vaultsync.model.paths import VaultPath, file_name_of, join_path
+from vaultsync.model.paths import VaultPath, join_path
 from vaultsync.model.scope import can_see
 from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
@@ -57,8 +57,8 @@ class _WrittenFiles(msgspec.Struct, frozen=True):
 
 def read_index_files(ctx: SyncContext) -> dict[str, str]:
     """Name -> text of the files in `.index/`."""
-    files = ((path, ctx.vault.read_meta(path)) for path in _index_paths(ctx))
-    return {file_name_of(p): x.decode(errors="replace") for p, x in files if x is not None}
+    files = {name: ctx.vault.read_meta(path) for name, path in _index_paths(ctx).items()}
+    return {name: x.decode(errors="replace") for name, x in files.items() if x is not None}
 
 
 def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False) -> int:
@@ -73,11 +73,10 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
         StoreUnavailableError: the store is away; nothing was done.
         OSError: the disk is full or broken.
     """
-    if not rebuild and tables_are_current(ctx):
+    version, written = _version(ctx), _written(ctx)
+    if not rebuild and _is_current(ctx, version, written):
         return 0
     visible_folder = ctx.policy.index_folder
-    version = _version(ctx)
-    written = _written(ctx)
     entries = _updated_entries(ctx, inputs, rebuild=rebuild)
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     texts = {name: text.encode() for name, text in render_index(entries.values(), paths).items()}
@@ -88,8 +87,9 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
         changed += _write_visible_files(ctx, written.folder, {})
     if changed:
         ctx.vault.sync()
-    files = sorted({*_index_paths(ctx), *_visible_paths(ctx, visible_folder)})
-    setting = msgspec.json.encode(_WrittenFiles(version, visible_folder, files)).decode()
+    files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in texts]
+    files += _visible_paths(ctx, visible_folder).values()
+    setting = msgspec.json.encode(_WrittenFiles(version, visible_folder, sorted(files))).decode()
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, setting)
     return changed
@@ -102,10 +102,14 @@ def tables_are_current(ctx: SyncContext) -> bool:
         StoreUnavailableError: the store is away.
         OSError: their folder cannot be read.
     """
-    written = _written(ctx)
-    if written.of != _version(ctx):
+    return _is_current(ctx, _version(ctx), _written(ctx))
+
+
+def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
+    if written.of != version:
         return False
-    return {*_index_paths(ctx), *_visible_paths(ctx, written.folder)}.issuperset(written.files)
+    present = {*_index_paths(ctx).values(), *_visible_paths(ctx, written.folder).values()}
+    return present.issuperset(written.files)
 
 
 def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> Mapping[str, str]:
@@ -139,17 +143,19 @@ def _written(ctx: SyncContext) -> _WrittenFiles:
         return _WrittenFiles()
 
 
-def _index_paths(ctx: SyncContext) -> list[VaultPath]:
-    """The files of `.index/` that are named like index files."""
-    paths = ctx.vault.list_meta(_INDEX_FOLDER)
-    return [path for path in paths if TABLE_NAME.fullmatch(file_name_of(path))]
+def _index_paths(ctx: SyncContext) -> dict[str, VaultPath]:
+    """Name -> path of the files of `.index/` that are named like index files."""
+    names = ((path.rpartition("/")[2], path) for path in ctx.vault.list_meta(_INDEX_FOLDER))
+    return {name: path for name, path in names if TABLE_NAME.fullmatch(name)}
 
 
-def _visible_paths(ctx: SyncContext, folder: VaultPath) -> list[VaultPath]:
-    """The files of the user's folder that are named like index files."""
+def _visible_paths(ctx: SyncContext, folder: VaultPath) -> dict[str, VaultPath]:
+    """Name -> path of the files of the user's folder that are named like index files."""
     found = ctx.vault.folder(folder) if folder else None
-    names = (*found.files, *found.non_regular) if found else ()
-    return [join_path(folder, name) for name in names if TABLE_NAME.fullmatch(name)]
+    if found is None:
+        return {}
+    names = (*found.files, *found.non_regular)
+    return {name: join_path(folder, name) for name in names if TABLE_NAME.fullmatch(name)}
 
 
 def _updated_entries(
@@ -193,8 +199,8 @@ def _write_index_files(ctx: SyncContext, texts: Mapping[str, bytes]) -> int:
     changed = 0
     for name, data in texts.items():
         changed += ctx.vault.write_meta(VaultPath(f"{INDEX_FOLDER}/{name}"), data)
-    for path in _index_paths(ctx):
-        if file_name_of(path) not in texts:
+    for name, path in _index_paths(ctx).items():
+        if name not in texts:
             ctx.vault.drop_meta(path)
             changed += 1
     return changed
@@ -206,8 +212,8 @@ def _write_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str
     for name, data in texts.items():
         with suppress(NoteError):  # the user's file, or one that is being saved, stays
             changed += _put(ctx, join_path(folder, name), data)
-    for path in sorted(_visible_paths(ctx, folder)):
-        if file_name_of(path) in texts:
+    for name, path in _visible_paths(ctx, folder).items():
+        if name in texts:
             continue
         with suppress(NoteError):  # one that is being saved is removed by the next run
             found = ctx.vault.read(path)

@@ -211,7 +211,7 @@ def plan_sections(
     edits of its facts since.
     """
     contents = {fact_id: fact.content for fact_id, fact in facts.items()}
-    found = match_sections(sections, last_read, contents)
+    found = match_sections(sections, last_read, contents) if last_read else {}
     by_id = {each.id: each for each in last_read}
     steps = []
     for number, section in enumerate(sections):

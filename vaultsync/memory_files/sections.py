@@ -70,6 +70,8 @@ class MemorySection:
     """The text of its heading; None for the preamble and for paragraphs."""
     content: str
     r"""Its text below the heading, with `\n` as line end and no blank lines around it."""
+    text: str
+    """Heading and content as they are hashed."""
     title: str
     start: int
     end: int
@@ -80,11 +82,6 @@ class MemorySection:
     """The type named by `<!-- type: x -->`."""
     managed: bool = False
     """Whether agents may change it."""
-
-    @property
-    def text(self) -> str:
-        """Heading and content as they are hashed."""
-        return section_text(self.heading, self.content)
 
     @property
     def hash(self) -> str:
@@ -365,6 +362,7 @@ def _sections(
         yield MemorySection(
             heading=block.heading,
             content=content,
+            text=section_text(block.heading, content),
             title=title if number == 1 else f"{title} ({number})",
             start=start,
             end=end,
