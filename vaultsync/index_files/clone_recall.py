@@ -81,7 +81,14 @@ def recall_vault_only(
     search = _IndexFileSearch(clone, query, filters, request.agent, weights, terms)
     hits: tuple[Hit, ...] = ()
     if entries:
-        _index_entries(clone, entries)
+        # Each entry is a short fact, whose id is its path.
+        facts = (
+            _fact_of_entry(path, entry).evolve(
+                content=entry.summary, entities=tuple(sorted(names)), scope=_scope(clone, path)
+            )
+            for path, (entry, names) in entries.items()
+        )
+        clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
         hits = search.hits(entries, request.limit)
     return RecallResult(
         query=clone.view.redact_text(request.query),
@@ -120,17 +127,6 @@ def _names_in_heading(heading: str) -> list[str]:
         return [text]
     name = links[0].alias or file_name_of(links[0].target)
     return [name, *filter(None, text[links[0].end :].split(", "))]
-
-
-def _index_entries(clone: StorelessVault, entries: _EntriesByPath) -> None:
-    """Put each entry into the note index, as a short fact whose id is its path."""
-    facts = (
-        _fact_of_entry(path, entry).evolve(
-            content=entry.summary, entities=tuple(sorted(names)), scope=_scope(clone, path)
-        )
-        for path, (entry, names) in entries.items()
-    )
-    clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
 
 
 def _fact_of_entry(path: VaultPath, entry: IndexEntry) -> Fact:

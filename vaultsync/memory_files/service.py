@@ -450,12 +450,9 @@ class _FactWriter:
 
     def __init__(self, work: FileSync, plan: _FilePlan, scope: str) -> None:
         self.writes: list[StoreWrite] = []
-        self._store = work.ctx.store
-        self._at = work.ctx.today()
+        self._store, self._at = work.ctx.store, work.ctx.today()
+        self._agent, self._source, self._scope = work.request.agent, work.source, scope
         self._plan = plan
-        self._agent = work.request.agent
-        self._source = work.source
-        self._scope = scope
         self._used = set(plan.facts)
         self._equal: Counter[str] = Counter()
 
@@ -472,8 +469,7 @@ class _FactWriter:
             elif step.do is SectionAction.DETACH:
                 self._change(fact, {"source": DETACHED_SOURCE})
             else:
-                write = StoreWrite(step.fact_id, None, fact.revision, MEMORY_FILE_ACTOR)
-                self.writes.append(write)
+                self.writes.append(StoreWrite(fact.id, None, fact.revision, MEMORY_FILE_ACTOR))
         return step.fact_id
 
     def _create(self, digest: str, values: Mapping[str, Value]) -> str:

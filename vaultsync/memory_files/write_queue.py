@@ -133,22 +133,20 @@ def queue_text(
     item = QueuedText(clock.new_id(), file.name, section, text, replace_all, agent, at)
     insert_section("", section, text, replace_all=replace_all)  # reject it before it is queued
     queue.put(item)
-    result: AddResult | VaultsyncError
     try:
         with file.lock(LOCK_TIMEOUT):
-            results = _drain(file, queue)
-        # A text that is not queued any more was written by another process meanwhile.
-        result = results.get(item.op) or AddResult(item.name, section, WRITTEN)
+            result = _drain(file, queue).get(item.op)
     except MemoryFileBusyError as error:
-        result = error
         _log_text(queue, item, QUEUED, error.message)
-    if isinstance(result, AddResult):
-        return result
-    if isinstance(result, (MemoryFileBusyError, MemoryFileChangedError)):
+        return AddResult(item.name, section, QUEUED, error.message)
+    if isinstance(result, MemoryFileChangedError):
         return AddResult(item.name, section, QUEUED, result.message)
     if isinstance(result, UsageError):
         queue.drop(item.op)
-    raise result
+    if isinstance(result, VaultsyncError):
+        raise result
+    # A text that is not queued any more was written by another process meanwhile.
+    return result or AddResult(item.name, section, WRITTEN)
 
 
 def drain_write_queue(file: MemoryFile, queue: WriteQueue) -> int:

@@ -38,7 +38,10 @@ def plan_retention(
     actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}
     for fact in facts:
-        reason = _expired(fact, now) or _faded(fact, now, floor)
+        if fact.expires_at and datetime.fromisoformat(fact.expires_at) <= now:
+            reason = f"it expired at {fact.expires_at}"
+        else:
+            reason = _faded(fact, now, floor)
         if reason:
             actions.append(RetentionAction(fact, None, reason))
         elif fact.supersedes_id or fact.superseded_by_id:
@@ -47,12 +50,6 @@ def plan_retention(
         if len(chain) > longest:
             actions += _collapse(chain)
     return actions
-
-
-def _expired(fact: Fact, now: datetime) -> str:
-    if fact.expires_at and datetime.fromisoformat(fact.expires_at) <= now:
-        return f"it expired at {fact.expires_at}"
-    return ""
 
 
 def _faded(fact: Fact, now: datetime, floor: float) -> str:

@@ -142,36 +142,38 @@ class _Undo:
             self.kept.append(taken)
 
     def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
-        def restored() -> StoreWrite | None:
-            tombstone = self.ctx.store.tombstone(fact_id)
-            if tombstone is None:
-                return None
-            fact = _reverted_fact(tombstone, entries)[1].evolve(updated_at=self.ctx.today())
-            return StoreWrite(fact_id, fact, tombstone.revision, self.request.kind)
+        def restored(tombstone: Fact) -> Fact:
+            return _reverted_fact(tombstone, entries)[1]
 
-        if self._write(fact_id, restored):
+        if self._write(fact_id, self.ctx.store.tombstone, restored):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
             self._record(None, fact_id, "it was restored since, and stays as it is", path=path)
 
-    def _write(self, fact_id: str, make: Callable[[], StoreWrite | None]) -> bool:
-        """Make a change and write it, again when others were faster; False if there is none."""
+    def _write(
+        self,
+        fact_id: str,
+        find: Callable[[str], Fact | None],
+        change: Callable[[Fact], Fact | None],
+        *,
+        unless_equal: bool = False,
+    ) -> bool:
+        """Change a fact and write it, again when others were faster; False if there is none."""
         for _ in range(MAX_UPDATE_TRIES):
-            write = make()
-            if write is None:
+            current = find(fact_id)
+            if current is None:
                 return False
+            fact = change(current)
+            if unless_equal and fact == current:
+                return False
+            fact = fact and fact.evolve(updated_at=self.ctx.today())
+            write = StoreWrite(fact_id, fact, current.revision, self.request.kind)
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
                 return True
         raise RevisionMismatchError(fact_id, *CONTENDED)
 
     def _delete(self, fact_id: str, path: str) -> None:
-        def deleted() -> StoreWrite | None:
-            current = self._current(fact_id)
-            if current is None:
-                return None
-            return StoreWrite(fact_id, None, current.revision, self.request.kind)
-
-        if self._write(fact_id, deleted):
+        if self._write(fact_id, self._current, lambda _: None):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         else:
             self._record(None, fact_id, "it was deleted since, and stays so", path=path)
@@ -214,25 +216,18 @@ class _Undo:
                 self._restore(fact_id, (), unadopted[fact_id])
 
     def _restore_fields(self, fact_id: str, entries: HistoryEntries) -> None:
-        last: list[tuple[Fact, Fact, Fact]] = []
+        earlier = current = fact = None
 
-        def reverted() -> StoreWrite | None:
-            last.clear()
-            current = self._current(fact_id)
-            if current is None:
-                return None
-            earlier, fact = _reverted_fact(current, entries)
-            last.append((earlier, current, fact))
-            if fact == current:
-                return None
-            fact = fact.evolve(updated_at=self.ctx.today())
-            return StoreWrite(fact_id, fact, current.revision, self.request.kind)
+        def reverted(found: Fact) -> Fact:
+            nonlocal earlier, current, fact
+            current = found
+            earlier, fact = _reverted_fact(found, entries)
+            return fact
 
-        changed = self._write(fact_id, reverted)
-        if not last:
+        changed = self._write(fact_id, self._current, reverted, unless_equal=True)
+        if earlier is None or current is None or fact is None:
             self._record(None, fact_id, "it was deleted since, and stays so")
             return
-        ((earlier, current, fact),) = last
         fields = differing_keys(current, fact)
         if changed:
             self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
