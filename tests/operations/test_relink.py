@@ -17,7 +17,12 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.operations import relink as respelling
-from vaultsync.operations.relink import moved_files, rewrite_note_links_of, sync_and_relink
+from vaultsync.operations.relink import (
+    LinkTargets,
+    moved_files,
+    rewrite_note_links_of,
+    sync_and_relink,
+)
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.report import Report
@@ -336,7 +341,8 @@ def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
 
 def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None:
     fact = world.mirrored("With [[Alice]].")
-    sense = moved_files(world.ctx, "no run", tuple)
+    moves = moved_files(world.ctx, "no run", tuple)
+    sense = LinkTargets(moves.retarget, moves.target_before, moves.target_now)
     named = [fact.id, world.clock.new_id()]
 
     done = rewrite_note_links_of(world.ctx, named, sense, reason="-")

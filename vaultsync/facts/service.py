@@ -301,13 +301,9 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     content = ctx.view.restore_values({"content": text}, old)[0]["content"]
     new = make_fact(
         {
+            **{key: old.plain(key) for key in ("type", "priority", "tags", "entities", "scope")},
             "id": ctx.clock.new_id(),
-            "type": old.type,
             "content": content,
-            "priority": old.priority,
-            "tags": list(old.tags),
-            "entities": list(old.entities),
-            "scope": old.scope,
             "createdAt": at,
             "updatedAt": at,
             "agentId": agent,

@@ -226,11 +226,7 @@ def _write_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str
 
 
 def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
-    """Write one file unless it is the user's; returns whether it was written.
-
-    Raises:
-        NoteError: it cannot be written.
-    """
+    """Write one file unless it is the user's; returns whether it was written."""
     try:
         found = ctx.vault.read(path)
     except NoteMissingError:

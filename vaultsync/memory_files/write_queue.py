@@ -189,11 +189,7 @@ def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | Vaultsy
 
 
 def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
-    """Write one text.
-
-    Raises:
-        MemoryFileError, UsageError.
-    """
+    """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
     text, replaced_chars = decode(data or b"", file.name)
     if replaced_chars:
@@ -211,11 +207,7 @@ def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
 
 
 def _replace(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | None) -> None:
-    """Replace the file; versions that were displaced and are in no file any more are kept.
-
-    Raises:
-        MemoryFileError.
-    """
+    """Replace the file; versions that were displaced and are in no file any more are kept."""
     try:
         file.replace(data, expect)
     except MemoryFileChangedError as error:

@@ -18,14 +18,19 @@ from vaultsync.links.check import (
     aliases_of,
 )
 from vaultsync.links.references import NoteReferences, note_references
-from vaultsync.links.rewrite import RetargetLink, rewrite_links
+from vaultsync.links.rewrite import rewrite_links
 from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.operations.relink import VaultFiles, list_vault_notes, rewrite_note_links_of
+from vaultsync.operations.relink import (
+    LinkTargets,
+    VaultFiles,
+    list_vault_notes,
+    rewrite_note_links_of,
+)
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
@@ -104,32 +109,14 @@ def fix_links(
     fixable = [p for p in found.problems if p.fix is not None and p.path in bases]
     if not fixable:
         return found
-    done = rewrite_note_links_of(
-        ctx,
-        {bases[problem.path] for problem in fixable},
-        _LinkFixes(check.survey),
-        reason=FIX_REASON,
-        progress=progress,
-    )
+    survey, fact_ids = check.survey, {bases[problem.path] for problem in fixable}
+    resolve = survey.resolver.resolve
+    fixes = LinkTargets(lambda path: lambda link: survey.check(link, path).fix, resolve, resolve)
+    done = rewrite_note_links_of(ctx, fact_ids, fixes, reason=FIX_REASON, progress=progress)
     left = _LinkChecker(ctx, files, progress).report()
     still = {(each.path, each.property, each.link) for each in left.problems}
     fixed = tuple(p for p in fixable if (p.path, p.property, p.link) not in still)
     return structs.replace(left, fixed=fixed, run=done.run if done else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _LinkFixes:
-    """Retargets the links that can be fixed; implements `LinkTargets`."""
-
-    survey: LinkSurvey
-
-    def retarget(self, path: VaultPath) -> RetargetLink:
-        return lambda link: self.survey.check(link, path).fix
-
-    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        return self.survey.resolver.resolve(target, path)
-
-    target_now = target_before
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,11 +103,7 @@ def run_maintenance(
 
 
 def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAction]) -> None:
-    """Refuse to delete an implausible number of facts.
-
-    Raises:
-        GuardError: names the run to confirm.
-    """
+    """Raise a GuardError, which names the run to confirm, when too many facts would be deleted."""
     deletions = [
         PlannedAction(ActionKind.DELETE_FACT, action.fact.id, action.reason)
         for action in planned

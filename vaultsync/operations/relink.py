@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
@@ -44,20 +44,15 @@ VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
 """Lists all files of the vault, attachments included; called when they are needed."""
 
 
-class LinkTargets(Protocol):
-    """The old and the new targets of links; `MovedFiles` is one."""
+class LinkTargets(NamedTuple):
+    """The old and the new targets of links."""
 
-    def retarget(self, path: VaultPath) -> RetargetLink:
-        """Retargets the links of the note at a path."""
-        ...
-
-    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        """The current path of the file that a link in the note at `path` led to before."""
-        ...
-
-    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
-        """The file that a link in the note at `path` leads to now."""
-        ...
+    retarget: Callable[[VaultPath], RetargetLink]
+    """Retargets the links of the note at a path."""
+    before: Callable[[str, VaultPath], VaultPath | None]
+    """The current path of the file that a link in the note at a path led to before."""
+    now: Callable[[str, VaultPath], VaultPath | None]
+    """The file that a link in the note at a path leads to now."""
 
 
 def rewrite_note_links_of(
@@ -142,8 +137,8 @@ class LinkRewriter(TablePlanner):
         """The facts that links under Related Facts led to before, and lead to now."""
         found = {}
         for links, resolve in (
-            (before.links - now.links, self._targets.target_before),
-            (now.links - before.links, self._targets.target_now),
+            (before.links - now.links, self._targets.before),
+            (now.links - before.links, self._targets.now),
         ):
             for target in links:
                 path = resolve(target.partition("#")[0], now.path)
@@ -169,14 +164,16 @@ def sync_and_relink(
     report = sync_once(ctx, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
         return report
-    targets = moved_files(ctx, report.run, files)
-    rewrite_conflict_note_links(ctx, targets.moved, targets.retarget)
+    moves = moved_files(ctx, report.run, files)
+    retarget = moves.retarget
+    rewrite_conflict_note_links(ctx, moves.moved, retarget)
     try:
         update_link_index(ctx.redacted_store, links)
-        fact_ids = _linking(ctx, links, targets)
+        fact_ids = _linking(ctx, links, moves)
     except (DerivedError, StoreUnavailableError, OSError) as error:
         _log.warning("links to moved notes were not rewritten: %s", error)
         return report
+    targets = LinkTargets(retarget, moves.target_before, moves.target_now)
     done = rewrite_note_links_of(
         ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
