@@ -115,10 +115,8 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
     run = request.run or ""
     _record_stopped(ctx, run)
     error = GuardError(why, run)
-    error.hint = (
-        "review it with `vaultsync maintain --dry-run`; to carry it out, run"
-        f" `vaultsync maintain --confirm {run}`"
-    )
+    confirm = f"`vaultsync maintain --confirm {run}`"
+    error.hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
     raise error
 
 
