@@ -30,7 +30,7 @@ from vaultsync.index_files.index_pages import (
 )
 from vaultsync.index_files.paging import TableLine, paged_files
 from vaultsync.links.wikilinks import LinkResolver, find_links
-from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path
 from vaultsync.notes.kinds import is_table
 
@@ -388,16 +388,14 @@ def many_entries(draw: st.DrawFn) -> tuple[list[IndexEntry], Mapping[str, VaultP
     listed_entries, paths = [], {}
     for n in range(number):
         title = "".join(chance.choices(alphabet, k=chance.randrange(1, 400)))
-        one = make_fact(
-            {
-                "id": fact(n).id,
-                "title": title,
-                "content": title * 2,
-                "type": chance.choice(["fact", "decision"]),
-                "priority": chance.randrange(5),
-                "createdAt": f"2026-0{chance.randrange(months) + 1}-14",
-                "entities": chance.sample(["Ann", "Éva", "港", "Bo", title[:20]], k=2),
-            }
+        one = fact(
+            n,
+            title * 2,
+            title=title,
+            type=chance.choice(["fact", "decision"]),
+            priority=chance.randrange(5),
+            createdAt=f"2026-0{chance.randrange(months) + 1}-14",
+            entities=chance.sample(["Ann", "Éva", "港", "Bo", title[:20]], k=2),
         )
         folder = "f" * 90 + "/" if long else ""
         paths[one.id] = VaultPath(f"public/{folder * 5}{n}.md")
