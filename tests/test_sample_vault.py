@@ -50,12 +50,7 @@ FOLDERS = {
     "convention": "conventions",
     "observation": "observations",
 }
-NOT_NOTES = {
-    ".meta/config.toml",
-    ".obsidian/app.json",
-    ".obsidian/graph.json",
-    ".obsidian/types.json",
-}
+NOT_NOTES = {".meta/config.toml", *(f".obsidian/{x}.json" for x in ("app", "graph", "types"))}
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 NEST = re.compile(r"\A\[\[[^\[\]]+\]\]\Z")
 KEYS = """

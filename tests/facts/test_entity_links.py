@@ -52,10 +52,13 @@ def test_what_the_user_writes_is_not_linked(world: World) -> None:
     assert world.fact(fact.id).content == "Ask Alice."
 
 
-def test_auto_linking_can_be_disabled() -> None:
-    world = World(SyncPolicy(auto_link=False))
-    entity(world, "Alice")
-
+def test_nothing_is_linked_while_that_is_disabled_or_the_store_unavailable(world: World) -> None:
+    world.store.away = True
+    fact = world.agent_remembers("Ask Alice.")
+    world.store.away = False
+    world.quiesce()
+    assert world.fact(fact.id).content == "Ask Alice."
+    world.ctx = replace(world.ctx, policy=SyncPolicy(auto_link=False))
     assert linked(world, "Ask Alice.") == "Ask Alice."
 
 
@@ -81,18 +84,13 @@ def test_an_update_with_the_text_before_linking_changes_nothing(world: World) ->
     assert world.fact(fact.id).revision == revision
 
 
-def test_what_replaces_an_older_fact_is_linked(world: World) -> None:
-    old = world.agent_remembers("x")
-    fresh = fact_work.supersede(world.ctx, old.id, "Ask Alice.", agent="indy")
-
-    assert world.fact(fresh.id).content == "Ask [[Alice]]."
-
-
-def test_an_entity_is_no_link_to_itself(world: World) -> None:
+def test_what_replaces_an_older_fact_is_linked_but_no_entity_to_itself(world: World) -> None:
     alice = next(each for each in world.facts() if each.title == "Alice")
     world.agent_updates(alice.id, content="Alice knows Convex.")
-
     assert world.fact(alice.id).content == "Alice knows [[Convex]]."
+    old = world.agent_remembers("x")
+    fresh = fact_work.supersede(world.ctx, old.id, "Ask Alice.", agent="indy")
+    assert world.fact(fresh.id).content == "Ask [[Alice]]."
 
 
 def test_entities_that_come_and_go_are_known_at_once(world: World) -> None:
@@ -144,15 +142,6 @@ def test_two_new_entities_with_one_name_are_not_linked_before_they_have_notes(wo
 
     world.agent_remembers("-", title="Eve Ray", type="project")
     assert linked(world, "Ask Eve Ray.") == "Ask Eve Ray."
-
-
-def test_nothing_is_linked_while_the_store_is_unavailable(world: World) -> None:
-    world.store.away = True
-    fact = world.agent_remembers("Ask Alice.")
-    world.store.away = False
-    world.quiesce()
-
-    assert world.fact(fact.id).content == "Ask Alice."
 
 
 # ------------------------------------------------------------- what it costs to know

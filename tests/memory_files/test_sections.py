@@ -222,6 +222,7 @@ def test_sections_joined_cover_the_text(text: str) -> None:
         else:  # not content: a heading of a section, the title, a marker
             assert line.startswith(("## ", "# ")) or MARK.fullmatch(line)
     assert not rest
+    assert all(len(each.text) >= MIN_SECTION_CHARS for each in outline.sections)
 
 
 @given(TEXTS)
@@ -262,8 +263,3 @@ def test_normalising_again_changes_nothing(text: str) -> None:
     assert normalize(once) == once
     assert hash_of(text) == hash_of(once)
     assert not re.search(r"\r|[ \t]$|\n{3}", once, re.MULTILINE)
-
-
-@given(TEXTS)
-def test_no_section_is_shorter_than_the_least(text: str) -> None:
-    assert all(len(each.text) >= MIN_SECTION_CHARS for each in read(text).sections)

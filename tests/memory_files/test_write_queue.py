@@ -67,11 +67,14 @@ def test_a_file_that_is_not_there_is_made() -> None:
     assert TEXT in world.file.text
 
 
-def test_a_mark_of_byte_order_stays(world: MemoryWorld) -> None:
+def test_a_mark_of_byte_order_stays_and_what_is_not_utf8_is_not_written(world: MemoryWorld) -> None:
     world.file.data = b"\xef\xbb\xbf" + FILE.encode()
     world.agent_adds(TEXT)
     assert world.file.data.startswith(b"\xef\xbb\xbf# Memory")
     assert world.file.data.count(b"\xef\xbb\xbf") == 1
+    world.file.data = FILE.encode() * 9 + b"\xff"
+    with pytest.raises(UnreadableMemoryFileError):
+        world.agent_adds(TEXT)
 
 
 def test_a_text_waits_while_somebody_else_has_the_file(world: MemoryWorld) -> None:
@@ -129,12 +132,6 @@ def test_a_read_only_file_is_an_error_and_the_text_is_in_the_queue(world: Memory
     assert world.syncs().counts["unchanged"] == 2
     world.file.writable = True
     assert world.syncs().files[0].written == 1
-
-
-def test_a_file_that_is_not_all_utf8_is_not_written(world: MemoryWorld) -> None:
-    world.file.data = FILE.encode() * 9 + b"\xff"
-    with pytest.raises(UnreadableMemoryFileError):
-        world.agent_adds(TEXT)
 
 
 STEPS = ("lock", "read", "look", "swap", "examine", "back")

@@ -50,15 +50,18 @@ def _done(report: Report) -> dict[str, int]:
 
 @pytest.mark.parametrize("editors", ["person", "agent", "both"])
 def test_an_edit_is_undone_on_both_sides(world: World, editors: str) -> None:
-    fact = world.mirrored(tags=["a"])
+    fact = world.mirrored(tags=["a"], type="decision")
     before = world.note(fact.id)
     if editors != "agent":
         world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+        added = "mood: sunny\ndecisionOutcome: done\npriority:"
+        world.person_edits(world.path(fact.id), "priority:", added)
     if editors != "person":
         world.agent_updates(fact.id, content=AGENTS, tags=["b"], priority=0)
     _undo(world, world.sync().run)
     now = world.fact(fact.id)
     assert (now.content, now.tags, now.priority) == (LINES, ("a",), 2)
+    assert {**now.properties, **now.own} == {}
     assert _timeless(world.note(fact.id)) == _timeless(before)
 
 
@@ -158,20 +161,6 @@ def test_undo_without_the_store_does_nothing(world: World) -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_undo_removes_an_added_property_and_own_field(world: World) -> None:
-    fact = world.mirrored(type="decision")
-    world.person_edits(
-        world.path(fact.id), "priority:", "mood: sunny\ndecisionOutcome: done\npriority:"
-    )
-    run = world.sync().run
-    assert world.fact(fact.id).properties == {"mood": "sunny"}
-    _undo(world, run)
-    now = world.fact(fact.id)
-    assert not now.properties
-    assert not now.own
-    assert "sunny" not in world.note(fact.id)
-
-
 def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name(world: World) -> None:
     fact = world.mirrored()
     to = "team-core/notes/By hand.md"
@@ -258,11 +247,15 @@ def test_an_adoption_that_cannot_be_undone_stays_and_the_report_says_why(
         world.assert_equal_sides()
 
 
-def test_an_adoption_is_undone_though_the_user_removed_the_id(world: World) -> None:
+@pytest.mark.parametrize("writer", ["user", "agent"])
+def test_an_unadopted_note_has_the_newest_changes(world: World, writer: str) -> None:
     path, fact_id, run = _adopted(world)
-    world.person_writes(path, "Words, mine again.\n")
+    if writer == "user":  # who also removes the id
+        world.person_writes(path, "Other words.\n")
+    else:
+        world.agent_updates(fact_id, content="Other words.")
     _undo(world, run)
-    assert world.text(path) == "Words, mine again.\n"
+    assert world.text(path) == "Other words.\n"
     assert not world.is_alive(fact_id)
 
 
@@ -332,13 +325,6 @@ def test_an_adopted_fact_that_was_deleted_or_restored_since_stays_so(
     assert action(report, fact_id).action == "keep"
     assert report.quiet
     assert world.is_alive(fact_id) == (since == "restored")
-
-
-def test_an_unadopted_note_has_the_changes_of_agents(world: World) -> None:
-    path, fact_id, run = _adopted(world)
-    world.agent_updates(fact_id, content="Words of the agent.")
-    _undo(world, run)
-    assert world.text(path) == "Words of the agent.\n"
 
 
 def test_a_note_deleted_during_the_undo_is_no_fact_any_more(world: World) -> None:
