@@ -39,7 +39,6 @@ def world() -> World:
 def test_what_an_agent_remembers_links_its_entities(world: World) -> None:
     fact = world.agent_remembers("Alice likes Convex. So does Al B.")
     world.quiesce()
-
     assert world.fact(fact.id).content == "[[Alice]] likes [[Convex]]. So does Al B."
     assert world.fact(fact.id).title == "Alice likes Convex"
     assert "[[Alice]] likes" in world.note(fact.id)
@@ -68,9 +67,7 @@ def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> No
     world.person_edits(path, "\nx\n", "\nAlice said hello.\nConvex is fine.\n")
     world.quiesce()
     content = world.fact(fact.id).content
-
     world.agent_updates(fact.id, content=f"{content}\nAlice left.")
-
     assert world.fact(fact.id).content == f"{content}\n[[Alice]] left."
     world.assert_at_rest()
 
@@ -78,9 +75,7 @@ def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> No
 def test_an_update_with_the_text_before_linking_changes_nothing(world: World) -> None:
     fact = world.agent_remembers("Ask Alice.\nMore.")
     revision = world.fact(fact.id).revision
-
     world.agent_updates(fact.id, content="Ask Alice.\nMore.")
-
     assert world.fact(fact.id).revision == revision
 
 
@@ -95,14 +90,11 @@ def test_what_replaces_an_older_fact_is_linked_but_no_entity_to_itself(world: Wo
 
 def test_entities_that_come_and_go_are_known_at_once(world: World) -> None:
     assert linked(world, "Ask Bob, Alice.") == "Ask Bob, [[Alice]]."
-
     bob = world.agent_remembers("-", title="Bob", type="person")
     assert linked(world, "Ask Bob.") == "Ask [[Bob]]."
     world.quiesce()
-
     world.agent_updates(bob.id, aliases=["Bobby"], title="Rob")
     assert linked(world, "Ask Bobby or Bob.") == "Ask [[Bob|Bobby]] or Bob."
-
     world.agent_forgets(bob.id)
     assert linked(world, "Ask Rob.") == "Ask Rob."
 
@@ -119,7 +111,6 @@ def test_a_renamed_note_is_linked_by_its_name_and_one_that_is_gone_is_not(world:
 
 def test_private_entities_of_others_are_not_linked(world: World) -> None:
     entity(world, "Zoe Kim", scope="private-indy")
-
     assert linked(world, "Ask Zoe Kim.") == "Ask Zoe Kim."
     assert linked(world, "Ask Zoe Kim.", scope="private-indy") == "Ask [[Zoe Kim]]."
     hers = world.agent_remembers("Ask Zoe Kim.", agent="ada", scope="private-ada")
@@ -128,7 +119,6 @@ def test_private_entities_of_others_are_not_linked(world: World) -> None:
 
 def test_of_two_entities_with_one_name_the_one_in_the_scope_of_the_fact_wins(world: World) -> None:
     entity(world, "Alice", scope="project-x")
-
     assert linked(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."
     assert linked(world, "Ask Alice.", scope="project-x") == (
         "Ask [[project-x/people/Alice|Alice]]."
@@ -139,7 +129,6 @@ def test_of_two_entities_with_one_name_the_one_in_the_scope_of_the_fact_wins(wor
 def test_two_new_entities_with_one_name_are_not_linked_before_they_have_notes(world: World) -> None:
     world.agent_remembers("-", title="Eve Ray", type="person")
     assert linked(world, "Ask Eve Ray.") == "Ask [[Eve Ray]]."
-
     world.agent_remembers("-", title="Eve Ray", type="project")
     assert linked(world, "Ask Eve Ray.") == "Ask Eve Ray."
 
@@ -161,7 +150,6 @@ def test_a_new_process_loads_the_names_from_the_index(world: World) -> None:
     for _ in range(3):
         world.agent_remembers("x")
     found = counted(world, EntityNames(links))
-
     assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
     assert "iter_facts" not in found
     assert found.count("feed") == 1
@@ -173,7 +161,6 @@ def test_an_index_that_is_far_behind_is_updated_first(
     monkeypatch.setattr(entity_names, "REBUILD_FEED_ROWS", 1)
     links = MemoryLinks()
     counted(world, EntityNames(links))
-
     assert linked(world, "Ask Alice.") == "Ask [[Alice]]."
     assert store_seq_of_version(links.version(), "memory") == world.store.state().seq - 1
 
@@ -182,10 +169,8 @@ def test_a_running_process_reads_only_new_rows_of_the_feed(world: World) -> None
     asked = counted(world, EntityNames())
     linked(world, "Ask Alice.")
     asked.clear()
-
     linked(world, "Ask Alice.")
     assert asked.count("feed") == 1
-
     world.clock.advance(1)
     asked.clear()
     world.ctx.names.mentions(world.store, "Alice")

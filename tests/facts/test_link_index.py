@@ -33,11 +33,9 @@ def test_the_index_follows_the_feed(world: LinkedWorld) -> None:
     two = world.agent_remembers("see [[Mate]]")
     assert update_link_index(world.store, world.links)
     assert [link.target for link in world.links.links_from(one.id)] == ["Tea"]
-
     world.agent_updates(one.id, content="see [[Coffee]]")
     world.agent_forgets(two.id)
     update_link_index(world.store, world.links)
-
     assert world.links.links_to(["Tea", "Mate"]) == []
     assert [link.fact_id for link in world.links.links_to(["Coffee"])] == [one.id]
     assert world.links.version() == version_at(world, world.store.state().seq)
@@ -48,9 +46,7 @@ def test_the_index_is_brought_up_in_steps(
 ) -> None:
     monkeypatch.setattr(link_feed, "FACTS_PER_UPDATE", 2)
     facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(5)]
-
     update_link_index(world.store, world.links)
-
     assert all(world.links.links_from(fact.id) for fact in facts)
     assert world.links.version() == version_at(world, 5)
 
@@ -60,9 +56,7 @@ def test_an_index_of_another_store_or_version_is_rebuilt(world: LinkedWorld, ver
     gone = EntityRecord("gone", "public", ("x",))
     world.links.update({"gone": []}, [], version=version, entities=[gone])
     fact = world.agent_remembers("[[x]]", title="x")
-
     update_link_index(world.store, world.links)
-
     assert world.links.entities() == []
     assert len(world.links.links_from(fact.id)) == 1
 
@@ -91,7 +85,6 @@ def test_an_unavailable_store_leaves_the_index_as_it_was(world: LinkedWorld) -> 
     world.agent_remembers("[[x]]", title="x")
     update_link_index(world.store, world.links)
     world.store.away = True
-
     with pytest.raises(StoreUnavailableError):
         update_link_index(world.store, world.links)
     assert len(world.links.links_to(["x"])) == 1
@@ -101,5 +94,4 @@ def test_entities_are_known_by_their_names(world: LinkedWorld) -> None:
     fact = world.agent_remembers("-", title="Alice", type="person", aliases=["Al"])
     world.agent_remembers("-", title="Tea", type="fact")
     update_link_index(world.store, world.links)
-
     assert world.links.entities() == [EntityRecord(fact.id, "team-core", ("Alice", "Al"))]

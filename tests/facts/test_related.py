@@ -52,7 +52,6 @@ def test_backlinks_and_related_facts_are_found(world: Around) -> None:
     mate = world.agent_remembers("See [[Tea]].", title="Mate", relatedFactIds=[tea.id])
     assert [each.path for each in world.of(mate).related] == [None]
     world.sync()
-
     assert _titles(world.of(tea).backlinks) == ["Mate"]
     found = world.of(mate)
     assert _titles(found.related) == ["Tea"]
@@ -65,7 +64,6 @@ def test_the_chain_is_the_same_from_each_of_its_facts(world: Around) -> None:
     second = fact_work.supersede(world.ctx, first.id, "Two.", agent="indy")
     third = fact_work.supersede(world.ctx, second.id, "Three.", agent="indy")
     world.sync()
-
     for fact in (first, second, third):
         found = to_builtins(world.of(fact))
         assert [each["title"] for each in found["chain"]] == ["One", "Two", "Three"]
@@ -75,7 +73,6 @@ def test_a_chain_in_a_circle_ends(world: Around) -> None:
     one = world.agent_remembers("One.", title="One")
     two = world.agent_remembers("Two.", title="Two", supersedesId=one.id)
     world.agent_updates(one.id, supersedesId=two.id)
-
     assert _titles(world.of(one).chain) == ["Two", "One"]
 
 
@@ -85,7 +82,6 @@ def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     fact = world.agent_remembers("0", title="T0")
     for n in range(1, 5):
         fact = world.agent_remembers(f"{n}", title=f"T{n}", supersedesId=fact.id)
-
     assert _titles(world.of(fact).chain) == ["T2", "T3", "T4"]
 
 
@@ -107,7 +103,6 @@ def test_facts_that_are_deleted_or_of_another_agent_are_left_out(
 
 def test_the_signals_are_those_that_are_kept_out_of_the_note(world: Around) -> None:
     fact = world.agent_remembers("-", importance=0.8)
-
     assert to_builtins(world.of(fact))["signals"] == {
         "accessCount": 0,
         "lastAccessedAt": None,
@@ -191,7 +186,6 @@ def test_backlinks_are_the_notes_that_link_to_a_note(world: Around) -> None:
     world.note_of("By path", f"[x]({alice.path})")
     world.note_of("To others", "with [[Bob]] and `[[Alice]]`")
     world.agent_updates(alice.id, content="I am [[Alice]]")
-
     found = ["As entity", "As relation", "By id", "By path", "In the text"]
     assert sorted(world.linking_to(alice)) == found
     assert all(fact.path for fact in find_backlinks(world.ctx, world.links, alice.id))
@@ -203,7 +197,6 @@ def test_a_link_leads_to_the_note_that_obsidian_resolves_it_to(world: Around) ->
     world.note_of("Short", "[[Note]]")  # people/Note.md is the shorter path
     world.note_of("Long", f"[[{one.path}]]")
     world.note_of("Beside", "[[Note]]", type="entity")
-
     assert world.linking_to(one) == ["Beside", "Long"]
     assert world.linking_to(other) == ["Short"]
 
@@ -212,7 +205,6 @@ def test_an_agent_sees_no_backlinks_from_scopes_of_others(world: Around) -> None
     tea = world.note_of("Tea", type="entity")
     world.note_of("Hers", "[[Tea]]", scope="private-ada", agent="ada")
     world.note_of("Ours", "[[Tea]]")
-
     assert world.linking_to(tea, agent="indy") == ["Ours"]
     assert world.linking_to(tea, agent="ada") == ["Hers", "Ours"]
     assert world.linking_to(tea) == ["Hers", "Ours"]
@@ -223,7 +215,6 @@ def test_a_fact_without_a_note_is_linked_to_by_its_id_alone(world: Around) -> No
     assert world.linking_to(bare) == []
     world.agent_remembers("-", title="Related", relatedFactIds=[bare.id])
     world.agent_remembers(f"[[{bare.id}]]", title="Not resolved")
-
     assert world.linking_to(bare) == ["Related"]
 
 
@@ -238,5 +229,4 @@ def test_a_missing_note_has_no_backlinks_and_a_lost_fact_is_none(world: Around) 
     with world.archive.transaction():
         world.archive.put_bases([missing])
     assert VaultPath(tea.path or "") not in world.archive.paths()
-
     assert world.linking_to(tea) == []

@@ -71,7 +71,6 @@ def world() -> CloneWorld:
 
 def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> None:
     found = world.ask("how long is slack water?")
-
     assert found.source == "index-files"
     assert found.degraded == ()
     assert 0 < found.confidence <= MAX_CONFIDENCE
@@ -89,7 +88,6 @@ def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> N
     world.keeps("Where we meet", entities=["attic (upper)"])
     world.keeps("Where we eat", entities=["Net Loft"])
     world.tables()
-
     assert set(world.titles("pier box")) == {"Pier Box", "Hold a berth"}
     for name in ("attic", "net loft"):
         assert {"Where we meet", "Where we eat"} <= set(world.titles(name))
@@ -99,9 +97,7 @@ def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(world: CloneW
     world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
     adopt_notes(world.ctx, [VaultPath("Journal/Moon.md")], type_name="lesson")
     world.tables()
-
     (hit,) = world.ask("kelp moon", types=["lesson"], since="2026-01-01")
-
     assert (hit.title, hit.type) == ("Moon", "lesson")
     assert hit.recency > 0.9
 
@@ -164,7 +160,6 @@ def test_filters_mean_what_they_mean_with_a_store(
 def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     world.vault.delete(world.where("Slack water at Skarvik"))
     world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
-
     assert world.titles("minutes") == []
 
 
@@ -172,7 +167,6 @@ def test_an_agent_does_not_see_the_private_scopes_of_others(world: CloneWorld) -
     for agent in ("ada", "indy"):
         world.keeps(f"Minutes of {agent}", scope=f"private-{agent}", agent=agent)
     world.tables()
-
     assert "Minutes of indy" in world.titles("minutes", agent="indy")
     assert "Minutes of ada" not in world.titles("minutes", agent="indy")
     assert "Minutes of ada" in world.titles("minutes", agent=None)
@@ -191,7 +185,6 @@ def test_a_note_outside_all_scopes_belongs_to_the_default_scope(world: CloneWorl
     table = VaultPath(".index/by-type.md")
     text = (world.vault.read_meta(table) or b"") + line.encode()
     world.vault.write_meta(table, text)
-
     for scopes in ([], ["public"]):
         assert world.titles("ferry ideas", scopes=scopes) == ["Ferry ideas"]
 
@@ -202,6 +195,5 @@ def test_no_more_notes_are_read_than_are_needed(world: CloneWorld) -> None:
     world.tables()
     steps: list[str] = []
     world.vault.before = steps.append
-
     assert len(world.ask("penguin", limit=1)) == 1
     assert steps.count("read") == NOTES_READ_FACTOR

@@ -148,9 +148,7 @@ def test_only_active_facts_that_nothing_replaces_are_listed() -> None:
 )
 def test_a_summary_is_the_first_that_the_title_does_not_say(content: str, summary: str) -> None:
     one = fact(1, "x", title="Tea at four.", context="of the kitchen")
-
     (entry,) = entries(one.evolve(content=content))
-
     assert entry.summary == summary
 
 
@@ -158,16 +156,13 @@ def test_the_summary_of_a_title_that_was_cut_goes_on_where_it_was_cut() -> None:
     """The title is its first sentence as far as a title goes."""
     content = "We chose it because it needs no server and keeps its data in files."
     one = fact(1, content, title="We chose it because it needs…")
-
     (entry,) = entries(one)
-
     assert entry.summary == "no server and keeps its data in files."
 
 
 def test_long_titles_and_summaries_end_between_words() -> None:
     (entry,) = entries(fact(1, "word " * 100, title="long title, " * 50))
     (solid,) = entries(fact(1, "漢" * 1000, title="字" * 1000))
-
     assert entry.summary == "word " * 22 + "word…"
     assert entry.title.endswith("long title, long…")
     assert len(solid.title) == ENTRY_TITLE_LENGTH
@@ -179,7 +174,6 @@ def test_a_line_can_be_read_again(one: Fact, path: VaultPath, title: str, conten
     for entry in entries(one.evolve(title=title, content=content, status="active")):
         line = entry_line(entry, path)
         read = parse_entry_line(line)
-
         assert not {"\n", "\r"} & set(line)
         assert read is not None
         found, where = read
@@ -255,7 +249,6 @@ def test_the_master_table_counts_shows_what_is_recent_and_the_most_important() -
 def test_what_is_recent_depends_on_the_newest_fact_and_is_counted() -> None:
     ancient = [fact(1, createdAt="0001-01-01"), fact(2, createdAt="0001-01-03")]
     assert titles_under(texts_of(*ancient)[MASTER], "Recent") == ["Fact 2", "Fact 1"]
-
     text = texts_of(*(fact(n) for n in range(MAX_RECENT + 3)))[MASTER]
     assert len(lines_under(text, "Recent")) == MAX_RECENT + 1
     assert lines_under(text, "Recent")[-1] == "- and 3 more"
@@ -263,7 +256,6 @@ def test_what_is_recent_depends_on_the_newest_fact_and_is_counted() -> None:
 
 def test_facts_without_a_day_are_listed_last_and_are_never_recent() -> None:
     dateless = fact(1).evolve(created_at="")
-
     assert "Recent" not in texts_of(dateless)[MASTER]
     both = texts_of(dateless, fact(2))[TYPES]
     assert titles_under(both, "Facts (2)") == ["Fact 2", "Fact 1"]
@@ -271,9 +263,7 @@ def test_facts_without_a_day_are_listed_last_and_are_never_recent() -> None:
 
 def test_by_type_has_every_fact_by_importance() -> None:
     many = [fact(n, importance=(n % 3) / 2) for n in range(PER_TYPE * 3)]
-
     text = texts_of(*many)[TYPES]
-
     assert sorted(listed([text])) == sorted(each.path for each in many if each.path)
     numbers = [int(t.removeprefix("Fact ")) for t in titles_under(text, "Facts (30)")]
     assert [n % 3 for n in numbers] == [2] * 10 + [1] * 10 + [0] * 10
@@ -281,9 +271,7 @@ def test_by_type_has_every_fact_by_importance() -> None:
 
 def test_by_priority_and_by_entity_have_the_most_important() -> None:
     many = [fact(n, priority=n % 2, importance=n / 100, entities=["Bente"]) for n in range(50)]
-
     texts = texts_of(*many)
-
     text = texts[PRIORITIES]
     assert len(lines_under(text, "Critical (Priority 0): 25")) == PER_PRIORITY + 1
     assert titles_under(text, "Notable (Priority 1): 25")[0] == "Fact 49"
@@ -320,9 +308,7 @@ def test_an_entity_is_one_by_whichever_of_its_names_facts_call_it() -> None:
         fact(2, entities=["MARA LINDQVIST", "captain"]),
         fact(3, entities=["Mara L", "Bo"]),
     ]
-
     text = texts_of(mara, *many)[ENTITIES]
-
     assert headings(text) == [
         "[[public/people/Mara L|Mara Lindqvist]], captain, Mara L (3 mentions)",
         "Bo (1 mention)",
@@ -343,19 +329,16 @@ def test_a_title_counts_before_an_alias_and_that_before_the_name_of_a_file(
     one: Fact, other: Fact
 ) -> None:
     text = texts_of(one, other, fact(3, entities=["Bo"]))[ENTITIES]
-
     assert re.search(r"^## \[\[public/facts/2\|.*\(1 mention\)$", text, re.MULTILINE)
 
 
 def test_a_fact_without_a_note_is_not_listed() -> None:
     hidden = fact(1).evolve(path=None)
-
     assert listed(texts_of(hidden, fact(2)).values()) == [fact(2).path] * 4
 
 
 def test_an_empty_vault_has_empty_tables_that_say_what_they_are() -> None:
     texts = render_index([], {})
-
     assert set(texts) == {MASTER, TYPES, PRIORITIES, ENTITIES}
     assert "Total facts: 0 · 0 tokens" in texts[MASTER]
     assert all(is_table(text.encode()) for text in texts.values())
@@ -370,7 +353,6 @@ def test_the_order_of_facts_changes_nothing(many: list[Fact], chance: Random) ->
     chance.shuffle(some)
     shuffled = list(paths.items())
     chance.shuffle(shuffled)
-
     assert render_index(some, dict(shuffled)) == first
 
 
@@ -428,7 +410,6 @@ def test_no_file_passes_the_limit_and_none_is_out_of_reach(
 
 def test_ten_thousand_facts_of_one_day_are_parted_by_numbers() -> None:
     texts = files_of(entry_at(n) for n in range(3_000))
-
     assert max(len(text.encode()) for text in texts.values()) <= tables.MAX_FILE_BYTES
     assert "by-type-1.md" in texts
     assert "- [by-type-2.md](by-type-2.md): " in texts[TYPES]
@@ -439,7 +420,6 @@ def test_a_large_table_is_parted_by_type_and_month() -> None:
         entry_at(n, type_name="fact" if n % 10 else "lesson", day=f"2026-0{n % 4 + 1}-14")
         for n in range(1_000)
     )
-
     months = [f"by-type-fact-2026-0{month}.md" for month in range(1, 5)]
     parts = [*months, "by-type-fact.md", "by-type-lesson.md", "by-type.md"]
     assert sorted(name for name in texts if "type" in name) == parts
@@ -452,17 +432,14 @@ def test_a_large_table_is_parted_by_type_and_month() -> None:
 def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -> None:
     names = (f"{n}" if name == "42" else f"{name}{n}" for n in range(300))
     texts = files_of(entry_at(n, entities=(x, f"Zoe {n}")) for n, x in enumerate(names))
-
     assert f"by-entity-{letter}.md" in texts
     assert "by-entity-z.md" in texts
 
 
 def test_one_line_that_is_too_long_has_a_file_of_its_own() -> None:
     long = TableLine("- " + "x" * tables.MAX_FILE_BYTES, "Heading")
-
     listed_entries = paged_files(
         "stem", "Title", [TableLine("- a", "Heading"), long, TableLine("- b", "Other")]
     )
-
     assert sorted(listed_entries) == ["stem-1.md", "stem-2.md", "stem-3.md", "stem.md"]
     assert long.line in listed_entries["stem-2.md"]

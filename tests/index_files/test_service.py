@@ -76,7 +76,6 @@ def world() -> Shelf:
 def test_the_tables_show_every_note_with_a_link() -> None:
     world = Shelf()
     tea = world.keeps("Tea at four", type="decision", priority=0)
-
     assert world.hidden() == FOUR
     link = f"[[{str(tea.path).removesuffix('.md')}|Tea at four]]"
     assert all(link in world.table(name) for name in FOUR if "entity" not in name)
@@ -85,14 +84,12 @@ def test_the_tables_show_every_note_with_a_link() -> None:
 def test_a_vault_without_facts_has_tables_that_say_so() -> None:
     world = Shelf()
     world.sync()
-
     assert world.tables() == 4
     assert "Total facts: 0" in world.table()
 
 
 def test_without_changes_no_fact_is_read_and_no_file_written(world: Shelf) -> None:
     world.asked.clear()
-
     with world.nobody_writes():
         assert world.tables() == 0
     assert world.asked == []
@@ -104,19 +101,15 @@ def test_without_changes_no_fact_is_read_and_no_file_written(world: Shelf) -> No
 def test_only_facts_that_were_written_since_are_counted_again(world: Shelf) -> None:
     world.keeps("Coffee at five")
     world.asked.clear()
-
     world.keeps("Water at six")
-
     assert len(world.asked) == 1
     assert "Water at six" in world.asked[0]
 
 
 def test_only_files_whose_bytes_change_are_written(world: Shelf) -> None:
     before = {name: world.vault.names[name] for name in world.hidden()}
-
     world.agent_updates(world.tea.id, importance=0.5)
     world.quiesce()
-
     assert world.tables() == 3
     same = [name for name in world.hidden() if world.vault.names[name] is before[name]]
     assert same == [".index/by-entity.md"]
@@ -145,7 +138,6 @@ def test_an_edit_a_move_and_a_deletion_are_followed(world: Shelf) -> None:
 
 def test_removed_index_files_are_written_again_and_a_rebuild_compares_all(world: Shelf) -> None:
     del world.vault.names[BY_TYPE]
-
     assert world.tables() == 1
     assert "Tea at four" in world.table(BY_TYPE)
     world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
@@ -158,9 +150,7 @@ def test_stale_parts_are_removed_and_foreign_files_stay() -> None:
     world = Shelf()
     world.vault.write_meta(VaultPath(".index/by-type-fact-2026-01.md"), b"old")
     world.vault.write_meta(VaultPath(".index/other.json"), b"{}")
-
     world.keeps("Tea at four")
-
     assert world.hidden() == sorted([*FOUR, ".index/other.json"])
 
 
@@ -172,7 +162,6 @@ def test_lost_entries_are_made_again_and_tables_survive_a_power_cut(world: Shelf
     world.agent_updates(world.facts()[0].id, accessCount=3)
     world.quiesce()
     world.tables()
-
     assert world.table() == before
 
 
@@ -182,16 +171,13 @@ def test_another_store_replaces_all_entries(world: Shelf) -> None:
     other.ctx = replace(other.ctx, store=other.store)
     other.mirrored(title="Coffee at five")
     world.ctx = replace(world.ctx, store=other.store, archive=other.archive)
-
     world.tables()
-
     assert "Coffee" in world.table()
     assert "Tea" not in world.table()
 
 
 def test_nothing_is_written_while_the_store_is_away(world: Shelf) -> None:
     world.store.away = True
-
     with pytest.raises(StoreUnavailableError):
         world.tables()
 
@@ -203,10 +189,8 @@ def test_a_full_disk_is_reported_and_the_next_run_recovers() -> None:
     with pytest.raises(OSError, match="No space"):
         world.tables()
     assert world.archive.setting(TABLES_SETTING) is None
-
     world.vault.quota = None
     world.tables()
-
     assert world.hidden() == FOUR
 
 
@@ -228,7 +212,6 @@ def shelf() -> Shelf:
 
 def test_the_visible_folder_has_the_same_files(shelf: Shelf) -> None:
     shelf.keeps("Coffee at five")
-
     assert "Coffee" in shelf.table("Index/vault-index.md")
     assert shelf.seen() == [name.replace(".index", "Index") for name in FOUR]
     assert shelf.table("Index/by-type.md") == shelf.table(BY_TYPE)
@@ -241,7 +224,6 @@ def test_visible_index_files_are_never_taken_for_notes(shelf: Shelf) -> None:
     shelf.sync(SyncRequest(adopt=frozenset(map(VaultPath, shelf.seen()))))
     shelf.person_copies("Index/by-type.md", f"{SCOPE}/notes/by-type.md")
     shelf.quiesce()
-
     assert [each.title for each in shelf.facts()] == ["Tea at four"]
     assert read_status(shelf.ctx).foreign == 1  # the copy
     assert shelf.tables() == 0
@@ -252,7 +234,6 @@ def test_a_folder_within_a_scope_is_no_danger() -> None:
     shelf = Shelf(f"{SCOPE}/index")
     shelf.keeps("Tea at four")
     shelf.quiesce()
-
     assert len(shelf.facts()) == 1
     assert f"{SCOPE}/index/by-type.md" in shelf.vault.files
 
@@ -263,9 +244,7 @@ def test_a_note_of_the_user_is_never_overwritten() -> None:
     shelf.person_writes("Index/by-type-old.md", "# My own, too\n")
     shelf.vault.names["Index/vault-index.md"] = shelf.vault.names["Index/by-type.md"]
     shelf.vault.make_odd("Index/by-entity.md", "a link")
-
     shelf.keeps("Tea at four")
-
     assert shelf.text("Index/by-type.md") == "# My own\n"
     assert shelf.text("Index/vault-index.md") == "# My own\n"
     assert shelf.text("Index/by-type-old.md") == "# My own, too\n"
@@ -277,7 +256,6 @@ def test_a_table_that_is_saved_while_it_is_written_is_left(shelf: Shelf) -> None
     save = partial(shelf.vault.save_in_place, "Index/by-priority.md", b"# Mine\n")
     shelf.at("exchange.swap", save)
     shelf.tables()
-
     assert shelf.table("Index/by-priority.md") == "# Mine\n"
     assert shelf.vault.ops() == []
 
@@ -286,9 +264,7 @@ def test_stale_visible_parts_are_removed_and_missing_ones_written(shelf: Shelf) 
     old = shelf.table("Index/by-type.md")
     shelf.person_writes("Index/by-type-fact-2026-01.md", old)
     shelf.person_writes("Index/notes.md", old)
-
     shelf.keeps("Coffee at five")
-
     assert "Index/by-type-fact-2026-01.md" not in shelf.seen()
     assert "Index/notes.md" in shelf.seen()
     shelf.person_deletes("Index/by-type.md")
@@ -299,11 +275,9 @@ def test_stale_visible_parts_are_removed_and_missing_ones_written(shelf: Shelf) 
 def test_a_change_of_the_visible_folder_moves_the_files(shelf: Shelf) -> None:
     shelf.person_writes("Index/mine.md", "# Mine\n")
     shelf.ctx = replace(shelf.ctx, policy=SyncPolicy(index_folder=VaultPath("Contents")))
-
     assert shelf.tables() == 8
     assert shelf.seen() == ["Index/mine.md"]
     assert "Contents/vault-index.md" in shelf.vault.files
-
     shelf.ctx = replace(shelf.ctx, policy=SyncPolicy())
     shelf.tables()
     assert not [name for name in shelf.vault.files if name.startswith("Contents/")]

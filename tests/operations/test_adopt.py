@@ -92,9 +92,7 @@ def test_the_report_says_why_a_named_note_was_not_adopted(
     foreign: World, path: str, text: str, why: str, *, dry_run: bool
 ) -> None:
     foreign.person_writes(path, text)
-
     report = adopt_notes(foreign.ctx, [VaultPath(path)], dry_run=dry_run)
-
     found = notice(report, "not_taken")
     assert found.path == path
     assert why in found.message

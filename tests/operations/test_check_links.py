@@ -47,9 +47,7 @@ def links(report: LinkReport) -> dict[str, list[str]]:
 
 def test_links_that_lead_somewhere_are_no_problem(world: World) -> None:
     world.mirrored("[[Alice]] [[alice#work]] [[Alice#^sea]] ![[p.png]] [x](Alice.md)")
-
     report = check(world, "media/p.png", "media/p.png")
-
     assert report.problems == ()
     assert report.links == {
         "embed": {"name": 1},
@@ -80,9 +78,7 @@ def test_each_problem_says_where_it_is_and_why(world: World) -> None:
 def test_foreign_notes_are_checked_too(world: World) -> None:
     head = "---\nup: '[[Al]]'\nx: [\"[[None]]\"]\na: '[[ Nobody ]]'\n---\n"
     world.person_writes(FOREIGN, head + "[[Alice]]\n")
-
     report = check(world)
-
     assert links(report) == {"alias_only": ["[[Al]]"], "broken": ["[[None]]", "[[Nobody]]"]}
     assert [(each.property, each.kind, each.line) for each in report.problems] == [
         ("up", "property", 2),
@@ -100,7 +96,6 @@ def test_conflict_notes_are_no_part_of_it_but_can_be_linked_to(world: World) -> 
     (conflict,) = world.conflict_notes()
     name = conflict.rpartition("/")[2].removesuffix(".md")
     world.person_writes(FOREIGN, f"[[{name}]]")
-
     assert links(check(world)) == {"broken": ["[[None]]"]}
 
 
@@ -108,9 +103,7 @@ def test_notes_that_cannot_be_read_are_named(world: World) -> None:
     world.person_writes("bad/a.md", b"\xff [[Nobody]]")
     world.person_writes("bad/b.md", "---\na: [\n---\n[[Nobody]] [[Alice]]")
     world.person_writes(FOREIGN, "[[a]] [[b#x]]")
-
     report = check(world)
-
     assert report.unreadable == ("bad/a.md", "bad/b.md")
     assert links(report) == {"broken": ["[[Nobody]]", "[[b#x]]"]}
 
@@ -119,9 +112,7 @@ def test_ambiguous_links_name_their_candidates(world: World) -> None:
     world.person_writes("a/Twin.md", "-")
     world.person_writes("bb/Twin.md", "-")
     world.person_writes(FOREIGN, "[[Twin]] [[bb/Twin]]")
-
     (problem,) = check(world).ambiguous
-
     assert problem.candidates == ("a/Twin.md", "bb/Twin.md")
     assert problem.fix is None
 
@@ -131,7 +122,6 @@ def test_a_check_as_json_keeps_the_contract(world: World) -> None:
     steps: list[tuple[str, int, int]] = []
     found = check_links(world.ctx, progress=lambda *now: steps.append(now))
     exported = json.loads(json.dumps(to_builtins(found)))
-
     assert set(exported) >= {"broken", "ambiguous", "alias_only", "fixed"}
     assert [each["fix"] for each in exported["alias_only"]] == ["[[Alice|Al]]"]
     assert exported["fixed"] == []
@@ -179,9 +169,7 @@ def test_a_fixed_link_under_related_facts_relates_the_fact(world: World) -> None
     world.person_edits(world.path(fact.id), "- [[My plan]]\n", "- [[My plan]]\n- [[Al]]\n")
     world.quiesce()
     assert world.fact(fact.id).related_fact_ids == (plan.id,)
-
     fix(world)
-
     assert "- [[My plan]]\n- [[Alice|Al]]\n" in world.note(fact.id)
     assert world.fact(fact.id).related_fact_ids == (plan.id, alice.id)
     world.assert_at_rest()
@@ -190,10 +178,8 @@ def test_a_fixed_link_under_related_facts_relates_the_fact(world: World) -> None
 def test_foreign_notes_are_never_written_and_nothing_to_fix_is_no_run(world: World) -> None:
     world.person_writes(FOREIGN, "[[Al]]")
     world.mirrored("With [[Alice]] and [[Nobody]].")
-
     with world.nobody_writes():
         report = fix(world)
-
     assert world.text(FOREIGN) == "[[Al]]"
     assert (report.run, report.fixed) == (None, ())
     assert [each.fix for each in report.alias_only] == ["[[Alice|Al]]"]
@@ -206,9 +192,7 @@ def test_links_to_former_paths_are_fixed(world: World) -> None:
     world.quiesce()
     (problem,) = check(world).problems
     assert problem.why == "the note moved to team-core/entities/Green tea.md"
-
     report = fix(world)
-
     assert world.fact(fact.id).content == "Some [[Green tea|tea]]."
     assert [each.link for each in report.fixed] == ["[[Tea|tea]]"]
     assert report.problems == ()
@@ -220,7 +204,6 @@ def test_an_old_place_of_several_notes_tells_nothing(world: World) -> None:
         world.person_renames(world.path(fact.id), f"team-core/entities/{name}.md")
         world.quiesce()
     world.mirrored("[[Twin]]", title="Links")
-
     (problem,) = check(world).problems
     assert problem.why.startswith("it is the title of team-core/entities/One.md, ")
     assert problem.fix is None
@@ -232,8 +215,6 @@ def test_the_guard_does_not_stop_the_fixing_of_many_notes(world: World) -> None:
     world.clock.advance(60)
     adopt_notes(world.ctx, [])
     world.quiesce()
-
     report = fix(world)
-
     assert len(report.fixed) == 120
     world.assert_at_rest()

@@ -92,9 +92,7 @@ def test_a_fact_that_the_feed_skipped_gets_its_note() -> None:
         world.archive.set_setting("cursor_row", world.store.revision_at(state.seq))
     world.sync()
     assert world.archive.find_base(fact.id) is None
-
     _maintain(world)
-
     assert world.path(fact.id)
     world.quiesce()
     world.assert_at_rest()
@@ -103,9 +101,7 @@ def test_a_fact_that_the_feed_skipped_gets_its_note() -> None:
 def test_a_dry_run_reports_and_does_nothing() -> None:
     world = an_old_world()
     before = world.store.state()
-
     report = _maintain(world, dry_run=True)
-
     assert report.dry_run
     assert report.counts["deleted_in_store"] == 2
     assert report.counts["unchanged"] == 20
@@ -119,12 +115,10 @@ def test_a_dry_run_reports_and_does_nothing() -> None:
 
 def test_the_guard_asks_for_a_confirmation() -> None:
     world = an_old_world(faded=15)
-
     with pytest.raises(GuardError) as stopped:
         _maintain(world)
     assert _titles(world) == {"Old", "New"}
     assert "vaultsync maintain --confirm" in stopped.value.hint
-
     _maintain(world, confirm=stopped.value.run)
     assert _titles(world) == {"New"}
 
@@ -153,7 +147,6 @@ def test_facts_that_others_change_in_the_meantime_stay() -> None:
     world = an_old_world(faded=1)
     (old,) = [f for f in world.store.iter_facts() if f.title.startswith("Old")]
     world.at_store("write", lambda: world.agent_updates(old.id, title="Old and new"))
-
     assert _maintain(world).quiet
     assert world.fact(old.id).title == "Old and new"
 

@@ -38,10 +38,6 @@ def _bury(store: MemoryStore, fact_id: str) -> None:
     store.write([StoreWrite(fact_id, None, last.revision if last else None, "x")])
 
 
-def _equal(one: MemoryStore, other: MemoryStore) -> bool:
-    return [*one.iter_facts()] == [*other.iter_facts()]
-
-
 def test_facts_and_tombstones_are_copied() -> None:
     world, target = two_stores()
     first = next(world.store.iter_facts()).id
@@ -53,7 +49,7 @@ def test_facts_and_tombstones_are_copied() -> None:
     found = check_copied(world.store, target, progress=lambda *step: steps.append(step))
 
     assert (copied, found) == (5, (2, 2))
-    assert _equal(world.store, target)
+    assert [*target.iter_facts()] == [*world.store.iter_facts()]
     tombstone = target.tombstone(first)
     assert tombstone is not None
     assert tombstone.title == "Fact 0"
@@ -88,7 +84,6 @@ def test_a_copy_reads_pages_and_not_single_facts() -> None:
     _bury(world.store, first)
     asked: list[str] = []
     target.before = asked.append
-
     assert copy_store(world.store, target) == 21  # a tombstone takes two writes
     assert len(asked) < 20
     asked.clear()
@@ -102,7 +97,6 @@ def test_what_others_wrote_to_the_target_stays_and_what_changed_is_copied_again(
     target.write([StoreWrite(fact.id, fact.evolve(title="Newer"), None, "moss")])
     theirs = make_fact({"id": world.clock.new_id(), "title": "Theirs"})
     target.write([StoreWrite(theirs.id, theirs, None, "moss")])
-
     assert copy_store(world.store, target) == 1
     world.agent_updates(other.id, title="Other")
     assert copy_store(world.store, target) == 1
@@ -118,7 +112,6 @@ def test_facts_that_the_source_lacks_are_no_copy_and_constant_writers_stop_one()
     target.write([StoreWrite(odd.id, odd, None, MIGRATION_ACTOR)])
     with pytest.raises(MigrationError, match="the source lacks"):
         check_copied(world.store, target)
-
     world.agent_remembers("Another.")
     target.write = lambda writes: []  # type: ignore[method-assign]
     with pytest.raises(MigrationError, match="without a pause"):

@@ -116,9 +116,7 @@ def test_related_facts_alone_change_no_fact(world: Moving) -> None:
     fact = world.mirrored("-", relatedFactIds=[alice.id])
     world.person_renames(world.path(alice.id), NEW)
     seq = world.store.state().seq
-
     report = world.sync()
-
     assert "- [[Alice Smith]]\n" in world.note(fact.id)
     assert world.store.state().seq == seq
     assert taken(report, fact.id) == ["update_vault"]
@@ -162,9 +160,7 @@ def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
     world.person_renames(world.path(alice.id), NEW)
     world.person_writes(path, world.text(path).replace("[[Alice]]", "[[Alice Smith]]"))
     text = world.text(path)
-
     report = world.sync()
-
     assert world.text(path) == text
     assert report.counts["updated_in_vault"] == 0
     assert world.fact(fact.id).entities == ("Alice Smith",)
@@ -176,9 +172,7 @@ def test_links_follow_a_note_that_a_sync_moved(world: Moving) -> None:
     path = world.path(fact.id).removesuffix(".md")
     linking = world.mirrored(f"See [[{path}|tea]].", title="Links by path")
     world.agent_updates(fact.id, type="fact")
-
     report = world.sync()
-
     assert report.counts["moved"] == 1
     name = path.rpartition("/")[2]
     assert world.fact(linking.id).content == f"See [[{name}|tea]]."
@@ -190,9 +184,7 @@ def test_the_links_of_a_moved_note_keep_their_targets(world: Moving) -> None:
     fact = world.mirrored("[a](../people/Alice.md) and ![i](../i/p.png)", title="Mover")
     world.others = [VaultPath("team-core/i/p.png")]
     world.person_renames(world.path(fact.id), "team-core/deep/er/Mover.md")
-
     world.sync()
-
     assert world.fact(fact.id).content == ("[a](../../people/Alice.md) and ![i](../../i/p.png)")
     world.assert_at_rest()
 
@@ -202,9 +194,7 @@ def test_a_folder_that_was_renamed_breaks_no_link(world: Moving) -> None:
     bob = world.mirrored("-", title="Bob", type="person")
     fact = world.mirrored("[[Alice]] [[team-core/people/Bob]]", relatedFactIds=[bob.id])
     world.person_renames_folder("team-core/people", "team-core/folks")
-
     report = world.sync()
-
     assert report.counts["moved"] == 2
     assert world.path(alice.id) == "team-core/folks/Alice.md"
     assert world.fact(fact.id).content == "[[Alice]] [[Bob]]"
@@ -216,9 +206,7 @@ def test_a_link_that_would_lead_to_a_moved_note_keeps_its_target(world: Moving) 
     other = world.mirrored("-", title="Other", type="entity")
     fact = world.mirrored("[[Tea]]")
     world.person_renames(world.path(other.id), "Tea.md")
-
     world.sync()
-
     assert world.fact(fact.id).content == f"[[{tea.path}]]".replace(".md", "")
     assert world.path(tea.id) == tea.path
     world.assert_at_rest()
@@ -331,10 +319,8 @@ def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
     path = world.path(fact.id)
     world.person_renames(world.path(alice.id), NEW)
     world.at("exchange", lambda: world.person_edits(path, "More.", "Much more."))
-
     world.sync()
     world.quiesce()
-
     assert world.fact(fact.id).content == "With [[Alice Smith]].\n\nMuch more."
     world.assert_at_rest()
 
@@ -344,9 +330,7 @@ def test_facts_without_notes_and_unknown_ones_are_skipped(world: Moving) -> None
     moves = moved_files(world.ctx, "no run", tuple)
     sense = LinkTargets(moves.retarget, moves.target_before, moves.target_now)
     named = [fact.id, world.clock.new_id()]
-
     done = rewrite_note_links_of(world.ctx, named, sense, reason="-")
-
     assert done is None
 
 
@@ -376,9 +360,7 @@ def test_links_are_resolved_as_before_notes_that_came_and_went_in_the_same_run(
     world.person_deletes_for_good(world.path(gone.id))
     world.agent_remembers("-", title="Alice", type="entity")
     world.person_renames(world.path(alice.id), NEW)
-
     world.sync()
-
     # There is a new Alice, but the link led to the one that moved.
     assert world.fact(fact.id).content == "[[Alice Smith]] [[Gone]]"
 
@@ -425,9 +407,7 @@ def test_a_conflict_note_that_moved_with_its_note_leads_there(world: Moving) -> 
     new, beside = (f"team-core/notes/old/{each.rpartition('/')[2]}" for each in (old, path))
     world.person_renames(path, beside)
     world.person_renames(old, new)
-
     world.sync()
-
     stem = old.rpartition("/")[2].removesuffix(".md")
     (link,) = links_of(world, beside)
     assert link == f"[[{new.removesuffix('.md')}|{stem}]]"
@@ -461,9 +441,7 @@ def test_a_conflict_note_that_cannot_be_read_keeps_its_links(world: Moving, data
     path = VaultPath(str(conflict.conflict_path))
     world.person_writes(path, data)
     world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
-
     world.sync()
-
     assert world.vault.read(path).data == data
     assert [each.path for each in world.conflicts()] == ["team-core/notes/Beacon.md"]
 
@@ -475,9 +453,7 @@ def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     world.dies_at("stage")
     new = VaultPath("team-core/notes/Beacon.md")
     moved = {VaultPath(world.path(fact.id)): new}
-
     rewrite_conflict_note_links(world.ctx, moved, lambda _: lambda _: None)
     rewrite_conflict_note_links(world.ctx, {}, lambda _: lambda _: None)
-
     (conflict,) = world.conflicts()
     assert (conflict.path, conflict.conflict_path) == (new, None)

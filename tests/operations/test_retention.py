@@ -41,16 +41,13 @@ def chain(length: int) -> list[Fact]:
 def test_expired_facts_are_deleted_whoever_wrote_them() -> None:
     gone = a_fact(expires_at=_ago(0), agent_id=None, priority=0)
     kept = a_fact("b", expires_at=_ago(-1))
-
     (duty,) = duties(gone, kept)
-
     assert (duty.fact, duty.becomes) == (gone, None)
     assert "expired" in duty.reason
 
 
 def test_facts_not_used_for_seven_half_lives_are_deleted() -> None:
     (duty,) = duties(a_fact("a", created_at=_ago(94)), a_fact("b", created_at=_ago(92)))
-
     assert duty.fact.id == "a"
     assert "faded" in duty.reason
 
@@ -77,7 +74,6 @@ def test_what_is_fresh_or_used_or_critical_or_a_persons_does_not_fade(
 def test_ends_that_do_not_name_each_other_are_no_chain() -> None:
     facts = chain(6)
     facts[2] = facts[2].evolve(superseded_by_id="elsewhere")
-
     assert duties(*facts) == []
 
 
@@ -89,7 +85,6 @@ def test_a_chain_of_five_stays_and_of_a_longer_one_the_ends(length: int) -> None
             del facts[duty.fact.id]
         else:
             facts[duty.fact.id] = duty.becomes
-
     assert duties(*facts.values()) == []
     assert len(facts) == (length if length <= MAX_CHAIN_LENGTH else 2)
     first, newest = "v0", f"v{length - 1}"
