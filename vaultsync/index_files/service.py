@@ -81,14 +81,14 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     texts = {name: text.encode() for name, text in render_index(entries.values(), paths).items()}
     changed = _write_index_files(ctx, texts)
+    files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in texts]
     if visible_folder:
         changed += _write_visible_files(ctx, visible_folder, texts)
-    if written.folder != visible_folder:
+        files += _visible_paths(ctx, visible_folder).values()
+    if written.folder and written.folder != visible_folder:
         changed += _write_visible_files(ctx, written.folder, {})
     if changed:
         ctx.vault.sync()
-    files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in texts]
-    files += _visible_paths(ctx, visible_folder).values()
     setting = msgspec.json.encode(_WrittenFiles(version, visible_folder, sorted(files))).decode()
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, setting)
@@ -108,7 +108,9 @@ def tables_are_current(ctx: SyncContext) -> bool:
 def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
     if written.of != version:
         return False
-    present = {*_index_paths(ctx).values(), *_visible_paths(ctx, written.folder).values()}
+    present = set(_index_paths(ctx).values())
+    if written.folder:
+        present.update(_visible_paths(ctx, written.folder).values())
     return present.issuperset(written.files)
 
 
@@ -145,16 +147,17 @@ def _written(ctx: SyncContext) -> _WrittenFiles:
 
 def _index_paths(ctx: SyncContext) -> dict[str, VaultPath]:
     """Name -> path of the files of `.index/` that are named like index files."""
-    names = ((path.rpartition("/")[2], path) for path in ctx.vault.list_meta(_INDEX_FOLDER))
-    return {name: path for name, path in names if TABLE_NAME.fullmatch(name)}
+    return {
+        name: path
+        for path in ctx.vault.list_meta(_INDEX_FOLDER)
+        if TABLE_NAME.fullmatch(name := path.rpartition("/")[2])
+    }
 
 
 def _visible_paths(ctx: SyncContext, folder: VaultPath) -> dict[str, VaultPath]:
     """Name -> path of the files of the user's folder that are named like index files."""
-    found = ctx.vault.folder(folder) if folder else None
-    if found is None:
-        return {}
-    names = (*found.files, *found.non_regular)
+    found = ctx.vault.folder(folder)
+    names = (*found.files, *found.non_regular) if found else ()
     return {name: join_path(folder, name) for name in names if TABLE_NAME.fullmatch(name)}
 
 

@@ -27,7 +27,6 @@ MIN_SHARED_WORDS = 0.5
 """Share of common words above which a section counts as an edited fact."""
 MAX_COMPARED_PAIRS = 10_000
 """Pairs of texts above which similarity is not computed."""
-DEFAULT_SECTION_TYPE = "fact"
 _TYPE_PATTERNS = tuple(
     (of_heading, re.compile(words), name)
     for of_heading, words, name in (
@@ -188,7 +187,7 @@ def guessed_type(section: MemorySection) -> str:
     for of_heading, words, name in _TYPE_PATTERNS:
         if words.search(heading if of_heading else text):
             return name
-    return DEFAULT_SECTION_TYPE
+    return "fact"
 
 
 def type_of(section: MemorySection, metadata: FileMetadataValues) -> str:

@@ -22,6 +22,12 @@ from vaultsync.sync.report import ActionTaken, Progress, Report, counted
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
+FACTS_PER_BATCH = 500
+STOPPED_SETTING = "stopped_upkeep"
+"""The setting with the id of the maintenance run that the guard stopped last. Other runs
+follow before the user confirms it, so the last run is not enough."""
+_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
+
 
 def full_compare(ctx: SyncContext) -> list[str]:
     """Queue the facts whose revisions differ between base and store for the next run.
@@ -40,13 +46,6 @@ def full_compare(ctx: SyncContext) -> list[str]:
         with ctx.archive.transaction():
             ctx.archive.set_setting("waiting", " ".join(dict.fromkeys([*waiting, *differing])))
     return differing
-
-
-FACTS_PER_BATCH = 500
-STOPPED_SETTING = "stopped_upkeep"
-"""The setting with the id of the maintenance run that the guard stopped last. Other runs
-follow before the user confirms it, so the last run is not enough."""
-_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
 
 
 def run_maintenance(
