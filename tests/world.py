@@ -100,7 +100,7 @@ class World:
         self.sync()
         self.clock.advance(5)
 
-    def at(self, step: str, act: Callable[[], None], *, number: int = 1) -> None:
+    def at(self, step: str, act: Callable[[], object], *, number: int = 1) -> None:
         """Let something happen once, right before a step of the vault is done."""
         left = number
 
@@ -138,6 +138,16 @@ class World:
     def agent_forgets(self, fact_id: str, *, agent: str = "indy") -> None:
         self.clock.advance(1)
         fact_work.forget(self.ctx, fact_id, agent=agent)
+
+    def at_store(self, method: str, act: Callable[[], object]) -> None:
+        """Let something happen once, right before a method of the store is called."""
+
+        def before(now: str) -> None:
+            if now == method:
+                self.store.before = _nothing
+                act()
+
+        self.store.before = before
 
     def others_write_first(self, fact_id: str, *, times: int) -> None:
         """Let another agent be faster than each of the next writes to the store."""

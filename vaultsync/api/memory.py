@@ -38,7 +38,6 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.listing import FactPage, select_facts
-from vaultsync.facts.offline import queued_changes
 from vaultsync.facts.related import Related, find_related, linked_from, linking_to
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
@@ -262,7 +261,7 @@ class Memory:
         Args:
             id: of the fact.
         """
-        return bool(queued_changes(self._ctx, id))
+        return bool(fact_service.queued_changes(self._ctx, id))
 
     def list(
         self,

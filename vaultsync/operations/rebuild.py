@@ -26,19 +26,13 @@ _UNREADABLE_REASON = "the note cannot be read; it is left alone"
 def rebuild(
     ctx: SyncContext, source: str, *, actor: str = "person", progress: Progress | None = None
 ) -> Report:
-    """Make the other side, and the base, equal to `source`.
+    """Make the other side, and the base, equal to `source`: `vault` or `store`.
 
     From the vault: each fact becomes what its note says, with machine fields from the base
     where notes do not show them. A note that cannot be read now counts as last read if the
     store has only older values. Facts without a note are kept, and so is the outbox: the
     next run merges it. From the store: each note becomes what its fact says; notes that the
     store does not know are left alone.
-
-    Args:
-        ctx: the two sides.
-        source: `vault` or `store`.
-        actor: who rebuilds, in the history.
-        progress: called with the phase, the number done and the total.
 
     Raises:
         StoreUnavailableError: both sides are needed.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
@@ -44,20 +44,15 @@ VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
 """Lists all files of the vault, attachments included; called when they are needed."""
 
 
-class LinkTargets(Protocol):
-    """The old and the new targets of links; `MovedFiles` is one."""
+class LinkTargets(NamedTuple):
+    """The old and the new targets of links."""
 
-    def retarget(self, path: VaultPath) -> RetargetLink:
-        """Retargets the links of the note at a path."""
-        ...
-
-    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        """The current path of the file that a link in the note at `path` led to before."""
-        ...
-
-    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
-        """The file that a link in the note at `path` leads to now."""
-        ...
+    retarget: Callable[[VaultPath], RetargetLink]
+    """Retargets the links of the note at a path."""
+    before: Callable[[str, VaultPath], VaultPath | None]
+    """The current path of the file that a link in the note at a path led to before."""
+    now: Callable[[str, VaultPath], VaultPath | None]
+    """The file that a link in the note at a path leads to now."""
 
 
 def rewrite_note_links_of(
@@ -69,17 +64,9 @@ def rewrite_note_links_of(
     after: Report | None = None,
     progress: Progress | None = None,
 ) -> Report | None:
-    """Rewrite the links in the notes of facts.
+    """Rewrite the links in the notes of facts, as part of the run that reported `after`.
 
-    Args:
-        ctx: the two sides.
-        fact_ids: whose notes.
-        targets: where links lead, and should lead.
-        reason: for the history and the report.
-        after: the report of the run that this one continues.
-        progress: called with the phase, the number done and the total.
-
-    Returns: the report; None if there was nothing to rewrite.
+    Returns: the report, which gives the reason; None if there was nothing to rewrite.
 
     Raises: as `sync_with()`.
     """
@@ -150,8 +137,8 @@ class LinkRewriter(TablePlanner):
         """The facts that links under Related Facts led to before, and lead to now."""
         found = {}
         for links, resolve in (
-            (before.links - now.links, self._targets.target_before),
-            (now.links - before.links, self._targets.target_now),
+            (before.links - now.links, self._targets.before),
+            (now.links - before.links, self._targets.now),
         ):
             for target in links:
                 path = resolve(target.partition("#")[0], now.path)
@@ -170,44 +157,27 @@ def sync_and_relink(
 ) -> Report:
     """One sync run that also rewrites the links to the notes that it found moved.
 
+    While the link index cannot be used, the links are left to `links check --fix`.
+
     Raises: as `sync_once()`.
     """
     report = sync_once(ctx, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
         return report
-    return rewrite_moved_links(ctx, links, report, files=files, progress=progress)
-
-
-def rewrite_moved_links(
-    ctx: SyncContext,
-    links: LinkIndex,
-    report: Report,
-    *,
-    files: VaultFiles = tuple,
-    progress: Progress | None = None,
-) -> Report:
-    """Rewrite the links to the notes that a run found moved; returns the report of both.
-
-    While the link index cannot be used, the links are left to `links check --fix`.
-
-    Raises: as `sync_once()`.
-    """
-    targets = moved_files(ctx, report.run, files)
-    if not targets.moved:
-        return report
-    rewrite_conflict_note_links(ctx, targets.moved, targets.retarget)
+    moves = moved_files(ctx, report.run, files)
+    retarget = moves.retarget
+    rewrite_conflict_note_links(ctx, moves.moved, retarget)
     try:
         update_link_index(ctx.redacted_store, links)
-        fact_ids = _linking(ctx, links, targets)
+        fact_ids = _linking(ctx, links, moves)
     except (DerivedError, StoreUnavailableError, OSError) as error:
         _log.warning("links to moved notes were not rewritten: %s", error)
         return report
-    return (
-        rewrite_note_links_of(
-            ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
-        )
-        or report
+    targets = LinkTargets(retarget, moves.target_before, moves.target_now)
+    done = rewrite_note_links_of(
+        ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
+    return done or report
 
 
 def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
@@ -242,8 +212,7 @@ def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str
     bases = ctx.archive.paths()
     moved_ids = {bases[path] for path in moved.values() if path in bases}
     references = links.links_to([*moved, *moved.values()])
-    for fact_id in moved_ids:
-        references += links.links_from(fact_id)
+    references += [each for fact_id in moved_ids for each in links.links_from(fact_id)]
     paths = {fact_id: path for path, fact_id in bases.items()}
     retargets: dict[str, RetargetLink] = {}
     linking = set()
@@ -254,9 +223,8 @@ def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str
             continue
         retarget = retargets.setdefault(fact_id, targets.retarget(path))
         kind = MARKDOWN_LINK if reference.kind == MARKDOWN_LINK else WIKI_LINK
-        link = Link(
-            reference.target, reference.subpath, None, embed=False, start=0, end=0, kind=kind
-        )
+        target, subpath = reference.target, reference.subpath
+        link = Link(target, subpath, None, embed=False, start=0, end=0, kind=kind)
         if retarget(link) is not None:
             linking.add(fact_id)
     # Links under Related Facts are indexed by fact id: only the note has their text.
