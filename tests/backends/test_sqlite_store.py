@@ -195,8 +195,10 @@ def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.touch()
-    with sqlite_file.connect(path, log_pages=1_000) as db:
-        sqlite_file.migrate_schema(db, store_sqlite.MIGRATIONS[:1], create=True)
+    first = store_sqlite.MIGRATIONS[:1]
+    db, schema = sqlite_file.open_migrated(path, first, create=True, log_pages=1_000)
+    with db:
+        assert schema == "ready"
         db.execute("INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A])
     db.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -43,12 +43,6 @@ _PRAGMAS = (
     # Otherwise one huge transaction would leave a log of its size behind for good.
     "PRAGMA journal_size_limit = 16777216",
 )
-
-
-def batches(ids: Iterable[str]) -> list[list[str]]:
-    """Ids, as many at a time as one query asks for."""
-    wanted = list(ids)
-    return [wanted[at : at + BATCH_ROWS] for at in range(0, len(wanted), BATCH_ROWS)]
 
 
 def make_private(path: str | Path) -> None:
@@ -124,34 +118,22 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
 def open_migrated(
     path: str | Path, migrations: Sequence[Migration], *, create: bool, log_pages: int
 ) -> tuple[sqlite3.Connection, Literal["ready", "foreign", "newer"]]:
-    """`connect()` and `migrate_schema()`; what is not ready has to be closed."""
-    db = connect(path, log_pages=log_pages)
-    try:
-        return db, migrate_schema(db, migrations, create=create)
-    except BaseException:
-        db.close()
-        raise
-
-
-def migrate_schema(
-    db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
-) -> Literal["ready", "foreign", "newer"]:
-    """Bring the schema up to date; an empty file too, but only with `create`.
+    """`connect()`, and bring the schema up to date; an empty file's only with `create`.
 
     `foreign`: the file holds something else, or nothing. `newer`: it went through
-    migrations that are not known here. In both cases it is as it was.
+    migrations that are not known here. In both cases it is as it was, and has to be closed.
     """
-    known = [each.__name__ for each in migrations]
-    if _applied_migrations(db) == known:
-        return "ready"
-    db.execute("BEGIN IMMEDIATE")
+    db = connect(path, log_pages=log_pages)
     try:
+        if _applied_migrations(db) == [each.__name__ for each in migrations]:
+            return db, "ready"
+        db.execute("BEGIN IMMEDIATE")
         answer = _migrate(db, migrations, create=create)
         db.execute("COMMIT" if answer == "ready" else "ROLLBACK")
     except BaseException:
-        roll_back(db)
+        db.close()  # what was begun is rolled back
         raise
-    return answer
+    return db, answer
 
 
 def roll_back(db: sqlite3.Connection) -> None:

@@ -191,24 +191,14 @@ def conflict_from_json(body: str) -> Conflict:
 
 def history_to_row(entry: HistoryEntry) -> SqlRow:
     """An entry in the order of its table."""
-    return (
-        entry.run,
-        entry.at,
-        entry.fact_id,
-        entry.side,
-        entry.actor,
-        entry.field,
-        value_to_json(entry.before),
-        value_to_json(entry.after),
-    )
+    return (*entry[:-2], value_to_json(entry.before), value_to_json(entry.after))
 
 
 def history_from_row(row: SqlRow) -> HistoryEntry:
     """The reverse of `history_to_row()`."""
     from vaultsync.storage.archive import HistoryEntry
 
-    run, at, fact_id, side, actor, field, before, after = row
-    return HistoryEntry(run, at, fact_id, side, actor, field, json.loads(before), json.loads(after))
+    return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
 
 
 def _plain(value: object) -> object:
@@ -253,10 +243,13 @@ class SqliteArchive:
             ArchiveError: the file is damaged, or a newer vaultsync made it.
         """
         name = str(path)
-        if name != sqlite_file.IN_MEMORY:
-            name = str(Path(path).absolute())
         with _translate_errors(name):
-            _make(name)
+            if name != sqlite_file.IN_MEMORY:
+                name = str(Path(path).absolute())
+                try:
+                    sqlite_file.make_private(name)
+                except OSError as error:
+                    raise sqlite3.OperationalError(error.strerror) from error
             db, schema = sqlite_file.open_migrated(
                 name, MIGRATIONS, create=True, log_pages=_ARCHIVE_WAL_PAGES
             )
@@ -321,13 +314,9 @@ class SqliteArchive:
         return base_from_row(rows[0]) if rows else None
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
-        found: dict[str, Base] = {}
-        for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(SELECT_BASES_BY_ID, json.dumps(batch))
-            found.update((row[0], base_from_row(row)) for row in rows)
-            if not rows and self._is_empty("bases"):
-                break  # thousands are asked for when there is none yet
-        return found
+        wanted = json.dumps(list(fact_ids))
+        with self._connection() as db:
+            return {row[0]: base_from_row(row) for row in db.execute(SELECT_BASES_BY_ID, (wanted,))}
 
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
@@ -438,13 +427,8 @@ class SqliteArchive:
         return [each for each in entries if run in ("", each.run)]
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
-        found: dict[str, HistoryEntry] = {}
-        for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(batch))
-            found |= {row[2]: history_from_row(row) for row in rows}
-            if not rows and self._is_empty("history"):
-                break
-        return found
+        rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(list(fact_ids)))
+        return {row[2]: history_from_row(row) for row in rows}
 
     def put_run(self, run: RunRecord) -> None:
         self._change(
@@ -504,9 +488,6 @@ class SqliteArchive:
         with self._connection() as db:
             return db.execute(statement, values).fetchall()
 
-    def _is_empty(self, table: str) -> bool:
-        return not self._rows(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - ours
-
     def _change(self, statement: str, rows: Iterable[SqlRow]) -> None:
         with self._connection() as db:
             if not self._writing:
@@ -547,15 +528,6 @@ def _translate_errors(path: str) -> Iterator[None]:
             raise  # a constraint or a misuse: our bug, not a bad file
         message = f"the archive {path} is damaged: {error}"
         raise ArchiveError(message, hint=_DAMAGE_HINT) from error
-
-
-def _make(path: str) -> None:
-    if path == sqlite_file.IN_MEMORY:
-        return
-    try:
-        sqlite_file.make_private(path)
-    except OSError as error:
-        raise sqlite3.OperationalError(error.strerror) from error
 
 
 def _place(path: str) -> sqlite_file.FileIdentity | None:
