@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_notes import NEEDED, copied_to
-from vaultsync.backends.filesystem.folder_listing import vault_files
+from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive

@@ -16,8 +16,7 @@ from select import select
 import pytest
 
 from tests.worlds import VAULT_ID, staged_text
-from vaultsync.backends.filesystem import folder_listing as vault_list
-from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem import syscalls, tree
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.errors import (
@@ -200,15 +199,15 @@ def test_a_folder_that_goes_while_it_is_listed_is_not_taken_for_empty(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(root, "a/x.md", b"")
-    listed = vault_list.list_folder
+    listed = tree.list_folder
 
-    def listed_late(fd: int, path: str, ignore: vault_list.IgnoreRules) -> object:
+    def listed_late(fd: int, path: str, ignore: tree.IgnoreRules) -> object:
         found = listed(fd, path, ignore)
         if not path:
             (root / "a").rename(root / "b")
         return found
 
-    monkeypatch.setattr(vault_list, "list_folder", listed_late)
+    monkeypatch.setattr(tree, "list_folder", listed_late)
 
     assert set(vault.scan().unreadable) == {"a"}
 
@@ -241,7 +240,7 @@ def test_fingerprints_hold_inodes_of_64_bits() -> None:
     small, big = FileStamp(1, 2, 3, 4), FileStamp(1, 2, 3, 2**64 - 1)
 
     prints = {
-        vault_list.fingerprint(files, odd)
+        tree.fingerprint(files, odd)
         for files, odd in [
             ({"x.md": small}, {}),
             ({"x.md": big}, {}),
@@ -307,7 +306,7 @@ def test_what_the_system_refuses_is_unreadable(
 ) -> None:
     save(root, NOTE, b"text")
     monkeypatch.setattr(syscalls, "open_to_read", refuse(number))
-    monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
+    monkeypatch.setattr(tree, "open_below", lambda *_: -1)
 
     with pytest.raises(UnreadableNoteError, match=os.strerror(number)) as refused:
         vault.read(NOTE)
@@ -319,7 +318,7 @@ def test_a_folder_that_became_a_link_is_not_entered(
     root: Path, vault: VaultFs, at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not at_once:
-        monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
+        monkeypatch.setattr(tree, "open_below", lambda *_: -1)
     path = VaultPath("a/b/note.md")
     file = save(root, path, b"text")
     vault.stage("op", b"new")
@@ -557,7 +556,7 @@ def test_a_call_that_the_system_does_not_have_is_done_without(
 ) -> None:
     monkeypatch.setattr(syscalls, "_RENAME", None)
     monkeypatch.setattr(syscalls, "_SYNCFS", None)
-    monkeypatch.setattr(syscalls, "_OPENAT2", None)
+    monkeypatch.setattr(tree, "_OPENAT2", None)
 
     for number in range(40):
         vault.stage("op", b"text")

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from vaultsync.backends.filesystem.find_memory_files import find_memory_files, matches
+from vaultsync.backends.filesystem.find_files import find_memory_files, matches
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.system.system_clock import SystemClock

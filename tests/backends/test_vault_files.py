@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.filesystem.folder_listing import vault_files
+from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.errors import ConfigError

@@ -12,10 +12,8 @@ import ctypes
 import errno
 import os
 import stat
-import struct
 import sys
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -27,11 +25,6 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
 _SYNCFS = getattr(_LIBC, "syncfs", None)
-_OPENAT2 = _LIBC.syscall if sys.platform == "linux" else None
-_OPENAT2_NUMBER = 437
-_BELOW = 4 | 8
-"""`RESOLVE_NO_SYMLINKS` and `RESOLVE_BENEATH`."""
-_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
 _NOREPLACE = 4 if _MAC else 1
 _EXCHANGE = 2
 _FULLFSYNC = 51
@@ -39,10 +32,6 @@ _FULLFSYNC = 51
 if _RENAME is not None:
     _NAME = (ctypes.c_int, ctypes.c_char_p)
     _RENAME.argtypes = (*_NAME, *_NAME, ctypes.c_uint)
-if _OPENAT2 is not None:
-    _HOW = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
-    _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
-    _OPENAT2.restype = ctypes.c_long
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """NONBLOCK: opening a pipe must not wait for its other end."""
@@ -270,28 +259,6 @@ def write_new(place: EntryAt, data: bytes) -> None:
         raise
     finally:
         os.close(fd)
-
-
-def open_below(root: int, path: str, flags: int) -> int:
-    """Open a path of several names in one call, if none of them is a link.
-
-    Returns:
-        -1 where it fails for any reason, or where there is no such call; opening one name
-        after the other finds out why.
-    """
-    if _NOFOLLOW_ANY:
-        with contextlib.suppress(OSError):  # the caller finds out why
-            return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
-    elif _OPENAT2 is not None:
-        how = _how(flags)
-        fd: int = _OPENAT2(_OPENAT2_NUMBER, root, os.fsencode(path), how, len(how))
-        return fd
-    return -1
-
-
-@cache  # there are two kinds of flags
-def _how(flags: int) -> bytes:
-    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)
 
 
 def open_to_read(place: EntryAt) -> int:

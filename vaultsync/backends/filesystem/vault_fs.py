@@ -26,13 +26,11 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultsync.backends.filesystem import folder_listing as vault_list
-from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem import tree as vault_tree
-from vaultsync.backends.filesystem.folder_listing import IgnoreRules
+from vaultsync.backends.filesystem import file_reading, syscalls
+from vaultsync.backends.filesystem.file_reading import FileVisitor
 from vaultsync.backends.filesystem.staging import STAGING, StagingFolder
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
-from vaultsync.backends.filesystem.tree import FileVisitor, FolderTree
+from vaultsync.backends.filesystem.tree import FolderTree, IgnoreRules, is_foreign
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -90,7 +88,7 @@ class VaultFs:
             self.close()
         try:
             with self._tree.place(_MARKER) as place:
-                data = vault_tree.read_stable(place, _MARKER, limit=self._max_bytes).data
+                data = file_reading.read_stable(place, _MARKER, limit=self._max_bytes).data
             return str(tomllib.loads(data.decode())["vault_id"])
         except (NoteError, OSError) as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
@@ -115,20 +113,20 @@ class VaultFs:
             self._tree.verify()
             return None
         except OSError as error:
-            raise vault_tree.unreadable_error(path, error) from error
+            raise file_reading.unreadable_error(path, error) from error
 
     def read(self, path: VaultPath) -> NoteFile:
         vault_path(path)
         try:
             fd = self._tree.open_file(path)
             if fd >= 0:
-                found = vault_tree.read_once(fd, path, limit=self._max_bytes, links=1)
+                found = file_reading.read_once(fd, path, limit=self._max_bytes, links=1)
                 if found:
                     return found
             with self._tree.place(path) as place:
                 return self._read(path, place)
         except OSError as error:
-            raise vault_tree.unreadable_error(path, error) from error
+            raise file_reading.unreadable_error(path, error) from error
 
     def stage(self, op: str, data: bytes) -> None:
         self._staging.write(op, data)
@@ -145,17 +143,17 @@ class VaultFs:
     def create(self, op: str, path: VaultPath) -> FileStamp:
         self.check_new(path)
         staged = self._staging.place(op)
-        found = vault_list.stamp_from_stat(syscalls.stat_of(staged))
+        found = file_reading.stamp_from_stat(syscalls.stat_of(staged))
 
         def act(source: EntryAt) -> FileStamp:
             before = found
             if source is not staged:
-                before = vault_list.stamp_from_stat(syscalls.stat_of(source))
+                before = file_reading.stamp_from_stat(syscalls.stat_of(source))
             try:
                 self._rename_new(source, note)
             except FileExistsError:
                 raise NoteExistsError(path) from None
-            return vault_tree.stamp_after(note, before)
+            return file_reading.stamp_after(note, before)
 
         with self._tree.place(path, make=True) as note:
             stamp = syscalls.stage_across_devices(act, staged, note)
@@ -177,8 +175,8 @@ class VaultFs:
             syscalls.copy_metadata(metadata[-1], staged, found)
             data = self._staging.take_written(op)
             if data is None:
-                data = vault_tree.read_stable(staged, path).data
-            ours = (data, vault_list.stamp_from_stat(found))
+                data = file_reading.read_stable(staged, path).data
+            ours = (data, file_reading.stamp_from_stat(found))
             return self._swap_checked(path, staged, note, expect, ours)
 
         with self._tree.place(path) as note:
@@ -225,7 +223,7 @@ class VaultFs:
         except FileNotFoundError:
             raise self._tree.missing(path) from None
         if not met:
-            return vault_tree.stamp_after(note, before)
+            return file_reading.stamp_after(note, before)
         known = {data, put[0] if put else b""}
         saved = dict.fromkeys(each for each, mtime in met if mtime != _NO_NOTE)
         raise NoteChangedError(
@@ -258,7 +256,7 @@ class VaultFs:
                     if error.errno != errno.EXDEV:
                         raise
                     raise UnsafePathError(to, "it is on another file system") from error
-                stamp = vault_tree.stamp_after(target, before)
+                stamp = file_reading.stamp_after(target, before)
         self._tree.forget(path)
         self._tree.touch(to)
         return stamp
@@ -296,7 +294,7 @@ class VaultFs:
         temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
             with contextlib.suppress(NoteError, FileNotFoundError):
-                if vault_tree.read_stable(place, path, links=1).data == data:
+                if file_reading.read_stable(place, path, links=1).data == data:
                     return False
             syscalls.remove_any(temp)
             syscalls.write_new(temp, data)
@@ -307,7 +305,7 @@ class VaultFs:
     def read_meta(self, path: VaultPath) -> bytes | None:
         _check_derived(path)
         with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
-            return vault_tree.read_stable(place, path, links=1).data
+            return file_reading.read_stable(place, path, links=1).data
         return None
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
@@ -324,7 +322,7 @@ class VaultFs:
     def check_new(self, path: VaultPath) -> None:
         vault_path(path)
         name = path.rpartition("/")[2]
-        if vault_list.is_foreign(name) or self._ignore.path(path):
+        if is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
@@ -341,19 +339,19 @@ class VaultFs:
         try:
             return self._read(path, note, look)
         except OSError as error:
-            raise vault_tree.unreadable_error(path, error) from error
+            raise file_reading.unreadable_error(path, error) from error
 
     def _read(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
         limit = self._max_bytes
         try:
-            return vault_tree.read_stable(note, path, limit=limit, links=1, look=look)
+            return file_reading.read_stable(note, path, limit=limit, links=1, look=look)
         except FileNotFoundError:
             raise self._tree.missing(path) from None
 
     def _peek(self, path: VaultPath, staged: EntryAt) -> NoteFile | None:
         """The displaced file; None when it cannot be a note."""
         try:
-            return vault_tree.read_stable(staged, path, limit=self._max_bytes)
+            return file_reading.read_stable(staged, path, limit=self._max_bytes)
         except NoteError:
             return None
 
@@ -373,9 +371,9 @@ class VaultFs:
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
     found = syscalls.stat_of(place)
-    if kind := vault_list.irregularity(found):
+    if kind := file_reading.irregularity(found):
         raise NotRegularFileError(path, kind)
-    return vault_list.stamp_from_stat(found)
+    return file_reading.stamp_from_stat(found)
 
 
 def _check_derived(path: VaultPath) -> None:

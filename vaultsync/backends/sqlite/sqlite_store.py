@@ -199,21 +199,24 @@ class SqliteStore:
             self._path, MIGRATIONS, create=self._create, log_pages=_LOG_PAGES
         )
         try:
-            if schema == "newer":
-                message = f"{self._path} is the store of a newer vaultsync"
-                raise StoreError(message, hint="update vaultsync on this machine")
-            if schema == "foreign":
-                why = f"{self._path} holds no store"
-                raise StoreUnavailableError(why)
-            (store_id,) = db.execute("SELECT store_id FROM store").fetchone()
-            if self._store_id not in ("", store_id):
-                why = f"{self._path} was replaced by another store"
-                raise StoreUnavailableError(why)
+            self._check(db, schema)
         except BaseException:
             db.close()
             raise
-        self._store_id = store_id
         return db
+
+    def _check(self, db: sqlite3.Connection, schema: str) -> None:
+        if schema == "newer":
+            message = f"{self._path} is the store of a newer vaultsync"
+            raise StoreError(message, hint="update vaultsync on this machine")
+        why = f"{self._path} holds no store"
+        if schema == "ready":
+            (store_id,) = db.execute("SELECT store_id FROM store").fetchone()
+            if self._store_id in ("", store_id):
+                self._store_id = store_id
+                return
+            why = f"{self._path} was replaced by another store"
+        raise StoreUnavailableError(why)
 
     def _disconnect(self) -> None:
         if self._db is None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from vaultsync.backends.filesystem.folder_listing import is_unusable_name
+from vaultsync.backends.filesystem.tree import is_unusable_name
 from vaultsync.daemon.ports import WatchEvents
 from vaultsync.model.paths import VaultPath
 
