@@ -21,7 +21,7 @@ NO_LIMIT = sys.maxsize
 _SPLIT = "make it smaller, or raise max_note_bytes in .meta/config.toml"
 FileVisitor: TypeAlias = Callable[[int, os.stat_result], None]
 """Called with an open file and its stat."""
-_PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
+PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
 _KINDS = (
     (stat.S_ISLNK, "a link"),
@@ -59,7 +59,7 @@ def read_stable(
         NoteChangedError: it kept changing.
         OSError: any other error of the system.
     """
-    for pause in _PAUSES:
+    for pause in PAUSES:
         try:
             fd = syscalls.open_to_read(place)
         except OSError as error:

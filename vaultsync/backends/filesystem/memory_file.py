@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,21 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.file_reading import PAUSES, os_error_text, read_once
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,
+    NotRegularFileError,
     UnreadableMemoryFileError,
+    UnreadableNoteError,
 )
 from vaultsync.model.schema import Value
 
 LOCK_FILE = ".memory-sync.lock"
 STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
-_PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
-"""Seconds before a file that changed while being read is read again."""
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Seconds to wait, one after the other, for an editor to close a displaced file."""
 _NEW = "new"
@@ -55,37 +55,26 @@ class DiskMemoryFile:
         return self._path
 
     def read(self, limit: int) -> bytes | None:
-        for pause in _PAUSES:
+        for pause in PAUSES:
             if pause:  # to sleep for no time costs a tenth of a millisecond
                 time.sleep(pause)
             try:
                 fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+                found = read_once(fd, self._name, limit=limit)
             except FileNotFoundError:
                 if self._folder.is_dir():
                     return None
                 raise self._unreadable("its folder is not there") from None
             except OSError as error:
-                raise self._unreadable(error.strerror or str(error)) from error
-            try:
-                found = self._read_once(fd, limit)
-            finally:
-                os.close(fd)
+                raise self._unreadable(os_error_text(error)) from error
+            except NotRegularFileError:
+                raise self._unreadable("it is no file") from None
+            except UnreadableNoteError:
+                why = f"it is larger than the {limit} bytes that are left"
+                raise self._unreadable(why) from None
             if found is not None:
-                return found
+                return found.data
         raise self._unreadable("it changes faster than it can be read")
-
-    def _read_once(self, fd: int, limit: int) -> bytes | None:
-        before = os.fstat(fd)
-        if not stat.S_ISREG(before.st_mode):
-            raise self._unreadable("it is no file")
-        if before.st_size > limit:
-            raise self._unreadable(f"it is larger than the {limit} bytes that are left")
-        data = os.read(fd, before.st_size + 1)
-        while 0 < len(data) < before.st_size and (more := os.read(fd, 1 << 20)):
-            data += more
-        after = os.fstat(fd)
-        same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data))
-        return data if same else None
 
     def _unreadable(self, why: str) -> UnreadableMemoryFileError:
         return UnreadableMemoryFileError(self._name, why)
@@ -131,8 +120,8 @@ class DiskMemoryFile:
                 finally:
                     os.close(folder)
         except OSError as error:
-            why = error.strerror or str(error)
-            raise self._unreadable(f"it cannot be written: {why}") from error
+            why = f"it cannot be written: {os_error_text(error)}"
+            raise self._unreadable(why) from error
 
     def _check_writable(self) -> None:
         found = self._path.stat()
@@ -162,8 +151,7 @@ class DiskMemoryFile:
                 where.rmdir()
 
     def _stage(self, staged: EntryAt, data: bytes) -> None:
-        syscalls.remove_any(staged)
-        syscalls.write_new(staged, data)
+        syscalls.write_over(staged, data)
         fd = syscalls.open_to_read(staged)
         try:
             syscalls.flush(fd)

@@ -68,11 +68,7 @@ class StagingFolder:
         """Write a file under `op`, replacing what was there."""
         staged = self.place(op)
         self._data.pop(op, None)
-        try:
-            syscalls.write_new(staged, data)
-        except FileExistsError:
-            syscalls.remove(staged)
-            syscalls.write_new(staged, data)
+        syscalls.write_over(staged, data)
         self._data[op] = data
         self._tree.touch(f"{STAGING}/{op}")
 

@@ -261,6 +261,15 @@ def write_new(place: EntryAt, data: bytes) -> None:
         os.close(fd)
 
 
+def write_over(place: EntryAt, data: bytes) -> None:
+    """Write a new file under a name that another one may have; that one is unlinked."""
+    try:
+        write_new(place, data)
+    except FileExistsError:
+        remove(place)
+        write_new(place, data)
+
+
 def open_to_read(place: EntryAt) -> int:
     """Open without changing the access time, where that is allowed."""
     try:

@@ -74,6 +74,11 @@ class VaultFs:
         self._max_bytes = max_bytes
         self._exchange = exchange
         self._staging = StagingFolder(self._tree)
+        self.stage = self._staging.write
+        self.staged = self._staging.read
+        self.ops = self._staging.ops
+        self.discard = self._staging.remove
+        self.sync = self._tree.sync  # after its first error it always fails
 
     def close(self) -> None:
         """The next call opens the folders again."""
@@ -124,31 +129,18 @@ class VaultFs:
                 if found:
                     return found
             with self._tree.place(path) as place:
-                return self._read(path, place)
+                return self._note(path, place)
         except OSError as error:
             raise file_reading.unreadable_error(path, error) from error
-
-    def stage(self, op: str, data: bytes) -> None:
-        self._staging.write(op, data)
-
-    def staged(self, op: str) -> NoteFile | None:
-        return self._staging.read(op)
-
-    def ops(self) -> list[str]:
-        return self._staging.ops()
-
-    def discard(self, op: str) -> None:
-        self._staging.remove(op)
 
     def create(self, op: str, path: VaultPath) -> FileStamp:
         self.check_new(path)
         staged = self._staging.place(op)
-        found = file_reading.stamp_from_stat(syscalls.stat_of(staged))
+        found = syscalls.stat_of(staged)
 
         def act(source: EntryAt) -> FileStamp:
-            before = found
-            if source is not staged:
-                before = file_reading.stamp_from_stat(syscalls.stat_of(source))
+            now = found if source is staged else syscalls.stat_of(source)
+            before = file_reading.stamp_from_stat(now)
             try:
                 self._rename_new(source, note)
             except FileExistsError:
@@ -226,14 +218,9 @@ class VaultFs:
             return file_reading.stamp_after(note, before)
         known = {data, put[0] if put else b""}
         saved = dict.fromkeys(each for each, mtime in met if mtime != _NO_NOTE)
-        raise NoteChangedError(
-            path,
-            tuple(
-                each
-                for each in saved
-                if each not in known and hashlib.sha256(each).hexdigest() != expect
-            ),
-        )
+        unknown_saves = (each for each in saved if each not in known)
+        displaced = (x for x in unknown_saves if hashlib.sha256(x).hexdigest() != expect)
+        raise NoteChangedError(path, tuple(displaced))
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """A change of only the case is a rename too."""
@@ -296,8 +283,7 @@ class VaultFs:
             with contextlib.suppress(NoteError, FileNotFoundError):
                 if file_reading.read_stable(place, path, links=1).data == data:
                     return False
-            syscalls.remove_any(temp)
-            syscalls.write_new(temp, data)
+            syscalls.write_over(temp, data)
             syscalls.replace(temp, place)
         self._tree.touch(path)
         return True
@@ -330,23 +316,15 @@ class VaultFs:
             self._tree.forget(each)
         self._tree.touch(path)
 
-    def sync(self) -> None:
-        """After the first error it always fails."""
-        self._tree.sync()
-
     def _note(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
-        """The note that a write replaces; errors of the system are raised as the note's."""
-        try:
-            return self._read(path, note, look)
-        except OSError as error:
-            raise file_reading.unreadable_error(path, error) from error
-
-    def _read(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
+        """The note at a place; errors of the system are raised as the note's."""
         limit = self._max_bytes
         try:
             return file_reading.read_stable(note, path, limit=limit, links=1, look=look)
         except FileNotFoundError:
             raise self._tree.missing(path) from None
+        except OSError as error:
+            raise file_reading.unreadable_error(path, error) from error
 
     def _peek(self, path: VaultPath, staged: EntryAt) -> NoteFile | None:
         """The displaced file; None when it cannot be a note."""
