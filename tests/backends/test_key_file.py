@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from vaultsync.api.privacy import environment_values
-from vaultsync.backends.state import key_file
-from vaultsync.backends.state.key_file import KEY_BYTES, read_or_make_key
+from vaultsync.backends.state import secret_files
+from vaultsync.backends.state.secret_files import KEY_BYTES, read_or_make_key
 from vaultsync.errors import ConfigError
 
 
@@ -68,7 +68,7 @@ def test_a_disk_without_links_holds_a_key_too(
     monkeypatch.setattr(os, "link", no_links)
     key = read_or_make_key(tmp_path / "a.key")
     assert read_or_make_key(tmp_path / "a.key") == key
-    key_file._make(tmp_path / "a.key")
+    secret_files._make_key(tmp_path / "a.key")
     assert read_or_make_key(tmp_path / "a.key") == key
 
 

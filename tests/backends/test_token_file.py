@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.backends.state.bridge_address import BridgeAddressFile
-from vaultsync.backends.state.token_file import TokenFile
+from vaultsync.backends.state.process_files import BridgeAddressFile
+from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.errors import ConfigError
 
 
