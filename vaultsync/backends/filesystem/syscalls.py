@@ -20,7 +20,6 @@ T = TypeVar("T")
 
 _SWAPS = 64
 """No editor saves more often than this, each time between two swaps."""
-
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
@@ -64,10 +63,7 @@ def exchange(one: EntryAt, other: EntryAt) -> bool:
 
 
 def rename_new(source: EntryAt, target: EntryAt) -> bool:
-    """Rename in one atomic step unless something is there (`FileExistsError`).
-
-    False where there is no such call.
-    """
+    """Rename in one atomic step unless something is there; False where there is no such call."""
     return _rename(source, target, _NOREPLACE)
 
 
@@ -136,17 +132,11 @@ def swap_checked(
     ours: T,
     expect: T,
 ) -> tuple[T | None, list[T]]:
-    """Swap a staged file and another until the displaced content is what was expected.
+    """Swap a staged file, with `ours`, and another until the displaced content is `expect`.
 
-    Any other content was saved meanwhile, is newer, and is swapped back in.
-
-    Args:
-        swap: exchanges the two files.
-        look: reads the staged file, given the content that is expected there.
-        restore: gives the staged file the other's name, after the other was deleted or
-            renamed; False when it does not.
-        ours: the content that is staged at first.
-        expect: the content of the other file.
+    Any other content was saved meanwhile, is newer, and is swapped back in. `look` reads the
+    staged file, given what is expected there; `restore` gives it the name of the other one
+    after that was deleted or renamed, or answers False.
 
     Returns:
         The content of the other file now (None: it is gone), and the unexpected contents
@@ -232,16 +222,11 @@ def remove_any(place: EntryAt) -> None:
 
 def copy_file(source: EntryAt, target: EntryAt) -> None:
     """Copy the bytes of a file, its metadata and its times to a new one."""
-    parts = []
-    fd = open_to_read(source)
-    try:
-        times = os.fstat(fd)
-        metadata = metadata_of(fd, times)
-        while part := os.read(fd, 1 << 20):
-            parts.append(part)
-    finally:
-        os.close(fd)
-    write_new(target, b"".join(parts))
+    with os.fdopen(open_to_read(source), "rb") as file:
+        times = os.fstat(file.fileno())
+        metadata = metadata_of(file.fileno(), times)
+        data = file.read()
+    write_new(target, data)
     copy_metadata(metadata, target, stat_of(target))
     ns = (times.st_atime_ns, times.st_mtime_ns)
     os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
@@ -337,6 +322,15 @@ def flush(fd: int) -> None:
         os.fsync(fd)
 
 
+def flush_at(place: EntryAt) -> None:
+    """`flush` a file or a folder by its name; links are not followed."""
+    fd = os.open(place.name, READ_FLAGS, dir_fd=place.folder)
+    try:
+        flush(fd)
+    finally:
+        os.close(fd)
+
+
 def flush_all(fd: int) -> bool:
     """`flush` the file system of an open file; False where there is no such call."""
     if _SYNCFS is None:
@@ -361,14 +355,9 @@ def _rename(source: EntryAt, target: EntryAt, flags: int) -> bool:
 
 def _link(source: EntryAt, target: EntryAt) -> bool:
     """Give a file a second name; False where there are no hard links."""
+    folders = {"src_dir_fd": source.folder, "dst_dir_fd": target.folder}
     try:
-        os.link(
-            source.name,
-            target.name,
-            src_dir_fd=source.folder,
-            dst_dir_fd=target.folder,
-            follow_symlinks=False,
-        )
+        os.link(source.name, target.name, **folders, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise

@@ -144,10 +144,9 @@ def printable_name(name: str) -> str:
 
 
 class FolderTree:
-    """The tree at a path.
+    """The tree at a path, which stays the folder that it was when it was opened.
 
-    It stays the folder that it was when it was opened: while another one has its path,
-    everything fails until `close()` is called.
+    While another one has its path, everything fails until `close()` is called.
     """
 
     def __init__(self, where: str) -> None:
@@ -331,24 +330,17 @@ class FolderTree:
         found = True
         for path in sorted(self._touched):
             try:
-                with self.place(path) as place:
-                    fd = os.open(place.name or ".", syscalls.READ_FLAGS, dir_fd=place.folder)
+                with self.place(path or ".") as place:
+                    syscalls.flush_at(place)
             except (NoteError, FileNotFoundError):
                 found = False
-                continue
-            try:
-                syscalls.flush(fd)
-            finally:
-                os.close(fd)
         return found
 
 
 def open_below(root: int, path: str, flags: int) -> int:
     """Open a path of several names in one call, if none of them is a link.
 
-    Returns:
-        -1 where it fails for any reason, or where there is no such call; opening one name
-        after the other finds out why.
+    -1 where it fails, or there is no such call: opening one name after the other tells why.
     """
     if _NOFOLLOW_ANY:
         with contextlib.suppress(OSError):  # the caller finds out why
