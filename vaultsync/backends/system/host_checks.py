@@ -51,20 +51,14 @@ def _exchange(root: Path) -> HostCheck:
             finally:
                 os.close(fd)
     except OSError as error:
-        return HostCheck(
-            "exchange",
-            ok=False,
-            message=f"the vault cannot be written: {error.strerror}",
-            hint="give yourself the right to write in it",
-        )
+        message = f"the vault cannot be written: {error.strerror}"
+        hint = "give yourself the right to write in it"
+        return HostCheck("exchange", ok=False, message=message, hint=hint)
     if able:
         return HostCheck("exchange", ok=True, message="notes are swapped in one step")
-    return HostCheck(
-        "exchange",
-        ok=True,
-        message="this file system cannot swap files; links stand in for it",
-        hint="a save in the microseconds of a write may be lost here",
-    )
+    message = "this file system cannot swap files; links stand in for it"
+    hint = "a save in the microseconds of a write may be lost here"
+    return HostCheck("exchange", ok=True, message=message, hint=hint)
 
 
 def _rights(state_dir: Path) -> HostCheck:
