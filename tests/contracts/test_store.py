@@ -365,6 +365,7 @@ def test_every_number_keeps_its_revision(store: Store) -> None:
     store.write([StoreWrite(A, a_fact(), first, "x")])
 
     assert [store.revision_at(seq) for seq in range(5)] == [None, first, second, third, None]
+    assert (store.state().seq, store.state().revision) == (3, third)
 
 
 def test_a_write_that_bore_a_name_is_known_by_it(store: Store) -> None:

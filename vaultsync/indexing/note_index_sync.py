@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_neighbours import index_documents
-from vaultsync.storage.feed_cursor import feed_backlog, make_version
-from vaultsync.storage.store import FeedRow
+from vaultsync.storage.feed_cursor import feed_backlog, version_of
+from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.context import ReadContext
 
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
@@ -82,7 +82,7 @@ class _NoteIndexSync:
 
     def is_current(self) -> bool:
         state = self._store.state()
-        return self._index.version() == self._version(state.store_id, state.seq)
+        return self._index.version() == self._version(state.store_id, state)
 
     def run(self, *, rebuild: bool) -> None:
         known = None if rebuild else self._index.version()
@@ -96,16 +96,16 @@ class _NoteIndexSync:
                 done = min(start + FACTS_PER_COMMIT, len(backlog.rows))
                 self._progress("index", done, len(backlog.rows))
         if backlog.is_full and not backlog.rows:
-            self._index.update([], [], version=self._version(backlog.store_id, backlog.seq))
+            self._index.update([], [], version=self._version(backlog.store_id, backlog.end))
 
     def _index_page(self, rows: list[FeedRow], store_id: str) -> None:
         facts = self._store.find_many([row.fact_id for row in rows if not row.deleted])
         gone = [row.fact_id for row in rows if row.fact_id not in facts]
         documents = index_documents(self._store, self._index, facts, gone)
         dropped = [] if self.rebuilt else gone
-        self._index.update(documents, dropped, version=self._version(store_id, rows[-1].seq))
+        self._index.update(documents, dropped, version=self._version(store_id, rows[-1]))
         self.put += len(documents)
         self.dropped += len(dropped)
 
-    def _version(self, store_id: str, seq: int) -> str:
-        return make_version(self._store, store_id, seq, NOTE_INDEX_SCHEMA)
+    def _version(self, store_id: str, end: FeedRow | StoreState) -> str:
+        return version_of(store_id, end, NOTE_INDEX_SCHEMA)

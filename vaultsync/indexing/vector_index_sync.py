@@ -164,7 +164,7 @@ class _EmbeddingRun:
         is_complete = self._process_facts(in_feed) and self._process_facts(retried)
         if is_complete and len(rows) == len(backlog.rows) and (changed or backlog.is_full):
             self._compare()
-            record = self._record._replace(version=self._version(backlog.seq))
+            record = self._record._replace(version=self._version(backlog.end.seq))
             if record != self._record:  # the feed was empty
                 self._vectors.put([], record=str(record))
         if self._put or self._removed:

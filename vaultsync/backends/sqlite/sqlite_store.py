@@ -24,6 +24,10 @@ _DAMAGE_HINT = (
     "restore the store from a backup, or move it away and give a new one what the"
     " vault holds: `vaultsync rebuild --from vault`"
 )
+_SELECT_STATE = (
+    "SELECT store_id, seq, facts,"
+    " coalesce((SELECT revision FROM log WHERE log.seq = store.seq), '') FROM store"
+)
 _SELECT_FEED = "SELECT seq, id, revision, deleted, actor, at FROM facts "
 _SELECT_FACTS = (
     "SELECT id, revision, CAST(body AS BLOB) FROM facts"
@@ -93,7 +97,7 @@ class SqliteStore:
         self._closed = False
 
     def state(self) -> StoreState:
-        return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
+        return StoreState(*self._rows(_SELECT_STATE)[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         rows = self._rows(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", since)
