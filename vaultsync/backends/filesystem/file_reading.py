@@ -95,21 +95,12 @@ def read_once(
             data += more
         if look is not None:
             look(fd, before)
-        if len(data) == size and _is_same_stamp(before, os.fstat(fd)):
-            sha = hashlib.sha256(data).hexdigest()
-            return NoteFile(data, sha, stamp_from_stat(before))
+        stamp = stamp_from_stat(before)
+        if len(data) == size and stamp_from_stat(os.fstat(fd)) == stamp:
+            return NoteFile(data, hashlib.sha256(data).hexdigest(), stamp)
     finally:
         os.close(fd)
     return None
-
-
-def _is_same_stamp(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether both stats of one open file have the same stamp."""
-    return (
-        one.st_mtime_ns == other.st_mtime_ns
-        and one.st_ctime_ns == other.st_ctime_ns
-        and one.st_size == other.st_size
-    )
 
 
 def stamp_after(place: EntryAt, before: FileStamp) -> FileStamp:

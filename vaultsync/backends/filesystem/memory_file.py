@@ -87,12 +87,7 @@ class DiskMemoryFile:
             lock.release()
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Swap, check what was displaced, and swap back anything unexpected.
-
-        Raises:
-            MemoryFileChangedError: it held, or now holds, something else.
-            UnreadableMemoryFileError: it cannot be written.
-        """
+        """Swap, check what was displaced, and swap back anything unexpected."""
         try:
             if expect is not None:
                 self._check_writable()
@@ -243,11 +238,6 @@ class FrontmatterReader:
     """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        """The properties of a text that begins with frontmatter; None if it is no map.
-
-        Raises:
-            UnreadableMemoryFileError: it is no YAML, or no reader is installed.
-        """
         try:
             import frontmatter
             from frontmatter.default_handlers import YAMLHandler

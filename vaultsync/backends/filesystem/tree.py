@@ -162,11 +162,7 @@ class FolderTree:
             self._root = -1
 
     def verify(self) -> None:
-        """Check that the root is there.
-
-        Raises:
-            VaultMissingError: it is not, or another folder has its path.
-        """
+        """Check that the root is there, and no other folder has its path."""
         try:
             if self._root < 0:
                 self._root = os.open(self.where, os.O_RDONLY | os.O_DIRECTORY)
@@ -177,22 +173,13 @@ class FolderTree:
         raise VaultMissingError(self.where, "another folder stands there")
 
     def missing(self, path: str) -> NoteMissingError:
-        """The error for a missing file.
-
-        Raises:
-            VaultMissingError: the root itself is missing.
-        """
+        """The error for a missing file, if not the root itself is missing."""
         self.verify()
         return NoteMissingError(path)
 
     @contextlib.contextmanager
     def place(self, path: str, *, make: bool = False) -> Iterator[EntryAt]:
-        """The last name of a path, and its folder, which is open inside the block.
-
-        Raises:
-            NoteMissingError: a folder is missing, and must not be made.
-            UnsafePathError: a folder of the path is a link.
-        """
+        """The last name of a path, and its folder, which is open inside the block."""
         if self._root < 0:
             self.verify()
         way, _, name = path.rpartition("/")

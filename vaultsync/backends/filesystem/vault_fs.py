@@ -52,13 +52,9 @@ _NO_NOTE = -2
 
 
 class VaultFs:
-    """`Vault` on the folder `root`.
+    """`Vault` on the folder `root`, in which folders and patterns of paths may be ignored.
 
-    Args:
-        root: the folder of the vault.
-        ignore: folders, or patterns of paths as in a shell.
-        max_bytes: the size of the largest note.
-        exchange: whether to use the system calls that not all file systems have.
+    Without `exchange` it does without the system calls that not all file systems have.
     """
 
     def __init__(

@@ -46,11 +46,7 @@ _PRAGMAS = (
 
 
 def make_private(path: str | Path) -> None:
-    """Make an empty file for this user alone, when there is none.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Make an empty file for this user alone, when there is none."""
     # A file that is there is not even opened: closing it would drop the locks that
     # SQLite holds on it elsewhere in this process (POSIX).
     with suppress(FileExistsError):
@@ -58,11 +54,7 @@ def make_private(path: str | Path) -> None:
 
 
 def file_identity(path: str | Path) -> FileIdentity:
-    """Which files have this name, and that of its log, now.
-
-    Raises:
-        OSError: there is no file, or it cannot be seen.
-    """
+    """Which files have this name, and that of its log, now; `OSError` if none can be seen."""
     found = os.stat(path)  # noqa: PTH116 - before every transaction, and 5 times faster
     try:
         log = os.stat(f"{path}-wal").st_ino  # noqa: PTH116 - the same
@@ -77,9 +69,6 @@ def drop_stale_log(path: str | Path, opened: FileIdentity) -> None:
     Otherwise the next process to open it would replay the log into it, and so undo a restored
     backup, or damage another file. To be called while the old file is still open: the inode
     of its log cannot belong to another file then.
-
-    Raises:
-        OSError: there is no file, or the log cannot be removed.
     """
     now = file_identity(path)
     if now[:2] != opened[:2] and now.log == opened.log != 0:
@@ -91,9 +80,6 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
     """Open an existing file, or `:memory:`; each commit is then durable at once.
 
     A commit that makes the log longer than `log_pages` also moves it into the file.
-
-    Raises:
-        sqlite3.DatabaseError: it cannot be opened (`OperationalError`), or is damaged.
     """
     in_memory = str(path) == IN_MEMORY
     db = sqlite3.connect(

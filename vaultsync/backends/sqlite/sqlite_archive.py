@@ -160,8 +160,6 @@ def base_from_row(row: SqlRow) -> Base:
 
 def value_to_json(value: object) -> str:
     """One line of JSON for anything that the archive holds whole."""
-    if value is None:
-        return "null"
     try:
         return _encode(_plain(value)).decode()
     except UnicodeEncodeError:
@@ -237,11 +235,7 @@ class SqliteArchive:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """The archive at `path`, a new one when there is none; `:memory:` for tests.
-
-        Raises:
-            ArchiveError: the file is damaged, or a newer vaultsync made it.
-        """
+        """The archive at `path`, a new one when there is none; `:memory:` for tests."""
         name = str(path)
         with _translate_errors(name):
             if name != sqlite_file.IN_MEMORY:
@@ -310,8 +304,7 @@ class SqliteArchive:
         return count
 
     def find_base(self, fact_id: str) -> Base | None:
-        rows = self._rows(SELECT_BASES + "WHERE fact_id = ?", fact_id)
-        return base_from_row(rows[0]) if rows else None
+        return self.find_bases([fact_id]).get(fact_id)
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
         wanted = json.dumps(list(fact_ids))
@@ -512,11 +505,7 @@ class SqliteArchive:
 
 @contextmanager
 def _translate_errors(path: str) -> Iterator[None]:
-    """Raise errors of SQLite as those of the archive.
-
-    Raises:
-        ArchiveError: the file cannot be used, or is damaged.
-    """
+    """Raise errors of SQLite as `ArchiveError`: the file cannot be used, or is damaged."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -49,11 +49,7 @@ class EngineLock:
             return "another process"
 
     def __enter__(self) -> None:
-        """Acquire the lock.
-
-        Raises:
-            EngineBusyError: another engine has it.
-        """
+        """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not self.try_lock():
             raise EngineBusyError(self._vault, self.holder())
         self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")

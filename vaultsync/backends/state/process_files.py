@@ -78,11 +78,7 @@ class BridgeAddressFile:
         self._path = state_dir / "bridge.json"
 
     def write(self, port: int, agent: str | None) -> None:
-        """Announce that a bridge of this process listens at a port.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
+        """Announce that a bridge of this process listens at a port."""
         values = {"address": f"http://127.0.0.1:{port}", "pid": os.getpid(), "agent": agent}
         replace_file(self._path, f"{json.dumps(values)}\n".encode())
 

@@ -29,11 +29,7 @@ def read_or_make_key(path: Path) -> bytes:
     """The key in a file, which is made when there is none.
 
     Two processes that make it at once agree: the file is written whole, and only one of
-    them can link it to its name.
-
-    Raises:
-        ConfigError: it cannot be read or made, or others can read it and that cannot be
-            changed.
+    them can link it to its name. `ConfigError`: it cannot be made, read, or closed to others.
     """
     try:
         try:
@@ -80,8 +76,7 @@ class TokenFile:
     def token(self) -> str:
         """The token; one is made when there is none.
 
-        Raises:
-            ConfigError: the file cannot be read, or it is another user's and open to others.
+        `ConfigError`: the file cannot be read, or it is another user's and open to others.
         """
         try:
             found = self._path.stat()
@@ -102,11 +97,7 @@ class TokenFile:
             return None
 
     def rotate(self) -> str:
-        """A new token of 256 random bits; the old one is not valid any more.
-
-        Raises:
-            ConfigError: it cannot be written.
-        """
+        """A new token of 256 random bits; the old one is not valid any more."""
         import secrets  # a question asks for the key alone, and this is slow to load
 
         token = secrets.token_urlsafe(32)

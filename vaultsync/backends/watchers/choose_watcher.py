@@ -17,8 +17,7 @@ _NATIVE = ("watchfiles", "watchdog")
 def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
     """A function that makes the watcher of a vault; given true, one that polls.
 
-    Raises:
-        ConfigError: no package that can watch is installed.
+    `ConfigError`: no package that can watch is installed.
     """
     wanted = settings.watch.watcher
     native = _first_installed((wanted,) if wanted in _NATIVE else _NATIVE)
@@ -52,7 +51,5 @@ def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
     for name in names:
         with suppress(ImportError):
             return _load(name)
-    raise ConfigError(
-        f"{' and '.join(names)} cannot be loaded, so changes cannot be watched",
-        hint="pip install 'vaultsync[live]'",
-    )
+    message = f"{' and '.join(names)} cannot be loaded, so changes cannot be watched"
+    raise ConfigError(message, hint="pip install 'vaultsync[live]'")

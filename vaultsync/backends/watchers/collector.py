@@ -35,11 +35,7 @@ class EventCollector:
         self._identity: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Remember the identity of the root, and make the folder of probes.
-
-        Raises:
-            OSError: the root is not there.
-        """
+        """Remember the identity of the root, and make the folder of probes."""
         self._identity = self._look()
         self.canary.mkdir(mode=0o700, exist_ok=True)
 
