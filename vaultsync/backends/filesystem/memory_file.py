@@ -232,7 +232,7 @@ _MOST_ALIASES = 20
 
 
 class FrontmatterReader:
-    """Reads frontmatter by python-frontmatter, as YAML 1.2.
+    """Reads frontmatter by python-frontmatter, as YAML 1.2; None if it is no map.
 
     The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number.
     """

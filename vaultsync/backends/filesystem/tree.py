@@ -144,10 +144,7 @@ def printable_name(name: str) -> str:
 
 
 class FolderTree:
-    """The tree at a path, which stays the folder that it was when it was opened.
-
-    While another one has its path, everything fails until `close()` is called.
-    """
+    """The tree at a path, which stays the folder that it was when it was opened."""
 
     def __init__(self, where: str) -> None:
         self.where = where

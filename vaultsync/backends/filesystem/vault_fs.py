@@ -1,8 +1,5 @@
 """The files of a vault, on Linux and macOS.
 
-- Paths are opened from the root without following links. Only the root and the staging
-  folder stay open between two calls: a folder that was renamed meanwhile must not
-  receive a note for the folder that has its name now.
 - A note is written by exchange: the displaced file is checked, and put back if it is not
   what the caller expected. Where the file system has no exchange, links stand in for it;
   then a file that an editor *renames* to the note's name in the microseconds between the
@@ -11,8 +8,6 @@
   and after a power cut one note's text could appear in another.
 - A note in a subfolder that is another mount is written beside itself, as
   `.vs-{op}.tmp`; what an editor writes into it after it was displaced is lost.
-- The root is the folder whose id `vault_id()` read last. While another folder has its
-  path, everything but `vault_id()` fails.
 """
 
 from __future__ import annotations
@@ -82,7 +77,10 @@ class VaultFs:
         self._staging.close()
 
     def vault_id(self) -> str:
-        """From now on the root is the folder that has this marker."""
+        """From now on the root is the folder that has this marker.
+
+        While another folder has its path, everything else fails.
+        """
         try:
             self._tree.verify()
         except VaultMissingError:

@@ -63,17 +63,26 @@ def file_identity(path: str | Path) -> FileIdentity:
     return FileIdentity(found.st_dev, found.st_ino, log)
 
 
-def drop_stale_log(path: str | Path, opened: FileIdentity) -> None:
-    """Remove the log of the file that was opened, when another one has its name now.
+def find_identity(path: str | Path) -> FileIdentity | None:
+    """`file_identity()`; None if no file can be seen, as for `:memory:`."""
+    with suppress(OSError):
+        return file_identity(path)
+    return None
 
-    Otherwise the next process to open it would replay the log into it, and so undo a restored
-    backup, or damage another file. To be called while the old file is still open: the inode
-    of its log cannot belong to another file then.
+
+def close_file(db: sqlite3.Connection, path: str | Path, opened: FileIdentity | None) -> None:
+    """Close a file, and remove its log when another file has its name now.
+
+    Otherwise the next process to open that would replay the log into it, and so undo a
+    restored backup, or damage another file. While the old file is open, the inode of its log
+    cannot belong to another one.
     """
-    now = file_identity(path)
-    if now[:2] != opened[:2] and now.log == opened.log != 0:
-        for end in ("-wal", "-shm"):
-            Path(f"{path}{end}").unlink(missing_ok=True)
+    now = find_identity(path)
+    if now and opened and now[:2] != opened[:2] and now.log == opened.log != 0:
+        with suppress(OSError):
+            for end in ("-wal", "-shm"):
+                Path(f"{path}{end}").unlink(missing_ok=True)
+    db.close()
 
 
 def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:

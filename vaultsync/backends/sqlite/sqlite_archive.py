@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -229,7 +229,7 @@ class SqliteArchive:
     def __init__(self, db: sqlite3.Connection, path: str) -> None:
         self._db: sqlite3.Connection | None = db
         self._path = path
-        self._place = _place(path)
+        self._place = sqlite_file.find_identity(path)
         self._lock = threading.RLock()
         self._writing = False
 
@@ -263,7 +263,7 @@ class SqliteArchive:
                 if self._writing:
                     bug = "a transaction of the archive within another"
                     raise RuntimeError(bug)
-                if _place(self._path) != self._place:
+                if sqlite_file.find_identity(self._path) != self._place:
                     message = f"the archive {self._path} was removed or replaced"
                     raise ArchiveError(message, hint="stop and start again")
                 db.execute("BEGIN IMMEDIATE")
@@ -461,12 +461,8 @@ class SqliteArchive:
 
     def close(self) -> None:
         with self._lock:
-            if self._db is None:
-                return
-            if self._place is not None:
-                with suppress(OSError):  # the file is gone, and its log with it
-                    sqlite_file.drop_stale_log(self._path, self._place)
-            self._db.close()
+            if self._db is not None:
+                sqlite_file.close_file(self._db, self._path, self._place)
             self._db = None
 
     @contextmanager
@@ -517,10 +513,3 @@ def _translate_errors(path: str) -> Iterator[None]:
             raise  # a constraint or a misuse: our bug, not a bad file
         message = f"the archive {path} is damaged: {error}"
         raise ArchiveError(message, hint=_DAMAGE_HINT) from error
-
-
-def _place(path: str) -> sqlite_file.FileIdentity | None:
-    try:
-        return None if path == sqlite_file.IN_MEMORY else sqlite_file.file_identity(path)
-    except OSError:
-        return None

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -223,12 +223,8 @@ class SqliteStore:
         raise StoreUnavailableError(why)
 
     def _disconnect(self) -> None:
-        if self._db is None:
-            return
-        if self._place is not None:
-            with suppress(OSError):  # the file is gone, and its log with it
-                sqlite_file.drop_stale_log(self._path, self._place)
-        self._db.close()
+        if self._db is not None:
+            sqlite_file.close_file(self._db, self._path, self._place)
         self._db = None
 
 
