@@ -305,11 +305,10 @@ def stat_of(place: EntryAt) -> os.stat_result:
 
 def exists(place: EntryAt) -> bool:
     """Whether the name is taken."""
-    try:
+    with contextlib.suppress(FileNotFoundError):
         stat_of(place)
-    except FileNotFoundError:
-        return False
-    return True
+        return True
+    return False
 
 
 def flush(fd: int) -> None:

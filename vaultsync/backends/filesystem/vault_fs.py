@@ -211,9 +211,8 @@ class VaultFs:
         if not met:
             return file_reading.stamp_after(note, before)
         known = {data, put[0] if put else b""}
-        saved = dict.fromkeys(each for each, mtime in met if mtime != _NO_NOTE)
-        unknown_saves = (each for each in saved if each not in known)
-        displaced = (x for x in unknown_saves if hashlib.sha256(x).hexdigest() != expect)
+        saves = dict.fromkeys(x for x, mtime in met if mtime != _NO_NOTE and x not in known)
+        displaced = (each for each in saves if hashlib.sha256(each).hexdigest() != expect)
         raise NoteChangedError(path, tuple(displaced))
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:

@@ -397,11 +397,8 @@ class SqliteArchive:
         )
 
     def conflicts(self, *, closed: bool = False) -> list[Conflict]:
-        rows = self._rows(
-            "SELECT body FROM conflicts ORDER BY n"
-            if closed
-            else "SELECT body FROM conflicts WHERE open ORDER BY n"
-        )
+        which = "" if closed else "WHERE open "
+        rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
         return [conflict_from_json(body) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
@@ -412,12 +409,10 @@ class SqliteArchive:
         )
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
-        key, value = ("fact_id", fact_id) if fact_id else ("run", run)
-        which = f"WHERE {key} = ? " if value else ""
-        values = [value] if value else []
-        found = self._rows(f"{SELECT_HISTORY}{which}ORDER BY n", *values)
-        entries = map(history_from_row, found)
-        return [each for each in entries if run in ("", each.run)]
+        asked = {key: value for key, value in {"fact_id": fact_id, "run": run}.items() if value}
+        where = " AND ".join(f"{key} = ?" for key in asked) or "1"
+        rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", *asked.values())
+        return list(map(history_from_row, rows))
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(list(fact_ids)))
@@ -441,9 +436,7 @@ class SqliteArchive:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        for run, at, kind, report in rows:
-            return RunRecord(run, at, kind, json.loads(report))
-        return None
+        return RunRecord(*rows[0][:-1], json.loads(rows[0][-1])) if rows else None
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)

@@ -87,10 +87,8 @@ class BridgeAddressFile:
         values = _read_while_running(self._path) or {}
         address, agent = str(values.get("address")), values.get("agent")
         found = _LOOPBACK.fullmatch(address)
-        if found is None:
-            return None
         agent = agent if isinstance(agent, str) else None
-        return BridgeAddress(address, int(found[1]), values["pid"], agent)
+        return BridgeAddress(address, int(found[1]), values["pid"], agent) if found else None
 
     def is_own(self) -> bool:
         """Whether the bridge is of this process."""

@@ -49,12 +49,9 @@ def _of_mountinfo(text: str) -> Iterable[tuple[str, str]]:
         before, dash, after = line.partition(" - ")
         fields = before.split(" ")
         if dash and len(fields) > 4:  # noqa: PLR2004 - proc(5): the fifth is where
-            yield _unescaped(fields[4]), after.split(" ")[0]
-
-
-def _unescaped(path: str) -> str:
-    """Blanks and tabs are written as octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+            # Blanks and tabs are written as octal numbers.
+            where = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[4])
+            yield where, after.split(" ")[0]
 
 
 def _of_mount() -> Iterable[tuple[str, str]]:  # pragma: no cover - macOS has no /proc
