@@ -1,11 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import signal
 import sqlite3
-import stat
 import subprocess
 import sys
 import threading
@@ -14,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.archives import IDS, a_base, an_intent, put
+from tests.archives import IDS, an_intent
 from vaultsync.backends.sqlite import sqlite_archive as archive_rows
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError
@@ -47,28 +44,6 @@ def remember(archive: SqliteArchive, word: str) -> None:
         archive.set_setting("cursor", word)
 
 
-def test_every_commit_is_on_disk_before_it_returns(archive: SqliteArchive) -> None:
-    found = {
-        name: database(archive).execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("journal_mode", "synchronous", "fullfsync", "busy_timeout")
-    }
-
-    assert found == {"journal_mode": "wal", "synchronous": 2, "fullfsync": 1, "busy_timeout": 5_000}
-
-
-def test_an_archive_is_for_its_user_alone(path: Path) -> None:
-    before = os.umask(0)
-    try:
-        archive = SqliteArchive.open(path)
-        remember(archive, "1")
-    finally:
-        os.umask(before)
-
-    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
-    assert len(list(path.parent.iterdir())) == 3
-    archive.close()
-
-
 def test_an_archive_in_memory_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,16 +53,6 @@ def test_an_archive_in_memory_leaves_no_file(
     archive.close()
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_archive_opened_again_holds_what_it_held(archive: SqliteArchive, path: Path) -> None:
-    put(archive, a_base())
-    archive.close()
-    archive.close()
-
-    again = SqliteArchive.open(str(path))
-    assert again.find_base(A) == a_base()
-    again.close()
 
 
 def test_a_closed_archive_says_so(archive: SqliteArchive) -> None:
@@ -100,50 +65,6 @@ def test_a_closed_archive_says_so(archive: SqliteArchive) -> None:
 
 
 # --- its schema --------------------------------------------------------------------
-
-
-def m002_test(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TABLE added (x)")
-
-
-def test_an_older_archive_is_brought_up_to_date(
-    archive: SqliteArchive, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remember(archive, "1")
-    archive.close()
-    known = archive_rows.MIGRATIONS
-    monkeypatch.setattr(archive_rows, "MIGRATIONS", (*known, m002_test))
-    for _ in range(2):
-        again = SqliteArchive.open(path)
-        assert again.setting("cursor") == "1"
-        database(again).execute("SELECT x FROM added")
-        again.close()
-
-
-def test_an_archive_of_a_newer_version_is_refused(
-    archive: SqliteArchive, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive.close()
-    known = archive_rows.MIGRATIONS
-    monkeypatch.setattr(archive_rows, "MIGRATIONS", (*known, m002_test))
-    SqliteArchive.open(path).close()
-    monkeypatch.setattr(archive_rows, "MIGRATIONS", known)
-
-    with pytest.raises(ArchiveError, match="newer vaultsync") as caught:
-        SqliteArchive.open(path)
-    assert "update" in caught.value.hint
-
-
-def test_another_program_s_database_is_left_alone(path: Path) -> None:
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE theirs (x)")
-    db.close()
-
-    with pytest.raises(ArchiveError, match="no archive"):
-        SqliteArchive.open(path)
-    db = sqlite3.connect(path)
-    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
-    db.close()
 
 
 @pytest.mark.parametrize(
@@ -174,47 +95,6 @@ def test_what_every_pass_asks_is_answered_by_an_index(
 # --- damage, absence ---------------------------------------------------------------
 
 
-def test_a_damaged_archive_says_what_to_do(path: Path) -> None:
-    path.write_bytes(b"x" * 10_000)
-
-    with pytest.raises(ArchiveError, match="damaged") as caught:
-        SqliteArchive.open(path)
-    assert caught.value.hint == (
-        "move it away; the next run rebuilds it from both sides, deleting nothing"
-    )
-    assert path.read_bytes() == b"x" * 10_000
-
-
-def test_a_damaged_page_is_named_when_it_is_met(archive: SqliteArchive, path: Path) -> None:
-    put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
-    archive.close()
-    data = bytearray(path.read_bytes())
-    data[100_000:-8_000] = secrets.token_bytes(len(data) - 108_000)
-    path.write_bytes(data)
-
-    with pytest.raises(ArchiveError, match="damaged") as caught:
-        list(SqliteArchive.open(path).iter_bases())
-    assert "move it away" in caught.value.hint
-
-
-def test_an_archive_moved_away_makes_room_for_a_new_one(archive: SqliteArchive, path: Path) -> None:
-    remember(archive, "1")
-    log = path.with_name(path.name + "-wal")
-    left = log.read_bytes()
-    archive.close()
-    path.rename(path.with_suffix(".old"))
-    log.write_bytes(left)
-
-    again = SqliteArchive.open(path)
-    assert again.setting("cursor") is None
-    again.close()
-
-
-def test_an_archive_in_a_missing_folder_says_so(path: Path) -> None:
-    with pytest.raises(ArchiveError, match="cannot be used"):
-        SqliteArchive.open(path / "below")
-
-
 def test_nothing_is_written_into_an_archive_that_was_removed(
     archive: SqliteArchive, path: Path
 ) -> None:
@@ -240,36 +120,6 @@ def test_the_log_of_an_archive_does_not_reach_the_one_that_replaced_it(
     again = SqliteArchive.open(path)
     assert again.setting("cursor") == "other"
     again.close()
-
-
-def fill(archive: SqliteArchive) -> None:
-    with archive.transaction():
-        archive.set_setting("cursor", "2")
-        archive.put_blobs({"00": b"x" * 1_000_000})
-
-
-def test_a_full_disk_undoes_the_whole_transaction(archive: SqliteArchive) -> None:
-    remember(archive, "1")
-    db = database(archive)
-    pages = db.execute("PRAGMA page_count").fetchone()[0]
-    db.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(ArchiveError, match="full"):
-        fill(archive)
-
-    assert archive.setting("cursor") == "1"
-    db.execute("PRAGMA max_page_count = 1000000")
-    remember(archive, "3")
-    assert archive.setting("cursor") == "3"
-
-
-def test_a_locked_archive_says_so(archive: SqliteArchive, path: Path) -> None:
-    database(archive).execute("PRAGMA busy_timeout = 20")
-    other = SqliteArchive.open(path)
-    with other.transaction(), pytest.raises(ArchiveError, match="locked"), archive.transaction():
-        pytest.fail("the block must not run")
-
-    remember(archive, "1")
-    other.close()
 
 
 # --- several at once ---------------------------------------------------------------
