@@ -42,6 +42,12 @@ def _staged(world: FsWorld, old: bytes = b"old", new: bytes = b"new") -> None:
     world.vault.stage("op", new)
 
 
+def _is_refused(world: FsWorld) -> None:
+    with pytest.raises(NoteChangedError) as caught:
+        world.vault.exchange("op", NOTE, sha(b"old"))
+    assert caught.value.displaced == ()
+
+
 def test_the_app_writes_into_the_file_itself(world: FsWorld) -> None:
     _staged(world)
     before = (world.root / NOTE).stat().st_ino
@@ -108,10 +114,7 @@ def test_a_save_while_the_app_writes_stays_in_the_note(
     _staged(world)
     setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
 
-    with pytest.raises(NoteChangedError) as caught:
-        world.vault.exchange("op", NOTE, sha(b"old"))
-
-    assert caught.value.displaced == ()
+    _is_refused(world)
     assert world.content(NOTE) == b"hers"
     assert staged_text(world.vault) == b"new"
 
@@ -130,15 +133,13 @@ def test_a_note_that_goes_while_the_app_writes_is_missing(world: FsWorld, when: 
 def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
     _staged(world)
 
-    with pytest.raises(NoteChangedError):
-        world.vault.exchange("op", NOTE, sha(b"old"))
+    _is_refused(world)
     with pytest.raises(NoteChangedError):
         world.vault.move(NOTE, OTHER)
     with pytest.raises(NoteChangedError):
         world.vault.stage_removal("other", NOTE, sha(b"old"))
 
-    assert world.content(NOTE) == b"old"
-    assert world.content(OTHER) is None
+    assert (world.content(NOTE), world.content(OTHER)) == (b"old", None)
     assert world.vault.staged("other") is None
 
 
@@ -165,9 +166,7 @@ def test_a_save_while_the_app_is_asked_keeps_the_note(world: FsWorld, when: str)
 def test_an_app_that_writes_something_else_has_changed_the_note(world: FsWorld) -> None:
     _staged(world)
 
-    with pytest.raises(NoteChangedError):
-        world.vault.exchange("op", NOTE, sha(b"old"))
-
+    _is_refused(world)
     assert world.content(NOTE) == b"new\nA word.\n"
 
 
@@ -228,20 +227,14 @@ def test_a_note_that_is_no_texts_size_is_renamed_all_the_same(world: FsWorld) ->
     assert world.content(OTHER)
 
 
-def test_a_name_that_is_taken_is_not_offered(world: FsWorld) -> None:
-    world.save_in_place(NOTE, b"one")
+def test_what_cannot_be_done_is_not_offered(world: FsWorld) -> None:
+    world.save_in_place(NOTE, b"old")
     world.save_in_place(OTHER, b"two")
 
     with pytest.raises(NoteExistsError):
         world.vault.move(NOTE, OTHER)
-    assert world.app.offers == []
-
-
-def test_nothing_is_offered_that_was_not_staged(world: FsWorld) -> None:
-    world.save_in_place(NOTE, b"old")
-
     with pytest.raises(FileNotFoundError):
-        world.vault.exchange("op", NOTE, sha(b"old"))
+        world.vault.exchange("unstaged", NOTE, sha(b"old"))
     assert world.app.offers == []
 
 
