@@ -212,18 +212,13 @@ def test_a_base_replaces_the_one_before(archive: Archive) -> None:
     assert archive.paths() == {moved.path: A, VaultPath("b/two.md"): B}
 
 
-def test_two_notes_can_swap_their_names(archive: Archive) -> None:
-    put(archive, a_base(A, "one.md"), a_base(B, "two.md"))
-    put(archive, a_base(A, "two.md"), a_base(B, "one.md"))
-
-    assert archive.paths() == {VaultPath("two.md"): A, VaultPath("one.md"): B}
-
-
-def test_a_folder_does_not_hold_what_lies_deeper_or_beside(archive: Archive) -> None:
+def test_two_notes_can_swap_their_names_and_a_folder_holds_no_deeper_ones(archive: Archive) -> None:
     put(archive, a_base(A, "a/note.md"), a_base(B, "a/deeper/note.md"), a_base(C, "ab/note.md"))
+    put(archive, a_base(A, "ab/note.md"), a_base(C, "a/note.md"))
 
-    assert [base.fact.id for base in archive.bases_in(VaultPath("a")).values()] == [A]
+    assert [base.fact.id for base in archive.bases_in(VaultPath("a")).values()] == [C]
     assert archive.bases_in(VaultPath("")) == {}
+    assert archive.paths() == {"ab/note.md": A, "a/deeper/note.md": B, "a/note.md": C}
 
 
 def test_dropped_bases_are_gone_and_their_blobs_stay(archive: Archive) -> None:
@@ -240,33 +235,24 @@ def test_dropped_bases_are_gone_and_their_blobs_stay(archive: Archive) -> None:
     assert archive.blob(base.sha) == b"Tea"
 
 
-def test_missing_bases_are_those_with_a_time(archive: Archive) -> None:
-    gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
-    put(archive, a_base(A), gone, a_base(C, "c.md"))
-
-    (found,) = archive.missing_bases()
-    assert same(found, gone)
-
-
-def test_where_the_notes_of_some_facts_lie_is_told(archive: Archive) -> None:
+def test_bases_with_a_time_are_missing_and_no_path_leads_to_their_notes(archive: Archive) -> None:
     gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
     put(archive, a_base(A, "f/a.md"), gone, a_base(C, "c.md"))
 
+    (found,) = archive.missing_bases()
+    assert same(found, gone)
     assert archive.note_paths(iter([A, B])) == {A: "f/a.md"}
     assert archive.note_paths([]) == {}
 
 
-def test_any_number_of_bases_is_found_and_walked_by_id(archive: Archive) -> None:
+def test_any_number_of_bases_is_found_and_walked_by_id_and_changed_meanwhile(
+    archive: Archive,
+) -> None:
     put(archive, *(a_base(each, f"f/{each}.md") for each in reversed(IDS)))
-
     assert [base.fact.id for base in archive.iter_bases()] == IDS
     assert archive.find_bases(iter(IDS[:1_100])).keys() == set(IDS[:1_100])
     assert archive.find_bases([]) == {}
     assert archive.count_bases() == len(archive.paths()) == len(IDS)
-
-
-def test_bases_can_be_changed_while_they_are_walked(archive: Archive) -> None:
-    put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
 
     for base in archive.iter_bases():
         put(archive, base._replace(stamp=None))
