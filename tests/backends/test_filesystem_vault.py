@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import random
+import shutil
 import stat
 import subprocess
 import sys
@@ -113,17 +114,15 @@ def test_an_empty_folder_never_becomes_half_a_vault(tmp_path: Path) -> None:
     vault.close()
 
 
-@pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n"])
-def test_a_marker_that_cannot_be_read_is_none(root: Path, vault: VaultFs, marker: bytes) -> None:
-    (root / ".meta/config.toml").write_bytes(marker)
-
-    with pytest.raises(VaultMissingError):
-        vault.vault_id()
-
-
-def test_the_marker_is_not_read_through_a_link(root: Path, vault: VaultFs) -> None:
-    (root / ".meta").rename(root.parent / "elsewhere")
-    (root / ".meta").symlink_to(root.parent / "elsewhere")
+@pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n", None])
+def test_a_marker_that_cannot_be_read_or_is_behind_a_link_is_none(
+    root: Path, vault: VaultFs, marker: bytes | None
+) -> None:
+    if marker is None:
+        (root / ".meta").rename(root.parent / "elsewhere")
+        (root / ".meta").symlink_to(root.parent / "elsewhere")
+    else:
+        (root / ".meta/config.toml").write_bytes(marker)
 
     with pytest.raises(VaultMissingError):
         vault.vault_id()
@@ -237,55 +236,33 @@ def test_fingerprints_are_the_same_in_every_process(root: Path) -> None:
 
 
 def test_fingerprints_hold_inodes_of_64_bits() -> None:
-    small, big = FileStamp(1, 2, 3, 4), FileStamp(1, 2, 3, 2**64 - 1)
+    small, big = {"x.md": FileStamp(1, 2, 3, 4)}, {"x.md": FileStamp(1, 2, 3, 2**64 - 1)}
+    folders = ((small, {}), (big, {}), ({}, big), ({}, {}))
 
-    prints = {
-        tree.fingerprint(files, odd)
-        for files, odd in [
-            ({"x.md": small}, {}),
-            ({"x.md": big}, {}),
-            ({}, {"x.md": big}),
-            ({}, {}),
-        ]
-    }
-
-    assert len(prints) == 4
+    assert len({tree.fingerprint(files, odd) for files, odd in folders}) == 4
 
 
 # --- reading -------------------------------------------------------------------------
 
 
-def test_a_note_that_keeps_changing_is_not_read(
-    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = save(root, NOTE, b"0")
-    real, reads = os.read, iter(range(1000))
-
-    def read(fd: int, size: int) -> bytes:
-        file.write_bytes(b"x" * next(reads))
-        return real(fd, size)
-
-    monkeypatch.setattr(os, "read", read)
-
-    with pytest.raises(NoteChangedError):
-        vault.read(NOTE)
-
-
-def test_a_note_that_changes_once_is_read_as_it_is_then(
+def test_a_note_that_changes_is_read_as_it_is_then_and_not_while_it_keeps_changing(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = save(root, NOTE, b"before")
-    real = os.read
+    real, saves = os.read, [b"AFTER!"]
 
     def read(fd: int, size: int) -> bytes:
         data = real(fd, size)
-        if data == b"before":
-            file.write_bytes(b"AFTER!")
+        if saves:
+            file.write_bytes(saves.pop())
         return data
 
     monkeypatch.setattr(os, "read", read)
 
     assert vault.read(NOTE).data == b"AFTER!"
+    saves += [b"x" * length for length in range(100)]
+    with pytest.raises(NoteChangedError):
+        vault.read(NOTE)
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOATIME"), reason="Linux only")
@@ -355,18 +332,15 @@ def test_a_folder_is_not_taken_for_its_successor(root: Path, vault: VaultFs) -> 
 # --- modes ---------------------------------------------------------------------------
 
 
-def test_a_new_note_has_the_mode_of_any_new_file(root: Path, vault: VaultFs) -> None:
+def test_a_new_note_has_the_mode_of_any_new_file_and_staging_is_private(
+    root: Path, vault: VaultFs
+) -> None:
     vault.stage("op", b"text")
     vault.create("op", VaultPath("a/b/note.md"))
     like = save(root, "like.md", b"").stat().st_mode
 
     assert (root / "a/b/note.md").stat().st_mode == like
     assert stat.S_IMODE((root / "a/b").stat().st_mode) == 0o755
-
-
-def test_nobody_else_enters_the_staging_folder(root: Path, vault: VaultFs) -> None:
-    vault.stage("op", b"text")
-
     assert stat.S_IMODE((root / STAGING).stat().st_mode) == 0o700
     assert (root / ".meta/.gitignore").read_text() == "staging/\n"
 
@@ -402,88 +376,65 @@ def test_a_note_keeps_its_tags(root: Path, vault: VaultFs) -> None:
 # --- the staging folder --------------------------------------------------------------
 
 
-def test_a_staging_folder_that_is_a_link_is_not_used(root: Path, vault: VaultFs) -> None:
+def test_a_staging_folder_that_was_deleted_is_made_again_and_one_behind_a_link_not_used(
+    root: Path, vault: VaultFs
+) -> None:
+    for op in ("one", "two"):
+        vault.stage(op, b"text")
+        assert vault.ops() == [op]
+        shutil.rmtree(root / STAGING)
+        assert vault.ops() == []
+
     (root.parent / "elsewhere").mkdir()
     (root / STAGING).symlink_to(root.parent / "elsewhere")
-
     with pytest.raises(UnsafePathError):
         vault.stage("op", b"text")
     assert list((root.parent / "elsewhere").iterdir()) == []
-
-
-def test_a_staging_folder_that_was_deleted_is_made_again(root: Path, vault: VaultFs) -> None:
-    vault.stage("op", b"text")
-    (root / STAGING / "op").unlink()
-    (root / STAGING).rmdir()
-
-    assert vault.ops() == []
-    vault.stage("op", b"text")
-    assert vault.ops() == ["op"]
-
-
-def left_by_a_crash(root: Path, *steps: Callable[[EntryAt, EntryAt], None]) -> None:
-    """Do the first steps of a write without exchange, and stop."""
-    staging = os.open(root / STAGING, os.O_RDONLY)
-    public = os.open(root / "public", os.O_RDONLY)
-    for step in steps:
-        step(EntryAt(staging, "op"), EntryAt(public, "note.md"))
-    os.close(staging)
-    os.close(public)
 
 
 def link_aside(staged: EntryAt, note: EntryAt) -> None:
     assert syscalls._link(note, syscalls.aside_name(staged))
 
 
-def test_a_swap_that_did_not_replace_is_undone(root: Path) -> None:
-    save(root, NOTE, b"old")
-    save(root, f"{STAGING}/op", b"new")
-    left_by_a_crash(root, link_aside)
-
-    vault = VaultFs(root)
-
-    staged = vault.staged("op")
-    assert staged
-    assert (staged.data, vault.read(NOTE).data) == (b"new", b"old")
-    vault.close()
-
-
-def test_a_swap_that_replaced_is_finished(root: Path) -> None:
-    save(root, NOTE, b"old")
-    save(root, f"{STAGING}/op", b"new")
-    left_by_a_crash(root, link_aside, syscalls.replace)
-
-    vault = VaultFs(root)
-
-    assert vault.ops() == ["op"]
-    staged = vault.staged("op")
-    assert staged
-    assert (staged.data, vault.read(NOTE).data) == (b"old", b"new")
-    vault.close()
-
-
-def test_a_note_that_was_linked_is_created(root: Path) -> None:
-    save(root, f"{STAGING}/op", b"new")
-    left_by_a_crash(root, link_plainly)
-
-    vault = VaultFs(root)
-
-    assert vault.ops() == []
-    assert vault.read(NOTE).data == b"new"
-    vault.close()
-
-
 def link_plainly(staged: EntryAt, note: EntryAt) -> None:
     assert syscalls._link(staged, note)
 
 
-def test_a_temporary_file_is_no_op(root: Path) -> None:
-    save(root, f"{STAGING}/~derived", b"half")
+@pytest.mark.parametrize(
+    ("files", "steps", "after"),
+    [
+        # A swap that did not replace is undone, and one that did is finished.
+        ({"note": b"old", "op": b"new"}, [link_aside], {"note": b"old", "op": b"new"}),
+        (
+            {"note": b"old", "op": b"new"},
+            [link_aside, syscalls.replace],
+            {"note": b"new", "op": b"old"},
+        ),
+        ({"op": b"new"}, [link_plainly], {"note": b"new"}),  # it is created
+        ({"~derived": b"half"}, [], {}),
+    ],
+)
+def test_what_a_crash_left_is_finished_or_undone(
+    root: Path,
+    files: dict[str, bytes],
+    steps: list[Callable[[EntryAt, EntryAt], None]],
+    after: dict[str, bytes],
+) -> None:
+    for name, data in files.items():
+        save(root, NOTE if name == "note" else f"{STAGING}/{name}", data)
+    staging, public = os.open(root / STAGING, os.O_RDONLY), os.open(root / "public", os.O_RDONLY)
+    for step in steps:
+        step(EntryAt(staging, "op"), EntryAt(public, "note.md"))
+    os.close(staging)
+    os.close(public)
 
     vault = VaultFs(root)
 
-    assert vault.ops() == []
-    assert list((root / STAGING).iterdir()) == []
+    assert vault.ops() == [name for name in after if name != "note"]
+    found = {path.name: path.read_bytes() for path in (root / STAGING).iterdir()}
+    if (root / NOTE).exists():
+        found["note"] = vault.read(NOTE).data
+    assert found == after
     vault.close()
 
 
@@ -500,6 +451,12 @@ def linkless(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[VaultFs]:
 
 def test_without_links_notes_are_created_and_exchanged(root: Path, linkless: VaultFs) -> None:
     linkless.stage("op", b"one")
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(os, "replace", refuse(errno.EIO))
+        with pytest.raises(OSError, match="rror"):
+            linkless.create("op", NOTE)
+    assert not (root / NOTE).exists()  # its name was claimed before the rename failed
+
     linkless.create("op", NOTE)
     linkless.stage("op", b"two")
     with pytest.raises(NoteExistsError):
@@ -538,17 +495,6 @@ def test_without_exchange_a_save_while_linking_is_kept(
         vault.exchange("op", NOTE, sha(b"old"))
     assert file.read_bytes() == b"hers"
     vault.close()
-
-
-def test_a_claim_goes_when_the_rename_fails(
-    root: Path, linkless: VaultFs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    linkless.stage("op", b"one")
-    monkeypatch.setattr(os, "replace", refuse(errno.EIO))
-
-    with pytest.raises(OSError, match="rror"):
-        linkless.create("op", NOTE)
-    assert not (root / NOTE).exists()
 
 
 def test_a_call_that_the_system_does_not_have_is_done_without(
@@ -732,28 +678,22 @@ def test_a_sync_that_failed_is_never_followed_by_one_that_succeeds(
         vault.sync()
 
 
-def test_equal_derived_bytes_write_nothing(root: Path, vault: VaultFs) -> None:
-    path = VaultPath(".index/by-type.md")
-    vault.write_meta(path, b"text")
-    before = (root / path).stat()
-
-    vault.write_meta(path, b"text")
-
-    assert (root / path).stat() == before
-
-
-def test_a_derived_file_replaces_a_link_and_not_what_it_leads_to(
+def test_a_derived_file_replaces_a_link_and_is_not_written_again(
     root: Path, vault: VaultFs
 ) -> None:
     outside = root.parent / "outside"
     outside.write_bytes(b"theirs")
-    (root / ".index").mkdir()
-    (root / ".index/x.md").symlink_to(outside)
+    file = root / ".index/x.md"
+    file.parent.mkdir()
+    file.symlink_to(outside)
 
+    vault.write_meta(VaultPath(".index/x.md"), b"ours")
+    before = file.lstat()
     vault.write_meta(VaultPath(".index/x.md"), b"ours")
 
     assert outside.read_bytes() == b"theirs"
-    assert not (root / ".index/x.md").is_symlink()
+    assert file.lstat() == before
+    assert not file.is_symlink()
 
 
 # --- the storm -----------------------------------------------------------------------
@@ -821,11 +761,8 @@ def storm(root: Path, style: str, write: Callable[[], Iterable[bytes]]) -> tuple
 @pytest.mark.parametrize(
     ("style", "exchange"),
     [
-        ("in place", True),
-        ("rename", True),
-        ("handle", True),
-        ("in place", False),
-        ("handle", False),
+        *((style, True) for style in ("in place", "rename", "handle")),
+        *((style, False) for style in ("in place", "handle")),
     ],
 )
 def test_no_save_is_lost_in_a_storm(root: Path, style: str, exchange: bool) -> None:

@@ -15,13 +15,16 @@ from vaultsync.backends.state.secret_files import KEY_BYTES, read_or_make_key
 from vaultsync.errors import ConfigError
 
 
-def test_a_key_is_made_once_and_read_ever_after(tmp_path: Path) -> None:
+def test_a_key_is_made_once_and_private_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.key"
     key = read_or_make_key(path)
     assert len(key) == KEY_BYTES
     assert read_or_make_key(path) == key
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
+
+    path.chmod(0o644)
+    assert read_or_make_key(path) == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_who_makes_a_key_at_once_with_others_has_theirs(tmp_path: Path) -> None:
@@ -32,31 +35,13 @@ def test_who_makes_a_key_at_once_with_others_has_theirs(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
 
 
-def test_a_key_that_others_can_read_becomes_private(tmp_path: Path) -> None:
-    path = tmp_path / "a.key"
-    key = read_or_make_key(path)
-    path.chmod(0o644)
-    assert read_or_make_key(path) == key
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_key_that_is_cut_off_is_no_key(tmp_path: Path) -> None:
-    path = tmp_path / "a.key"
-    path.write_bytes(b"short")
-    with pytest.raises(ConfigError, match="cut off"):
-        read_or_make_key(path)
-
-
-def test_a_key_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_what_is_no_key_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cut.key").write_bytes(b"short")
     (tmp_path / "other").write_bytes(b"x" * KEY_BYTES)
-    (tmp_path / "a.key").symlink_to(tmp_path / "other")
-    with pytest.raises(ConfigError):
-        read_or_make_key(tmp_path / "a.key")
-
-
-def test_where_no_key_can_be_made_it_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be used"):
-        read_or_make_key(tmp_path / "missing" / "a.key")
+    (tmp_path / "link.key").symlink_to(tmp_path / "other")
+    for name in ("cut", "link", "missing/a"):
+        with pytest.raises(ConfigError, match="cut off" if name == "cut" else "cannot be used"):
+            read_or_make_key(tmp_path / f"{name}.key")
 
 
 def test_a_disk_without_links_holds_a_key_too(

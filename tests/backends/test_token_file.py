@@ -16,14 +16,16 @@ from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.errors import ConfigError
 
 
-def test_a_token_is_made_once_and_read_again(tmp_path: Path) -> None:
+def test_a_token_is_made_once_and_private_when_it_is_read(tmp_path: Path) -> None:
     assert TokenFile(tmp_path).find() is None
     token = TokenFile(tmp_path).token()
 
     assert len(token) >= 43
     assert TokenFile(tmp_path).token() == TokenFile(tmp_path).find() == token
-    assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["bridge.token"]  # noqa: PTH208 - names alone
+    (tmp_path / "bridge.token").chmod(0o644)
+    assert TokenFile(tmp_path).token() == token
+    assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_renewed_token_is_seen_by_all_who_hold_the_file(tmp_path: Path) -> None:
@@ -35,22 +37,12 @@ def test_a_renewed_token_is_seen_by_all_who_hold_the_file(tmp_path: Path) -> Non
     assert held.token() == after
 
 
-def test_what_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
-    token = TokenFile(tmp_path).token()
-    (tmp_path / "bridge.token").chmod(0o644)
-
-    assert TokenFile(tmp_path).token() == token
-    assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
-
-
-def test_an_empty_file_is_no_token(tmp_path: Path) -> None:
+def test_an_empty_file_and_a_link_are_no_token(tmp_path: Path) -> None:
     (tmp_path / "bridge.token").write_text("\n")
-
     assert TokenFile(tmp_path).find() is None
     assert len(TokenFile(tmp_path).token()) >= 43
 
-
-def test_a_link_is_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "bridge.token").unlink()
     (tmp_path / "secret").write_text("of somebody else")
     (tmp_path / "bridge.token").symlink_to(tmp_path / "secret")
 
@@ -98,27 +90,20 @@ def _gone() -> int:
         "{}",
         '{"address": "http://127.0.0.1:1", "pid": "x"}',
         '{"address": "http://127.0.0.1:1", "pid": -1}',
-        '{"address": "http://evil.example:1", "pid": 1}',
-        '{"address": "http://127.0.0.1:1@evil.example", "pid": 1}',
-        '{"address": 7, "pid": 1}',
+        *(f'{{"address": "http://{host}", "pid": PID}}' for host in ("evil:1", "127.0.0.1:1@evil")),
+        '{"address": 7, "pid": PID}',
     ],
 )
 def test_a_word_that_makes_no_sense_is_none(tmp_path: Path, said: str) -> None:
-    (tmp_path / "bridge.json").write_text(said)
+    (tmp_path / "bridge.json").write_text(said.replace("PID", str(os.getpid())))
 
     assert BridgeAddressFile(tmp_path).find() is None
 
 
-def test_a_bridge_that_ended_without_a_word_is_none(tmp_path: Path) -> None:
-    said = {"address": "http://127.0.0.1:27125", "pid": _gone()}
-    (tmp_path / "bridge.json").write_text(json.dumps(said))
-
-    assert BridgeAddressFile(tmp_path).find() is None
-
-
-def test_what_another_bridge_said_stays(tmp_path: Path) -> None:
-    said = {"address": "http://127.0.0.1:27125", "pid": os.getppid()}
-    (tmp_path / "bridge.json").write_text(json.dumps(said))
-    BridgeAddressFile(tmp_path).remove_own()
-
-    assert BridgeAddressFile(tmp_path).find() is not None
+def test_what_another_bridge_said_stays_as_long_as_it_runs(tmp_path: Path) -> None:
+    for pid in (os.getppid(), _gone()):
+        said = {"address": "http://127.0.0.1:27125", "pid": pid}
+        (tmp_path / "bridge.json").write_text(json.dumps(said))
+        assert (BridgeAddressFile(tmp_path).find() is None) is (pid != os.getppid())
+        BridgeAddressFile(tmp_path).remove_own()
+        assert (tmp_path / "bridge.json").exists() is (pid == os.getppid())
