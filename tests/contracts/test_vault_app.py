@@ -170,19 +170,6 @@ def test_an_app_that_writes_something_else_has_changed_the_note(world: FsWorld) 
     assert world.content(NOTE) == b"new\nA word.\n"
 
 
-@pytest.mark.parametrize("world", ["refuses", "lies", "is slow"], indirect=True)
-def test_where_the_app_does_nothing_the_vault_does_it(world: FsWorld) -> None:
-    _staged(world)
-
-    stamp = world.vault.exchange("op", NOTE, sha(b"old"))
-    assert (world.content(NOTE), stamp) == (b"new", world.vault.stamp(NOTE))
-    stamp = world.vault.move(NOTE, OTHER)
-    assert (world.content(OTHER), stamp) == (b"new", world.vault.stamp(OTHER))
-    assert world.content(NOTE) is None
-    world.vault.stage_removal("other", OTHER, sha(b"new"))
-    assert world.content(OTHER) is None
-
-
 @pytest.mark.parametrize("world", ["is slow"], indirect=True)
 def test_an_app_that_wakes_up_too_late_finds_other_bytes(world: FsWorld) -> None:
     _staged(world)
