@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.archives import IDS, an_intent
+from tests.snippets import killed
 from vaultsync.backends.sqlite import sqlite_archive as archive_rows
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError
@@ -19,7 +17,6 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath
 
 A, B = IDS[:2]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -125,20 +122,11 @@ def test_the_log_of_an_archive_does_not_reach_the_one_that_replaced_it(
 # --- several at once ---------------------------------------------------------------
 
 
-def test_who_reads_beside_a_writer_sees_what_was_committed(
+def test_another_thread_waits_for_a_transaction_and_another_reader_sees_what_was_before(
     archive: SqliteArchive, path: Path
 ) -> None:
-    remember(archive, "1")
+    remember(archive, "0")
     reader = SqliteArchive.open(path)
-    with archive.transaction():
-        archive.set_setting("cursor", "2")
-        assert reader.setting("cursor") == "1"
-
-    assert reader.setting("cursor") == "2"
-    reader.close()
-
-
-def test_another_thread_waits_for_the_end_of_a_transaction(archive: SqliteArchive) -> None:
     seen: list[object] = []
 
     def look() -> None:
@@ -155,9 +143,12 @@ def test_another_thread_waits_for_the_end_of_a_transaction(archive: SqliteArchiv
         thread.join(0.05)
         assert seen == []
         archive.set_setting("cursor", "2")
+        assert reader.setting("cursor") == "0"
     thread.join()
 
     assert seen == ["2", RuntimeError]
+    assert reader.setting("cursor") == "2"
+    reader.close()
 
 
 WRITER = """
@@ -177,14 +168,7 @@ with archive.transaction():
 
 
 def test_a_writer_killed_within_a_transaction_leaves_the_one_before(path: Path) -> None:
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT
-    )
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == b"within\n"
-    writer.send_signal(signal.SIGKILL)
-    writer.wait()
-    writer.stdout.close()
+    assert killed(WRITER, path, after=1) == ["within\n"]
 
     archive = SqliteArchive.open(path)
     assert archive.paths() == {VaultPath("a.md"): A}

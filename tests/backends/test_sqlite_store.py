@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeClock
+from tests.snippets import killed
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite import sqlite_store as store_sqlite
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
@@ -25,7 +23,6 @@ from vaultsync.storage.store import RevisionMismatch, StoreWrite
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
 A, B = IDS[:2]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -289,15 +286,7 @@ for start in range(0, len(IDS), 10):
 
 def test_what_was_answered_outlives_a_killed_writer(store: SqliteStore, path: Path) -> None:
     store.close()
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT
-    )
-    assert writer.stdout is not None
-    answered = [int(writer.stdout.readline()) for _ in range(20)][-1]
-    writer.send_signal(signal.SIGKILL)
-    answered = max([answered, *map(int, writer.stdout.read().split())])
-    writer.wait()
-    writer.stdout.close()
+    answered = int(killed(WRITER, path, after=20)[-1])
 
     again = opened_at(path)
     facts = again.state().facts

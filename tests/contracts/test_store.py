@@ -21,33 +21,17 @@ from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreWrite
 
 
-def _sqlite(folder: Path, clock: Clock) -> Store:
-    return SqliteStore(folder / "store.sqlite3", clock=clock, create=True)
-
-
-def _memory(folder: Path, clock: Clock) -> Store:
-    return MemoryStore(clock)
-
-
-def _qdrant_local(folder: Path, clock: Clock) -> Store:
-    return qdrants.store_in(qdrants.in_memory(clock=clock), clock)
-
-
-def _qdrant_edge(folder: Path, clock: Clock) -> Store:
-    return qdrants.store_in(qdrants.emptied(clock), clock)
-
-
-def _qdrant_http(folder: Path, clock: Clock) -> Store:
+def _qdrant_http(_: Path, clock: Clock) -> Store:
     qdrants.served().clear()
     return qdrants.store_in(qdrants.over_http(qdrants.served(), clock), clock)
 
 
 STORES: dict[str, Callable[[Path, Clock], Store]] = {
-    "sqlite": _sqlite,
-    "memory": _memory,
-    "qdrant local": _qdrant_local,
+    "sqlite": lambda folder, clock: SqliteStore(folder / "store.db", clock=clock, create=True),
+    "memory": lambda _, clock: MemoryStore(clock),
+    "qdrant local": lambda _, clock: qdrants.store_in(qdrants.in_memory(clock=clock), clock),
     "qdrant over http": _qdrant_http,
-    "qdrant edge": _qdrant_edge,
+    "qdrant edge": lambda _, clock: qdrants.store_in(qdrants.emptied(clock), clock),
 }
 WHOLE = [name for name in STORES if name != "qdrant edge"]
 """Those that every case is held against; the engine differs from the local mode in what
