@@ -135,17 +135,17 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_new_text_has_the_looks_of_the_file_it_replaces(path: Path) -> None:
+def test_a_new_text_has_the_looks_of_the_file_it_replaces_which_has_no_second_name(
+    path: Path,
+) -> None:
     path.chmod(0o640)
     DiskMemoryFile(path, "m").replace(b"two", b"one")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md"]
 
-
-def test_a_file_with_a_second_name_is_not_replaced(path: Path) -> None:
     path.with_name("twin.md").hardlink_to(path)
     with pytest.raises(UnreadableMemoryFileError, match="second name"):
-        DiskMemoryFile(path, "m").replace(b"two", b"one")
+        DiskMemoryFile(path, "m").replace(b"three", b"two")
 
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:

@@ -69,14 +69,9 @@ def _everything(archive: Archive) -> tuple[object, ...]:
 NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], None, [])
 
 
-def test_a_new_archive_holds_nothing(archive: Archive) -> None:
+def test_a_new_archive_holds_nothing_and_reading_sees_all_earlier_writes(archive: Archive) -> None:
     assert _everything(archive) == NOTHING
-    assert archive.count_bases() == 0
-    assert archive.find_base(A) is None
-    assert archive.find_run("r1") is None
-
-
-def test_reading_sees_all_earlier_writes_of_the_same_transaction(archive: Archive) -> None:
+    assert (archive.count_bases(), archive.find_base(A), archive.find_run("r1")) == (0, None, None)
     with archive.transaction():
         _fill(archive)
         within = _everything(archive)

@@ -115,11 +115,11 @@ def test_what_is_not_there_is_none_and_what_is_larger_than_the_limit_not_read(
         world.file.read(4)
 
 
-def test_a_file_is_made_or_replaced(world: FileWorld) -> None:
-    world.file.replace(b"one", None)
-    assert world.file.read(ANY) == b"one"
-    world.file.replace(b"two", b"one")
-    assert world.file.read(ANY) == b"two"
+def test_a_file_and_its_state_are_made_or_replaced(world: FileWorld) -> None:
+    for data, before in ((b"one", None), (b"two", b"one")):
+        world.file.replace(data, before)
+        assert world.file.put_state(data)
+        assert world.file.read(ANY) == world.file.state() == data
     assert not world.file.leftovers()
 
 
@@ -171,12 +171,6 @@ def test_the_lock_is_for_one_at_a_time(world: FileWorld) -> None:
         pass
     with world.file.lock(0):
         pass
-
-
-def test_the_state_is_kept_whole(world: FileWorld) -> None:
-    assert world.file.put_state(b"{}")
-    assert world.file.put_state(b'{"a": 1}')
-    assert world.file.state() == b'{"a": 1}'
 
 
 def test_what_a_crash_left_is_told_until_it_is_dropped(world: FileWorld) -> None:

@@ -138,21 +138,18 @@ def test_creating_never_replaces(world: World, vault: Vault, kind: str) -> None:
     assert kind != "file" or world.content(NOTE) == b"hers"
 
 
-def test_a_file_in_the_way_of_a_folder_stays(world: World, vault: Vault) -> None:
-    world.save_in_place("public", b"hers")
-    vault.stage("op", b"ours")
-
-    with pytest.raises(NoteError):
-        vault.create("op", NOTE)
-    assert world.content("public") == b"hers"
-    assert vault.ops() == ["op"]
-
-
-def test_what_was_not_staged_is_not_created(vault: Vault) -> None:
+def test_nothing_is_created_unstaged_or_where_a_file_is_in_the_way(
+    world: World, vault: Vault
+) -> None:
     with pytest.raises(FileNotFoundError):
         vault.create("op", NOTE)
-
     assert set(vault.scan().folders) == {""}
+
+    world.save_in_place("public", b"hers")
+    vault.stage("op", b"ours")
+    with pytest.raises(NoteError):
+        vault.create("op", NOTE)
+    assert (world.content("public"), vault.ops()) == (b"hers", ["op"])
 
 
 # --- exchanging ----------------------------------------------------------------------
@@ -184,16 +181,14 @@ def test_an_exchange_swaps_the_note_and_the_staged_file(world: World, vault: Vau
 
 
 @pytest.mark.changes
-def test_there_is_nothing_to_exchange_with_a_missing_note(vault: Vault) -> None:
+def test_a_missing_note_and_other_bytes_than_expected_are_left_alone(
+    world: World, vault: Vault
+) -> None:
     vault.stage("op", b"new")
-
     with pytest.raises(NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
     assert staged_text(vault) == b"new"
 
-
-@pytest.mark.changes
-def test_other_bytes_than_expected_are_left_alone(world: World, vault: Vault) -> None:
     assert refused(begun(world, b"hers")) == ()
 
     assert world.content(NOTE) == b"hers"
@@ -328,29 +323,20 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
 
 
 @pytest.mark.changes
-def test_moving_renames_and_makes_folders(world: World, vault: Vault) -> None:
+def test_moving_renames_and_makes_folders_and_a_missing_note_is_not_moved(
+    world: World, vault: Vault
+) -> None:
+    with pytest.raises(NoteMissingError):
+        vault.move(NOTE, OTHER)
+    assert set(vault.scan().folders) == {""}
     world.save_in_place(NOTE, b"text")
 
     stamp = vault.move(NOTE, OTHER)
 
     assert (world.content(NOTE), world.content(OTHER)) == (None, b"text")
     assert stamp == vault.stamp(OTHER)
-
-
-@pytest.mark.changes
-def test_a_change_of_case_is_a_move(world: World, vault: Vault) -> None:
-    world.save_in_place("public/note.md", b"text")
-
-    vault.move(VaultPath("public/note.md"), VaultPath("public/Note.md"))
-
-    assert set(vault.scan().folders[VaultPath("public")].files) == {"Note.md"}
-
-
-@pytest.mark.changes
-def test_a_missing_note_cannot_be_moved(vault: Vault) -> None:
-    with pytest.raises(NoteMissingError):
-        vault.move(NOTE, OTHER)
-    assert set(vault.scan().folders) == {""}
+    vault.move(OTHER, VaultPath("public/lessons/Other.md"))  # a change of case alone
+    assert set(vault.scan().folders[VaultPath("public/lessons")].files) == {"Other.md"}
 
 
 @pytest.mark.changes

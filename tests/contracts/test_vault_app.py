@@ -64,12 +64,16 @@ def test_what_is_offered_names_what_it_replaces(world: FsWorld) -> None:
     _staged(world, "ältes".encode(), "neues 🌊".encode())
     world.vault.exchange("op", NOTE, sha("ältes".encode()))
     world.vault.move(NOTE, OTHER)
+    world.vault.stage_removal("other", OTHER, sha("neues 🌊".encode()))
 
-    first, second = world.app.offers
+    first, second, third = world.app.offers
     assert (first.action, first.path, first.to) == ("modify", NOTE, None)
     assert (first.expect, first.text) == (sha("ältes".encode()), "neues 🌊")
     assert (second.action, second.path, second.to) == ("rename", NOTE, OTHER)
     assert (second.expect, second.text) == (sha("neues 🌊".encode()), None)
+    # Before a note goes, the app is asked for the text that it has.
+    assert (third.action, third.path, third.expect) == ("modify", OTHER, second.expect)
+    assert third.text == "neues 🌊"
 
 
 def test_what_the_app_wrote_is_synced(world: FsWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,15 +145,6 @@ def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
 
     assert (world.content(NOTE), world.content(OTHER)) == (b"old", None)
     assert world.vault.staged("other") is None
-
-
-def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(world: FsWorld) -> None:
-    world.save_in_place(NOTE, b"old")
-    world.vault.stage_removal("op", NOTE, sha(b"old"))
-
-    (offer,) = world.app.offers
-    assert (offer.action, offer.expect, offer.text) == ("modify", sha(b"old"), "old")
-    assert staged_text(world.vault) == b"old"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
