@@ -28,21 +28,38 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Archive, Base, DisplacedFile, Notice, RunRecord
 from vaultsync.storage.vault import FileStamp
 
+DISPLACED = DisplacedFile("op", A, VaultPath("a.md"), "00", 1.5)
+
 # --- transactions ------------------------------------------------------------------
 
 
+PUTS: dict[str, Callable[[Archive], None]] = {
+    "set_setting": lambda it: it.set_setting("cursor", "1"),
+    "set_folders": lambda it: it.set_folders({VaultPath("a"): b"\x00\xff"}),
+    "put_bases": lambda it: it.put_bases([a_base()]),
+    "put_blobs": lambda it: it.put_blobs({sha(b"x"): b"x"}),
+    "put_intents": lambda it: it.put_intents([an_intent("op")]),
+    "put_lingers": lambda it: it.put_displaced_files([DISPLACED]),
+    "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
+    "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
+    "add_history": lambda it: it.add_history([an_entry("r1", A)]),
+    "put_run": lambda it: it.put_run(RunRecord("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1})),
+    "set_attention": lambda it: it.set_notices(
+        VaultPath("a"), [Notice("k", VaultPath("a"), "m", "h")]
+    ),
+}
+WRITES: dict[str, Callable[[Archive], None]] = PUTS | {
+    "forget_setting": lambda it: it.set_setting("cursor", None),
+    "drop_bases": lambda it: it.drop_bases([A]),
+    "drop_intents": lambda it: it.drop_intents(["op"]),
+    "drop_lingers": lambda it: it.drop_displaced_files(["op"]),
+    "drop_outgoing": lambda it: it.drop_outbox(["op"]),
+}
+
+
 def _fill(archive: Archive) -> None:
-    archive.set_setting("cursor", "1")
-    archive.set_folders({VaultPath("a"): b"\x00\xff"})
-    archive.put_bases([a_base()])
-    archive.put_blobs({sha(b"x"): b"x"})
-    archive.put_intents([an_intent("op")])
-    archive.put_displaced_files([DisplacedFile("op", A, VaultPath("a.md"), "00", 1.5)])
-    archive.put_outbox([an_outgoing("op")])
-    archive.put_conflict(a_conflict("c"))
-    archive.add_history([an_entry("r1", A)])
-    archive.put_run(RunRecord("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1}))
-    archive.set_notices(VaultPath("a"), [Notice("k", VaultPath("a"), "m", "h")])
+    for write in PUTS.values():
+        write(archive)
 
 
 def _fill_and_fail(archive: Archive) -> None:
@@ -88,28 +105,6 @@ def test_a_transaction_that_fails_leaves_nothing_and_its_error(archive: Archive)
     with archive.transaction():
         archive.set_setting("cursor", "2")
     assert archive.setting("cursor") == "2"
-
-
-WRITES: dict[str, Callable[[Archive], None]] = {
-    "set_setting": lambda it: it.set_setting("cursor", "1"),
-    "forget_setting": lambda it: it.set_setting("cursor", None),
-    "set_folders": lambda it: it.set_folders({VaultPath("a"): b"1"}),
-    "put_bases": lambda it: it.put_bases([a_base()]),
-    "drop_bases": lambda it: it.drop_bases([A]),
-    "put_blobs": lambda it: it.put_blobs({"00": b"x"}),
-    "put_intents": lambda it: it.put_intents([an_intent("op")]),
-    "drop_intents": lambda it: it.drop_intents(["op"]),
-    "put_lingers": lambda it: it.put_displaced_files(
-        [DisplacedFile("o", A, VaultPath("a"), "", 1)]
-    ),
-    "drop_lingers": lambda it: it.drop_displaced_files(["op"]),
-    "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
-    "drop_outgoing": lambda it: it.drop_outbox(["op"]),
-    "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
-    "add_history": lambda it: it.add_history([an_entry("r", A)]),
-    "put_run": lambda it: it.put_run(RunRecord("r", "", "sync")),
-    "set_attention": lambda it: it.set_notices(VaultPath("a"), []),
-}
 
 
 @pytest.mark.parametrize("method", WRITES)
