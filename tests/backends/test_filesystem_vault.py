@@ -231,9 +231,9 @@ def test_fingerprints_are_the_same_in_every_process(root: Path) -> None:
 
 def test_fingerprints_hold_inodes_of_64_bits() -> None:
     small, big = {"x.md": FileStamp(1, 2, 3, 4)}, {"x.md": FileStamp(1, 2, 3, 2**64 - 1)}
-    folders = ((small, {}), (big, {}), ({}, big), ({}, {}))
+    of = tree.fingerprint
 
-    assert len({tree.fingerprint(files, odd) for files, odd in folders}) == 4
+    assert len({of(small, {}), of(big, {}), of({}, big), of({}, {})}) == 4
 
 
 # --- reading -------------------------------------------------------------------------

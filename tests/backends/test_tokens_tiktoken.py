@@ -50,14 +50,15 @@ def test_nothing_is_fetched_when_there_is_no_table_or_not_all_of_it(folder: Path
     assert list(folder.iterdir()) == []
 
 
-def test_without_tiktoken_or_its_folder_there_is_no_counter(folder: Path) -> None:
-    for patch in (
-        lambda it: it.setattr(importlib.util, "find_spec", lambda _: None),
-        lambda it: it.setenv("TIKTOKEN_CACHE_DIR", ""),
-    ):
-        with pytest.MonkeyPatch.context() as it:
-            patch(it)
-            assert TiktokenCounter.find() is None
+@pytest.mark.parametrize("lacks_folder", [True, False])
+def test_without_tiktoken_or_its_folder_there_is_no_counter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, lacks_folder: bool
+) -> None:
+    if lacks_folder:
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    else:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    assert TiktokenCounter.find() is None
 
 
 def test_tables_are_looked_for_where_tiktoken_keeps_them(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import pytest
 
@@ -14,18 +14,8 @@ from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import MemoryFileBusyError, MemoryFileChangedError, UnreadableMemoryFileError
-from vaultsync.memory_files.ports import MemoryFile
 
 ANY = 1 << 20
-
-
-class FileWorld(Protocol):
-    @property
-    def file(self) -> MemoryFile: ...
-    def person_saves(self, data: bytes | None) -> None: ...
-    def at(self, step: str, act: Callable[[], None]) -> None:
-        """Let something happen once, before that step of `replace`."""
-        ...
 
 
 class SimFileWorld:
@@ -36,6 +26,8 @@ class SimFileWorld:
         self.file.data = data
 
     def at(self, step: str, act: Callable[[], None]) -> None:
+        """Let something happen once, before that step of `replace`."""
+
         def before(now: str) -> None:
             if now == step:
                 self.file.before = lambda _: None
@@ -93,14 +85,16 @@ class DiskWorld:
         self._waiting = (step, act)
 
 
+FileWorld: TypeAlias = SimFileWorld | DiskWorld
+
+
 @pytest.fixture(params=["memory", "disk", "disk without exchange"])
 def world(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> FileWorld:
     if request.param == "memory":
         return SimFileWorld()
-    exchange = request.param == "disk"
-    return DiskWorld(tmp_path, monkeypatch, exchange=exchange)
+    return DiskWorld(tmp_path, monkeypatch, exchange=request.param == "disk")
 
 
 def test_what_is_not_there_is_none_and_what_is_larger_than_the_limit_not_read(

@@ -129,7 +129,7 @@ def test_a_new_store_is_empty_and_knows_nothing(store: Store) -> None:
     assert state.store_id
     assert store.feed() == list(store.iter_facts()) == []
     create(store, a_fact(B))
-    assert store.last_write(A) is store.tombstone(A) is None
+    assert (store.last_write(A), store.tombstone(A)) == (None, None)
     assert store.find_many([A]) == {}
     with pytest.raises(FactNotFoundError):
         store.get(A)

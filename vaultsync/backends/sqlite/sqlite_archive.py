@@ -436,7 +436,7 @@ class SqliteArchive:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        return RunRecord(*rows[0][:-1], json.loads(rows[0][-1])) if rows else None
+        return RunRecord(*rows[0])._replace(report=json.loads(rows[0][3])) if rows else None
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)
