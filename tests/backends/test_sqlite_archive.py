@@ -41,7 +41,7 @@ def remember(archive: SqliteArchive, word: str) -> None:
         archive.set_setting("cursor", word)
 
 
-def test_an_archive_in_memory_leaves_no_file(
+def test_an_archive_in_memory_leaves_no_file_and_a_closed_one_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -50,15 +50,9 @@ def test_an_archive_in_memory_leaves_no_file(
     archive.close()
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_closed_archive_says_so(archive: SqliteArchive) -> None:
-    archive.close()
-
-    with pytest.raises(ArchiveError, match="closed"):
-        archive.setting("cursor")
-    with pytest.raises(ArchiveError, match="closed"):
-        remember(archive, "1")
+    for call in (archive.count_bases, lambda: remember(archive, "1")):
+        with pytest.raises(ArchiveError, match="closed"):
+            call()
 
 
 # --- its schema --------------------------------------------------------------------
@@ -92,20 +86,14 @@ def test_what_every_pass_asks_is_answered_by_an_index(
 # --- damage, absence ---------------------------------------------------------------
 
 
-def test_nothing_is_written_into_an_archive_that_was_removed(
-    archive: SqliteArchive, path: Path
-) -> None:
-    path.unlink()
-
-    with pytest.raises(ArchiveError, match="removed or replaced"):
-        remember(archive, "1")
-    assert not path.exists()
-
-
-def test_the_log_of_an_archive_does_not_reach_the_one_that_replaced_it(
+def test_nothing_of_an_archive_reaches_the_one_that_replaced_it(
     archive: SqliteArchive, path: Path, tmp_path: Path
 ) -> None:
     remember(archive, "old")
+    path.unlink()
+    with pytest.raises(ArchiveError, match="removed or replaced"):
+        remember(archive, "new")
+    assert not path.exists()
     other = SqliteArchive.open(tmp_path / "other")
     remember(other, "other")
     other.close()

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,14 +58,6 @@ def create(store: SqliteStore, fact_id: str = A, content: str = "Green.") -> str
 # --- the file ----------------------------------------------------------------------
 
 
-def test_a_mode_that_somebody_gave_the_store_stays(store: SqliteStore, path: Path) -> None:
-    store.close()
-    path.chmod(0o660)
-    opened_at(path, create=True).close()
-
-    assert stat.S_IMODE(path.stat().st_mode) == 0o660
-
-
 def test_a_file_that_is_not_there_or_empty_is_not_a_store_unasked(path: Path) -> None:
     with pytest.raises(StoreUnavailableError):
         opened_at(path)
@@ -81,11 +74,13 @@ def test_a_file_that_is_not_there_or_empty_is_not_a_store_unasked(path: Path) ->
 def test_a_file_that_is_there_is_never_opened_but_by_sqlite(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path.chmod(0o660)
     closed: list[int] = []
     monkeypatch.setattr(os, "close", closed.append)
     opened_at(path, create=True).close()
 
     assert closed == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660  # as somebody wants it
 
 
 # --- its schema --------------------------------------------------------------------
@@ -181,28 +176,16 @@ def test_a_log_that_was_removed_is_noticed(store: SqliteStore, path: Path) -> No
     assert store.state().facts == 2
 
 
-def test_an_interrupted_call_writes_nothing(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupted_call_and_one_of_refusals_alone_write_nothing(
+    store: SqliteStore, path: Path
 ) -> None:
-    left = iter([b"0000"] * 5)
-
-    def interrupted(size: int) -> bytes:
-        try:
-            return next(left)
-        except StopIteration:
-            raise KeyboardInterrupt from None
-
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
+        interrupted = Mock(side_effect=[*[b"0000"] * 5, KeyboardInterrupt])
         patch.setattr(os, "urandom", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS])
-
     assert (store.state().seq, store.feed()) == (0, [])
-    create(store)
-    assert store.state().seq == 1
 
-
-def test_a_call_of_refusals_alone_touches_nothing(store: SqliteStore, path: Path) -> None:
     revision = create(store)
     log = path.with_name(path.name + "-wal")
     before = log.read_bytes()

@@ -112,7 +112,7 @@ def test_a_closed_app_is_not_asked(world: FsWorld) -> None:
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_save_while_the_app_writes_stays_in_the_note(
+def test_a_save_while_the_app_writes_or_is_asked_stays_in_the_note(
     world: FsWorld, style: str, when: str
 ) -> None:
     _staged(world)
@@ -121,6 +121,12 @@ def test_a_save_while_the_app_writes_stays_in_the_note(
     _is_refused(world)
     assert world.content(NOTE) == b"hers"
     assert staged_text(world.vault) == b"new"
+
+    world.save_in_place(NOTE, b"old")
+    setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
+    with pytest.raises(NoteChangedError):
+        world.vault.stage_removal("other", NOTE, sha(b"old"))
+    assert world.content(NOTE) == b"hers"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -145,16 +151,6 @@ def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
 
     assert (world.content(NOTE), world.content(OTHER)) == (b"old", None)
     assert world.vault.staged("other") is None
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_save_while_the_app_is_asked_keeps_the_note(world: FsWorld, when: str) -> None:
-    world.save_in_place(NOTE, b"old")
-    setattr(world.app, when, lambda: world.save_in_place(NOTE, b"hers"))
-
-    with pytest.raises(NoteChangedError):
-        world.vault.stage_removal("op", NOTE, sha(b"old"))
-    assert world.content(NOTE) == b"hers"
 
 
 @pytest.mark.parametrize("world", ["adds a word"], indirect=True)
