@@ -82,8 +82,8 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a replaced root is still watched",
         "backends/watchers/collector.py",
-        "        if (found.st_dev, found.st_ino) != self._identity:\n",
-        "        if self._identity is None:\n",
+        "            same = self._look() == self._identity\n",
+        "            same = self._look() != (0, 0)\n",
         f"{WATCHER}::test_a_root_that_was_replaced_is_trouble",
     ),
     Bug(

@@ -130,7 +130,7 @@ def test_the_status_shows_the_errors_of_the_daemon(monkeypatch: pytest.MonkeyPat
         "failing": True,
         "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
     }
-    monkeypatch.setattr("vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon)
+    monkeypatch.setattr("vaultsync.backends.state.process_files.DaemonFile.read", lambda _: daemon)
     with vaultsync.open() as memory, memory._engine.exclusive():
         said = CliRunner().invoke(cli, ["status"]).stdout
     for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):

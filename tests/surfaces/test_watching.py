@@ -18,7 +18,7 @@ import vaultsync
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
-from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
     ConfigError,

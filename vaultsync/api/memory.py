@@ -22,7 +22,7 @@ from vaultsync.api.privacy import redaction_check
 from vaultsync.api.wiring import Services
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks

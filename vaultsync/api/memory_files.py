@@ -12,7 +12,7 @@ from msgspec import structs
 
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
-from vaultsync.backends.filesystem.find_memory_files import find_memory_files
+from vaultsync.backends.filesystem.find_files import find_memory_files
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.errors import EngineBusyError, VaultsyncError

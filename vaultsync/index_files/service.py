@@ -24,7 +24,7 @@ from vaultsync.model.scope import can_see
 from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
-from vaultsync.storage.feed_cursor import feed_backlog, make_version
+from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import SyncContext
 
 TABLES_SCHEMA = "2"
@@ -132,7 +132,7 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
 def _version(ctx: SyncContext) -> str:
     """What the files depend on. Paths of notes change only in a run, which is recorded."""
     state = ctx.redacted_store.state()
-    version = make_version(ctx.redacted_store, state.store_id, state.seq, TABLES_SCHEMA)
+    version = version_of(state.store_id, state, TABLES_SCHEMA)
     run = ctx.archive.last_run()
     return f"{version}:{run.run if run else ''}:{ctx.policy.index_folder}"
 
@@ -180,7 +180,7 @@ def _updated_entries(
             else:
                 entries.pop(fact_id, None)
     if backlog.rows or backlog.is_full:
-        new = make_version(ctx.redacted_store, backlog.store_id, backlog.seq, TABLES_SCHEMA)
+        new = version_of(backlog.store_id, backlog.end, TABLES_SCHEMA)
         inputs.entries.save(CachedEntries(new, entries))
     return entries
 

@@ -62,7 +62,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see, check_scope, private_scope
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import notices_of
@@ -254,7 +254,7 @@ class FileSync:
             not state.pending
             and state.digest == sha256(data).hexdigest()
             and state.scanned == self.today
-            and state.store == make_version(self.ctx.store, now.store_id, now.seq, "")
+            and state.store == version_of(now.store_id, now, "")
             and len(state.sections) <= self.budget.sections
         )
 
@@ -425,9 +425,9 @@ class FileSync:
         pending &= {each.id for each in sections} if self.request.embeds else set()
         now = self.ctx.store.state()
         # What others wrote meanwhile is new to the next sync.
-        seq = now.seq if now.seq == before.seq + len(result.actions) else before.seq
+        end = now if now.seq == before.seq + len(result.actions) else before
         return FileState(
-            store=make_version(self.ctx.store, now.store_id, seq, ""),
+            store=version_of(now.store_id, end, ""),
             scanned=self.today,
             digest=sha256(data).hexdigest(),
             sections=sections,

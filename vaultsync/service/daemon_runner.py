@@ -18,7 +18,7 @@ from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.daemon.loop import DaemonLoop

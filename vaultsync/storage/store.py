@@ -30,6 +30,8 @@ class StoreState(NamedTuple):
     """The newest row of the feed; 0 in an empty store."""
     facts: int
     """How many facts there are, tombstones not counted."""
+    revision: str
+    """The revision of the newest row; empty in an empty store."""
 
 
 class StoreWrite(NamedTuple):

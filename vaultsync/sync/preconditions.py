@@ -35,10 +35,9 @@ def newest_row_mark(ctx: SyncContext) -> str | None:
     Raises: StoreUnavailableError.
     """
     if not lacks_row(ctx, seen_up_to=0):
-        seq = ctx.store.state().seq
-        revision = ctx.store.revision_at(seq)
-        if revision is not None:
-            return row_mark(seq, revision)
+        state = ctx.store.state()
+        if state.revision:
+            return row_mark(state.seq, state.revision)
     return ctx.archive.setting(HIGH_WATER_SETTING)
 
 

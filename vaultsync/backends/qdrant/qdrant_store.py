@@ -77,7 +77,8 @@ class QdrantStore:
 
     def state(self) -> StoreState:
         head, _ = self._committed()
-        return StoreState(head.store_id, head.seq, head.facts)
+        revision = f"{head.seq}-{head.revision}" if head.seq else ""
+        return StoreState(head.store_id, head.seq, head.facts, revision)
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         head, _ = self._committed()
