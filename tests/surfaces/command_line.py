@@ -201,7 +201,7 @@ def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, On
     """Run a command that asks, on a memory that gives one answer."""
     memory = OneAnswer(answer)
     opened = mock.Mock(return_value=memory)
-    with mock.patch("vaultsync.cli.open_vault.open_read_only", opened):
+    with mock.patch("vaultsync.api.read_only.open_read_only", opened):
         result = CliRunner().invoke(
             command,
             words,

@@ -25,8 +25,14 @@ from tests.surfaces.command_line import (
     run,
 )
 from vaultsync.cli import output
-from vaultsync.cli.options import Options
-from vaultsync.cli.output import DelayedBar, clean, clean_one_line, print_json, progress_bar
+from vaultsync.cli.output import (
+    DelayedBar,
+    Options,
+    clean,
+    clean_one_line,
+    print_json,
+    progress_bar,
+)
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.facts.listing import FactPage
 from vaultsync.model.paths import VaultPath
