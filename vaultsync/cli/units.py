@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plistlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,34 +57,13 @@ def _quoted(word: str) -> str:
 
 def _launchd(words: Sequence[str], root: str) -> str:
     """For `~/Library/LaunchAgents/`; see launchd.plist(5)."""
-    from xml.sax.saxutils import escape  # it loads urllib, and only launchd needs it
-
-    listed = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)
-    log = escape(str(Path("~/Library/Logs/vaultsync.log").expanduser()))
-    return f"""\
-<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" \
-"http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-  <key>Label</key>
-  <string>vaultsync.{escape(name)}</string>
-  <key>ProgramArguments</key>
-  <array>
-{listed}
-  </array>
-  <key>RunAtLoad</key>
-  <true/>
-  <key>KeepAlive</key>
-  <dict>
-    <key>SuccessfulExit</key>
-    <false/>
-  </dict>
-  <key>ProcessType</key>
-  <string>Background</string>
-  <key>StandardErrorPath</key>
-  <string>{log}</string>
-</dict>
-</plist>
-"""
+    agent = {
+        "Label": f"vaultsync.{name}",
+        "ProgramArguments": words,
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ProcessType": "Background",
+        "StandardErrorPath": str(Path("~/Library/Logs/vaultsync.log").expanduser()),
+    }
+    return plistlib.dumps(agent, sort_keys=False).decode()
