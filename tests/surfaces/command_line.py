@@ -11,14 +11,24 @@ from unittest import mock
 import click
 from click.testing import CliRunner, Result
 
-from vaultsync.api.memory import Memory
+from vaultsync.api.memory import GraphColours, GraphExport, Memory
 from vaultsync.cli.main import cli
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
-from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
-from vaultsync.model.fact import Fact
+from vaultsync.graph.model import build_graph
+from vaultsync.graph.service import neighborhood
+from vaultsync.graph.stats import graph_stats
+from vaultsync.memory_files.report import (
+    AddResult,
+    FileResult,
+    SectionResult,
+    counts_of,
+    report_of_files,
+)
+from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.operations.check_links import LinkProblem, LinkReport
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
@@ -80,6 +90,42 @@ BUSY_PASS = Report(
 )
 CALM = Status(7, 7, 0, 0, (), 0, None, "idle")
 
+ALICE = make_fact(
+    {
+        "id": "0193f6c2-0000-7000-8000-000000000001",
+        "type": "person",
+        "title": "Alice",
+        "reports_to": ["[[Bob]]"],
+    }
+).evolve(path=VaultPath("public/people/Alice.md"))
+TEA = make_fact(
+    {"id": "0193f6c2-0000-7000-8000-000000000002", "title": "Tea", "content": "with [[Alice]]"}
+).evolve(path=VaultPath("public/notes/Tea.md"))
+LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
+GRAPH = build_graph([ALICE, TEA, LONE])
+LINK_PROBLEM = LinkProblem(
+    VaultPath("public/notes/Tea.md"),
+    7,
+    "[[Al]]",
+    "wiki",
+    None,
+    "it is an alias of public/people/Alice.md; links follow file names",
+    (VaultPath("public/people/Alice.md"),),
+    "[[Alice|Al]]",
+)
+FINE_LINKS = LinkReport(notes=2, links={"wiki": {"name": 3}})
+
+FILE = "~/work/MEMORY.md"
+SECTIONS = [
+    SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
+    SectionResult("let_go", ID, "People", None, (), "gone from the file"),
+]
+FILE_REPORT = report_of_files(
+    [FileResult(FILE, 4, counts_of(SECTIONS, 3), SECTIONS, pending=[ID], left_out=2, written=1)],
+    seconds=0.25,
+)
+QUIET_FILE = report_of_files([FileResult(FILE, 3, counts_of((), 3))])
+
 ANSWERS: Mapping[str, Any] = {
     "remember": FACT,
     "get": FACT,
@@ -102,8 +148,14 @@ ANSWERS: Mapping[str, Any] = {
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
     "verify": proof_of(7),
-    "sync_memory_file": report_of_files([FileResult("~/work/MEMORY.md", 3, counts_of((), 3))]),
-    "add_to_memory_file": AddResult("~/work/MEMORY.md", "Lessons", "written"),
+    "maintain": QUIET,
+    "graph_export": GraphExport("text\n", "json", 3, 2),
+    "graph_stats": graph_stats(GRAPH),
+    "graph_neighbors": neighborhood(GRAPH, "Alice", 2),
+    "graph_colours": GraphColours("/v/.obsidian/graph.json", changed=True),
+    "links_check": FINE_LINKS,
+    "sync_memory_file": QUIET_FILE,
+    "add_to_memory_file": AddResult(FILE, "Lessons", "written"),
     "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
 }
 """What each method answers when a test says nothing else: all is well."""

@@ -1,4 +1,4 @@
-"""`memory-file`: what is asked, what is shown, how it ends."""
+"""Memory files through a real memory."""
 
 from __future__ import annotations
 
@@ -7,140 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import structs, to_builtins
+from msgspec import to_builtins
 
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
-from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors import EngineBusyError, MemoryFileMissingError, UnreadableMemoryFileError
-from vaultsync.memory_files.report import (
-    AddResult,
-    FileResult,
-    SectionResult,
-    counts_of,
-    report_of_files,
-)
-from vaultsync.memory_files.sections import memory_file_notice
+from vaultsync.errors import EngineBusyError
 from vaultsync.model.fact import Fact
-from vaultsync.sync.report import notices_of
 
-NAME = "~/work/MEMORY.md"
 TEXT = "Ask the harbour master before the database."
-ACTIONS = [
-    SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
-    SectionResult("let_go", ID, "People", None, (), "gone from the file"),
-]
-DONE = report_of_files(
-    [
-        FileResult(
-            NAME,
-            sections=4,
-            counts=counts_of(ACTIONS, 3),
-            actions=ACTIONS,
-            pending=[ID],
-            left_out=2,
-            written=1,
-        )
-    ],
-    seconds=0.25,
-)
-QUIET = report_of_files([FileResult(NAME, 4, counts_of((), 4))])
-(NOTICE,) = notices_of(
-    [memory_file_notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)]
-)
-WAITS = structs.replace(QUIET, attention=[NOTICE])
-
-
-def test_a_report_is_printed_as_text() -> None:
-    held = FakeMemory(sync_memory_file=DONE)
-    result = run("memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held)
-    assert result.exit_code == 0
-    assert f"{NAME}: 1 changed, 1 detached, 3 unchanged" in result.stdout
-    assert "detach\tPeople\t\tgone from the file" in result.stdout
-    assert "update\tTests (line 7)\tcontent\tchanged in the file" in result.stdout
-    for words in ("1 queued text", "2 sections too short", "1 fact not embedded"):
-        assert words in result.stderr
-    args, named = held.call("sync_memory_file")
-    assert args == ("MEMORY.md", "x")
-    assert (named["again"], named["dry_run"], named["include"]) == (False, False, ())
-    assert held.opened["agent"] == "indy"
-
-
-def test_quiet_and_json_show_data_alone() -> None:
-    held = FakeMemory(sync_memory_file=DONE)
-    assert not run("memory-file", "sync", "m", "--quiet", memory=held).stdout
-    found = one_object(run("memory-file", "sync", "m", "--json", memory=held))
-    assert found["counts"] == {
-        "created": 0,
-        "updated": 1,
-        "forgotten": 0,
-        "let_go": 1,
-        "unchanged": 3,
-    }
-    assert found["files"][0]["actions"][0]["fact_id"] == ID
-    assert found["pending"] == 1
-
-
-def test_what_waits_for_a_person_ends_with_3_and_says_so() -> None:
-    held = FakeMemory(sync_memory_file=WAITS)
-    result = run("memory-file", "sync", "m", memory=held)
-    assert result.exit_code == 3
-    assert "write it into the file" in result.stdout
-    result = run("memory-file", "sync", "m", "--json", memory=held)
-    assert result.exit_code == 3
-    assert one_object(result)["attention"][0]["line"] == 7
-
-
-def test_a_dry_run_says_that_it_is_one() -> None:
-    held = FakeMemory(sync_memory_file=structs.replace(DONE, dry_run=True))
-    result = run("memory-file", "sync", "m", "--dry-run", "--again", memory=held)
-    assert result.stdout.startswith("dry run: ")
-    assert held.call("sync_memory_file")[1]["again"] is True
-    empty = FakeMemory(sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))]))
-    assert "nothing to remember" in run("memory-file", "sync", "m", memory=empty).stdout
-
-
-def test_a_skipped_file_is_not_called_empty() -> None:
-    wrong = UnreadableMemoryFileError(NAME, "it is binary")
-    told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
-    held = FakeMemory(
-        sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))], notices_of([told]))
-    )
-    result = run("memory-file", "sync", "m", memory=held)
-    assert result.stdout.startswith(f"{NAME}: skipped\n")
-    assert f"! {NAME}: was skipped: it is binary\n" in result.stdout
-
-
-def test_a_missing_file_fails_with_a_hint() -> None:
-    held = FakeMemory(sync_memory_file=MemoryFileMissingError(NAME))
-    result = run("memory-file", "sync", "m", "--json", memory=held)
-    assert result.exit_code == 1
-    assert one_object(result)["error"]["kind"] == "MemoryFileMissingError"
-    assert run("memory-file", "sync").exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("added", "code", "words"),
-    [
-        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written to ~/work"),
-        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "already in"),
-        (AddResult(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
-        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "queued for ~/work"),
-    ],
-)
-def test_an_agents_text_is_written_or_queued(added: AddResult, code: int, words: str) -> None:
-    held = FakeMemory(add_to_memory_file=added)
-    ask = ("memory-file", "add", "m", "--section", "Lessons")
-    result = run(*ask, TEXT, memory=held)
-    assert (result.exit_code, words in result.output) == (code, True)
-    result = run(*ask, "-", "--replace", "--json", stdin=TEXT, memory=held)
-    assert one_object(result)["status"] == added.status
-    args, named = held.calls[-2][1:]
-    assert (args, named["replace_all"]) == (("m", TEXT), True)
-
-
-# --- through a real memory -----------------------------------------------------------
 
 
 @pytest.fixture
