@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 from unittest import mock
 
-import click
 from click.testing import CliRunner, Result
 
 from vaultsync.api.memory import GraphColours, GraphExport, Memory
 from vaultsync.cli.main import cli
+from vaultsync.context_packs.pack import ContextPack, LeftOut, PackedItem
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.graph.model import build_graph
@@ -29,7 +29,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.operations.check_links import LinkProblem, LinkReport
-from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
     REPORT_COUNTS,
@@ -115,6 +115,32 @@ LINK_PROBLEM = LinkProblem(
 )
 FINE_LINKS = LinkReport(notes=2, links={"wiki": {"name": 3}})
 
+PACK = ContextPack(
+    text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",
+    tokens=712,
+    budget=800,
+    by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
+    items=(
+        PackedItem(
+            id="a1",
+            tokens=700,
+            tier="critical",
+            reason="critical decision; has “sqlite”",
+            citation="public/decisions/use-sqlite.md#Use SQLite",
+            title="Use\x1b[31m SQLite",
+        ),
+    ),
+    left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)),
+    truncated=True,
+    intent="balanced",
+    format="markdown",
+    counter="estimate",
+    degraded=("Semantic search is unavailable: there is no model.",),
+)
+WHY, SNIPPET = "Has “sqlite” and “fast”.", "It is embedded."
+HIT = Hit(ID, FACT.title, FACT.type, NOTE, 0.81, 0.9, 0.7, 0.5, "index", WHY, SNIPPET)
+FOUND = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
+
 FILE = "~/work/MEMORY.md"
 SECTIONS = [
     SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
@@ -154,6 +180,8 @@ ANSWERS: Mapping[str, Any] = {
     "graph_neighbors": neighborhood(GRAPH, "Alice", 2),
     "graph_colours": GraphColours("/v/.obsidian/graph.json", changed=True),
     "links_check": FINE_LINKS,
+    "answer": FOUND,
+    "pack": PACK,
     "sync_memory_file": QUIET_FILE,
     "add_to_memory_file": AddResult(FILE, "Lessons", "written"),
     "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
@@ -166,6 +194,8 @@ BAD_CHECK = DoctorCheck("space", ok=False, message="the disk is full", hint="mak
 
 class FakeMemory:
     """Answers as told; refuses calls that the real `Memory` does not take."""
+
+    is_empty = False
 
     def __init__(self, **answers: object) -> None:
         self.answers = {**ANSWERS, **answers}
@@ -225,42 +255,6 @@ def run(
         return runner.invoke(
             cli, list(words), input=stdin, color=color, prog_name="vaultsync", terminal_width=80
         )
-
-
-class OneAnswer:
-    """Answers every question in the same way, and remembers what it was asked."""
-
-    is_empty = False
-
-    def __init__(self, answer: object) -> None:
-        self._answer = answer
-        self.asked: RecallRequest | ContextRequest | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def answer(self, request: RecallRequest | ContextRequest) -> object:
-        self.asked = request
-        return self._answer
-
-    pack = answer
-
-
-def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, OneAnswer]:
-    """Run a command that asks, on a memory that gives one answer."""
-    memory = OneAnswer(answer)
-    opened = mock.Mock(return_value=memory)
-    with mock.patch("vaultsync.api.read_only.open_read_only", opened):
-        result = CliRunner().invoke(
-            command,
-            words,
-            catch_exceptions=False,
-            help_option_names=["-h", "--help"],  # click keeps them with the command
-        )
-    return result, memory
 
 
 def one_object(result: Result) -> dict[str, Any]:

@@ -23,15 +23,20 @@ from tests.surfaces.command_line import (
     FILE,
     FILE_REPORT,
     FINE_LINKS,
+    FOUND,
     GRAPH,
+    HIT,
     ID,
     LINK_PROBLEM,
     LONE,
     NOTE,
     NOTICE,
+    PACK,
     QUIET,
     QUIET_FILE,
     RUN,
+    SNIPPET,
+    WHY,
     FakeMemory,
     counts,
     one_object,
@@ -39,6 +44,9 @@ from tests.surfaces.command_line import (
 )
 from vaultsync import errors
 from vaultsync.api.memory import GraphColours
+from vaultsync.cli import recall_commands
+from vaultsync.context_packs.formats import PACK_FORMS
+from vaultsync.context_packs.pack import INTENTS
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
 from vaultsync.graph.model import build_graph
@@ -50,6 +58,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.operations.check_links import LinkReport
+from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
 from vaultsync.sync.decision_table import REASON_BASE_ONLY
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, LastRun, Report, notices_of, proof_of
 
@@ -82,6 +91,12 @@ STATUS_JSON = json.loads(
 CHANGE_JSON = json.loads(
     f"""{{"run": "{RUN}", "at": "2026-02-14T13:45:00Z", "side": "vault", "actor": "person",
     "field": "tags", "before": [], "after": ["a"]}}"""
+)
+FOUND_JSON = json.loads(
+    f"""{{"query": "why sqlite?", "source": "index", "confidence": 0.83, "degraded": [],
+    "seconds": 0.004, "hits": [{{"id": "{ID}", "title": "Use SQLite", "type": "decision",
+    "path": "{NOTE}", "score": 0.81, "similarity": 0.9, "recency": 0.7, "utility": 0.5,
+    "stage": "index", "why": "{WHY}", "snippet": "{SNIPPET}"}}]}}"""
 )
 LAST = LastRun(RUN, "2026-02-14T13:45:00Z", "sync", {})
 NEEDS_REVIEW = structs.replace(BUSY_PASS, attention=[NOTICE])
@@ -121,6 +136,7 @@ def ask(words: str, **answers: object) -> Result:
             0,
             {"checks": [{"name": "python", "ok": True, "message": "Python 3.14", "hint": ""}]},
         ),
+        ("recall 'why sqlite?'", {}, 0, FOUND_JSON),
         ("graph colours", {}, 0, {"path": "/v/.obsidian/graph.json", "changed": True}),
     ],
 )
@@ -154,6 +170,19 @@ def test_the_graph_as_json() -> None:
     assert links.exit_code == 3
     assert set(one_object(links)) >= {"broken", "ambiguous", "alias_only", "fixed"}
     assert one_object(links)["alias_only"][0]["line"] == 7
+
+
+def test_a_pack_as_json() -> None:
+    pack = one_object(run("context", "why?", "--json"))
+    keys = {"text", "tokens", "budget", "by_tier", "items", "left_out", "truncated", "counter"}
+    assert pack.keys() >= keys
+    assert pack["items"][0].keys() >= {"id", "tokens", "tier", "reason", "citation"}
+    assert pack["left_out"][0].keys() >= {"id", "tokens", "reason"}
+
+
+def test_the_choices_match_the_formats_and_intents() -> None:
+    assert set(recall_commands.PACK_FORMATS) == set(PACK_FORMS)
+    assert set(recall_commands.INTENT_NAMES) == set(INTENTS)
 
 
 def test_a_memory_files_report_as_json() -> None:
@@ -211,6 +240,16 @@ links check --fix
 memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-run
 -> sync_memory_file('m', 'x', again=True, dry_run=True, exclude=('b',), include=('*.md',),
     progress=None, scope='public')
+
+context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u
+-> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
+    budget=9, format='xml', intent='recent', mode='auto', max_priority=4, user='u', agent=None))
+
+recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
+    --max-priority 4 --since 2026-01-01 --user u-1 --explain
+-> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
+    since='2026-01-01', limit=3, max_priority=4, until=None, mode='fused', status='active',
+    heads_only=True, user='u-1', explain=True, agent=None))
 
 memory-file add m text --section Lessons --replace
 -> add_to_memory_file('m', 'text', replace_all=True, section='Lessons')
@@ -282,6 +321,10 @@ WAITS_FOR_USER = structs.replace(
     attention=list(
         notices_of([memory_file_notice("EditedElsewhere", FILE, "it was edited", "write it", 7)])
     ),
+)
+STAGES = (
+    RecallStage("catch-up", 0.0001),
+    RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
 )
 TEXTS = {
     "a new fact's id is data, its note a message": Shown(
@@ -448,6 +491,58 @@ TEXTS = {
         "✗ space  the disk is full\n         hint: make room\n",
         code=1,
         answers={"doctor": (BAD_CHECK,)},
+    ),
+    "in a pipe a hit is a row": Shown(
+        "recall 'why sqlite?'",
+        f"{ID}\t0.8100\tdecision\tUse SQLite\t{NOTE}\t{WHY}\t{SNIPPET}\n",
+        "1 hit by keyword search in 4 ms, confidence 0.83\n",
+    ),
+    "what an answer lacks": Shown(
+        "recall q",
+        None,
+        "There is no model.\n2 hits by hybrid search in 20 ms, confidence 0.50\n",
+        answers={
+            "answer": RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT))
+        },
+    ),
+    "no hits": Shown(
+        "recall q",
+        "",
+        ("nothing found: try other words",),
+        answers={"answer": RecallResult("q", "index", 0.0, (), 0.001, ())},
+    ),
+    "an explained answer": Shown(
+        "recall q --explain",
+        (
+            "\ncatch-up: 0.1 ms\nindex: 1.0 ms, 7 candidates\n    7.5000  Use SQLite\n",
+            "\n  … and 2 more\n",
+        ),
+        None,
+        answers={"answer": structs.replace(FOUND, stages=STAGES)},
+    ),
+    "a pack's text alone is on stdout": Shown(
+        "context why?",
+        "# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is embedded.\n",
+        (
+            "712 of 800 tokens, estimated",
+            "(balanced: critical 700, notable 0, background 0, entities 0)",
+            "700  critical    Use SQLite\n",
+            "critical decision; has “sqlite”",
+            "public/decisions/use-sqlite.md#Use SQLite",
+            "left out: 12, 12,066 tokens",
+            " 1,000  Fact 0: no room left",
+            "… and 2 more",
+            "there is no model",
+        ),
+    ),
+    "a quiet pack": Shown("context why? --quiet", ("It is embedded.",)),
+    "an empty pack": Shown(
+        "context why?",
+        "",
+        ("by o200k_base", "nothing to pack"),
+        answers={
+            "pack": structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+        },
     ),
     "an exported graph to stdout is alone there": Shown(
         "graph export -", "text\n", "3 nodes, 2 links\n"

@@ -14,6 +14,7 @@ from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
 from vaultsync import errors
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
+from vaultsync.cli.options import complete_type
 
 GUARDED = 4
 ERRORS: list[tuple[Exception, int]] = [
@@ -93,6 +94,9 @@ WRONG = [
     ["get", ID, "--nope"],
     ["list", "--limit", "x"],
     ["list", "--limit", "0"],
+    ["recall", "q", "--limit", "0"],
+    ["recall", "q", "--mode", "magic"],
+    ["recall"],
     ["remember", "x", "--priority", "high"],
     ["sync", "--max-delete", "-1"],
     ["resolve", "x"],
@@ -206,16 +210,15 @@ def test_completion_of_another_shell_is_wrong_usage() -> None:
     assert run("completion", env={"SHELL": None}).exit_code == 2
 
 
-def test_a_shell_completes_types() -> None:
-    from vaultsync.cli.options import complete_type
-
+def test_a_shell_completes_commands_and_types() -> None:
     context = click.Context(cli)
 
-    assert complete_type(context, click.Option(["--type"]), "p") == [
-        "preference",
-        "person",
-        "project",
+    types = complete_type(context, click.Option(["--type"]), "p")
+    assert types == ["preference", "person", "project"]
+    assert [each.value for each in cli.shell_complete(context, "re")] == [
+        *("remember", "restore", "resolve", "rebuild", "recall")
     ]
+    assert "--version" in {each.value for each in cli.shell_complete(context, "--")}
 
 
 @pytest.mark.parametrize("code", ["import vaultsync.cli", "import vaultsync.__main__"])

@@ -16,15 +16,18 @@ from tests.surfaces.command_line import (
     CALM,
     CONFLICT,
     FACT,
+    FOUND,
+    HIT,
     ID,
     NOTE,
     NOTICE,
     QUIET,
     RUN,
+    SNIPPET,
+    WHY,
     FakeMemory,
     run,
 )
-from vaultsync.cli import output
 from vaultsync.cli.output import (
     DelayedBar,
     Options,
@@ -46,9 +49,9 @@ HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bol
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """stdout and stderr are a terminal of 80 columns, for all that vaultsync knows."""
     # First those that import it: loaded after `output`, they would keep the fake.
-    for module in ("format_facts", "format_conflicts", "format_reports", "output"):
+    formats = ("format_facts", "format_conflicts", "format_reports", "recall_commands")
+    for module in (*formats, "graph_commands", "output"):
         monkeypatch.setattr(f"vaultsync.cli.{module}.is_terminal", lambda _: True)
-    monkeypatch.setattr(output, "is_terminal", lambda _: True)
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -178,6 +181,18 @@ def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch)
     assert result.stdout.splitlines()[1].split() == [
         *(ID, "Use", "SQLite", "decision", "1", "public", NOTE)
     ]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_hit_on_a_terminal_says_why_and_where() -> None:
+    bare = structs.replace(HIT, path=None, snippet="Use SQLite")  # which its title says already
+    found = structs.replace(FOUND, hits=(HIT, bare))
+
+    result = run("recall", "why sqlite?", memory=FakeMemory(answer=found))
+
+    title, why = "Use SQLite  decision · 0.81", f"    {WHY}"
+    one = [f" 1. {title}", f"    {SNIPPET}", why, f"    {NOTE}", ""]
+    assert result.stdout.splitlines() == [*one, f" 2. {title}", why, "    no note yet", ""]
 
 
 @pytest.mark.usefixtures("terminal")

@@ -70,6 +70,15 @@ def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
     assert [each["id"] for each in shell("list")["facts"]] == ids
 
 
+def test_recall_on_an_empty_memory_prints_how_to_begin(shell: Shell) -> None:
+    def hint() -> str:
+        return shell.runner.invoke(cli, ["recall", "ferries"]).stderr
+
+    assert "the memory is empty; `vaultsync adopt`" in hint()
+    shell("remember", "We meet on Tuesdays.")
+    assert "nothing found: try other words" in hint()
+
+
 def test_init_is_harmless_when_repeated(shell: Shell) -> None:
     assert shell("init") == shell("init", str(shell.vault))
     assert {each["ok"] for each in shell("doctor")["checks"]} == {True}
