@@ -81,6 +81,9 @@ def test_recall_on_an_empty_memory_prints_how_to_begin(shell: Shell) -> None:
 
 def test_init_is_harmless_when_repeated(shell: Shell) -> None:
     assert shell("init") == shell("init", str(shell.vault))
+    again = shell.runner.invoke(cli, ["init"])
+    assert f"vault     {shell.vault}\n" in again.stdout
+    assert "vaultsync adopt --dry-run" in again.stderr
     assert {each["ok"] for each in shell("doctor")["checks"]} == {True}
 
 
