@@ -138,19 +138,13 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     ]
 
 
+@pytest.mark.parametrize("on", ["pipe", "terminal"])
 @pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_no_command_prints_control_characters(words: list[str], memory: FakeMemory) -> None:
-    result = run(*words, memory=memory)
-
-    assert result.output
-    assert not {"\x1b", "\x07", "\x08", "\x9b", "\u202e"} & set(result.output)
-
-
-@pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_no_command_prints_control_characters_on_a_terminal(
-    words: list[str], memory: FakeMemory
+def test_no_command_prints_control_characters(
+    request: pytest.FixtureRequest, on: str, words: list[str], memory: FakeMemory
 ) -> None:
+    if on == "terminal":
+        request.getfixturevalue("terminal")
     result = run(*words, memory=memory)
 
     assert result.output

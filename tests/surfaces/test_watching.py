@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from msgspec import structs
 
 import vaultsync
+from tests.daemons import PATIENCE, wait_until
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -33,21 +34,12 @@ from vaultsync.service.daily_maintenance import CHECK_INTERVAL, LAST_MAINTENANCE
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
-PATIENCE = 30.0
-
 
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
     vaultsync.init(str(root), state_dir=str(state))
     found = config.load_settings(root, state_dir=str(state))
     return structs.replace(found, embedder="none", grace_seconds=0.0)
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 class Run:
