@@ -15,14 +15,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
 from vaultsync import __version__
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.output import colour
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Facts": {
@@ -146,6 +148,8 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names that complete a word, and the options."""
+        from click.shell_completion import CompletionItem
+
         found = SHORT_HELP.items()
         names = [CompletionItem(n, help=text) for n, text in found if n.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)

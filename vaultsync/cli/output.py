@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -145,6 +144,8 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[s
 
 
 def _print(drawn: object) -> None:
+    import shutil  # it loads five libraries for compression
+
     from rich.console import Console
 
     console = Console(
