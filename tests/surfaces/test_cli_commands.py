@@ -322,6 +322,10 @@ CASES = {
     "a missing memory file": case(
         "memory-file sync m", sync_memory_file=errors.MemoryFileMissingError(FILE)
     ),
+    "an error with its hint": case(f"get {ID}", get=errors.FactNotFoundError(ID)),
+    "an interrupted command": case("sync", sync=KeyboardInterrupt()),
+    "a missing choice": case("resolve x"),
+    "an option before the command": case("--json status"),
     "an agent's text": case("memory-file add m text --section Lessons"),
     "an agent's text that is there": case(
         "memory-file add m text --section Lessons", add_to_memory_file=THERE
@@ -339,8 +343,9 @@ AS_JSON = [
     *("the status names the next command", "no conflicts", "a conflict", "a history"),
     *("one of two conflicts is resolved", "equal sides", "different sides", "checks"),
     *("a queued fact", "a queued update", "a queued replacement", "a queued deletion"),
-    *("an answer", "a pack", "neighbors", "colours", "broken links", "a memory file"),
-    *("a memory file that waits", "an agent's text", "an agent's text beside an edit"),
+    *("an error with its hint", "an interrupted command", "an answer", "a pack", "neighbors"),
+    *("colours", "broken links", "a memory file", "a memory file that waits"),
+    *("an agent's text", "an agent's text beside an edit"),
 ]
 """Cases that the golden page shows as JSON too."""
 for _name in AS_JSON:
@@ -488,6 +493,7 @@ def test_text_may_be_piped_in(words: str, stdin: str | bytes, text: str) -> None
         ("resolve x --take mine", None),
         ("rebuild", None),
         ("rebuild --from git", None),
+        ("export - --json", None),
         ("graph export - --json", None),
         ("graph export g.xyz", None),
     ],

@@ -26,8 +26,14 @@ def held(tmp_path: Path) -> Iterator[Memory]:
         yield memory_
 
 
-def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path: Path) -> None:
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
     file = tmp_path / "MEMORY.md"
+    file.write_text(memory(DEPLOY), encoding="utf-8")
+    return file
+
+
+def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, file: Path) -> None:
     file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
     report = held.sync_memory_file(file)
     assert report.counts["created"] == 3
@@ -40,8 +46,7 @@ def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path
     assert json.dumps(to_builtins(report))
 
 
-def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, tmp_path: Path) -> None:
-    file = tmp_path / "MEMORY.md"
+def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, file: Path) -> None:
     many = [(f"Section {n}", f"What number {n} has to say is this.") for n in range(40)]
     file.write_text(memory(*many), encoding="utf-8")
     held.sync_memory_file(file)
@@ -52,15 +57,13 @@ def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, tmp_pat
     assert held.verify().equal
 
 
-def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(held: Memory, tmp_path: Path) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text(memory(DEPLOY), encoding="utf-8")
+def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(held: Memory, file: Path) -> None:
     held.sync_memory_file(file, agent="moss")
     added = held.add_to_memory_file(file, TEXT, section="Lessons")
     assert added.synced is not None
     assert added.synced.counts["created"] == 1
     assert {each.scope for each in app_facts(held)} == {"private-moss"}
-    other = tmp_path / "other" / "MEMORY.md"
+    other = file.parent / "other" / "MEMORY.md"
     other.parent.mkdir()
     held.add_to_memory_file(other, TEXT, section="Lessons")
     assert {each.scope for each in app_facts(held)} == {"private-moss", "private-indy"}
@@ -71,11 +74,9 @@ def app_facts(held: Memory) -> list[Fact]:
 
 
 def test_a_queued_text_is_not_synced(
-    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    held: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
-    file = tmp_path / "MEMORY.md"
-    file.write_text(memory(DEPLOY), encoding="utf-8")
     with held._memory_files.file(file).lock(1):
         added = held.add_to_memory_file(file, TEXT, section="Lessons")
     assert (added.status, added.synced) == ("queued", None)
@@ -105,11 +106,8 @@ def test_queued_texts_are_reported_for_each_file(
 
 
 def test_while_another_engine_has_the_vault_the_facts_are_in_the_store(
-    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    held: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text(memory(DEPLOY), encoding="utf-8")
-
     def busy(*_: object, **__: object) -> None:
         raise EngineBusyError("vault", "process 7")
 

@@ -70,13 +70,6 @@ def test_an_export_to_stdout_is_lines_alone() -> None:
     assert result.stderr == "2 facts\n"
 
 
-def test_an_export_to_stdout_is_not_one_json_object() -> None:
-    result = run("export", "-", "--json", memory=FakeMemory(export=give))
-
-    assert result.exit_code == 2
-    assert one_object(result)["error"]["kind"] == "UsageError"
-
-
 def test_an_export_into_a_device_does_not_replace_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -19,13 +19,7 @@ _CHECK_SECONDS = 1.0
 
 
 def serve_until_signal(options: Options, address: str, is_alive: Callable[[], bool]) -> None:
-    """Print the address, and return at SIGTERM or SIGINT, or when the server has ended.
-
-    Args:
-        options: of the command.
-        address: where the server listens.
-        is_alive: whether it still serves.
-    """
+    """Print the address, and return at SIGTERM or SIGINT, or when the server has ended."""
     if options.json:
         print_json({"address": address})
     else:

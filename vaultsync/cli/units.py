@@ -9,13 +9,7 @@ from pathlib import Path
 
 
 def unit(kind: str, root: str, *, state_dir: str | None) -> str:
-    """The text of a unit for one vault.
-
-    Args:
-        kind: `systemd` or `launchd`.
-        root: of the vault.
-        state_dir: the option `--state-dir`, if it was given.
-    """
+    """The text of a unit for the vault at `root`; `kind` is `systemd` or `launchd`."""
     words = [*_program(), "watch", "--vault", root]
     if state_dir is not None:
         words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
