@@ -200,11 +200,7 @@ def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:
 def test_an_error_of_a_call_is_raised_in_the_thread_that_waits(run: Run) -> None:
     with pytest.raises(FactNotFoundError):
         run.daemon.call(lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"))
-    assert run.daemon.call(lambda _: 42) == 42
-
-
-def test_a_call_may_make_another_call(run: Run) -> None:
-    assert run.daemon.call(lambda _: run.daemon.call(lambda _: 42)) == 42
+    assert run.daemon.call(lambda _: run.daemon.call(lambda _: 42)) == 42  # a call in a call
 
 
 def test_a_call_may_time_out(run: Run) -> None:
