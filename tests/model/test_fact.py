@@ -32,6 +32,7 @@ from vaultsync.model.scope import can_see, check_scope, is_scope, private_scope
 from vaultsync.model.serialization import (
     fact_from_json,
     fact_from_values,
+    fact_line,
     fact_to_json,
     fact_to_values,
     public_values,
@@ -46,10 +47,12 @@ def _fact(**values: Value) -> Fact:
 
 @given(facts())
 def test_a_fact_comes_back_from_json(fact: Fact) -> None:
-    again = fact_from_json(fact_to_json(fact))
-    assert again == fact
-    assert fact_to_json(again) == fact_to_json(fact)
-    assert "\n" not in fact_to_json(fact)
+    line = fact_line(fact)
+    again = fact_from_json(line, revision="7-a")
+    assert again == fact == fact_from_json(fact_to_json(fact))
+    assert again.revision == "7-a"
+    assert fact_line(again) == line == fact_to_json(fact).encode()
+    assert b"\n" not in line
 
 
 @given(facts())
@@ -87,13 +90,7 @@ def test_json_is_plain_already(value: Value) -> None:
 
 def test_the_tables_are_sound() -> None:
     assert {x for row in TIERS.values() for x in row} == set(range(5))
-    assert [tier_of(n) for n in range(5)] == [
-        "critical",
-        "notable",
-        "notable",
-        "background",
-        "background",
-    ]
+    assert [tier_of(n)[:4] for n in range(5)] == ["crit", "nota", "nota", "back", "back"]
     assert not FIELDS_BY_KEY.keys() & OWN_FIELDS_BY_KEY.keys()
     assert len({row.folder for row in TYPES.values()}) == len(TYPES)
     attrs = [row.attr for row in FIELDS]
@@ -144,40 +141,26 @@ def test_values_become_canonical(key: str, value: Value, held: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "values"),
     [
-        ("createdAt", "0001-01-01T00:00:00+23:00"),
-        ("createdAt", 7),
-        ("createdAt", "x"),
-        ("commitmentDueDate", 7),
-        ("commitmentDueDate", "x"),
-        ("priority", 5),
-        ("priority", 1.5),
-        ("priority", True),
-        ("confidence", 1.5),
-        ("confidence", "1"),
-        ("accessCount", -1),
-        ("accessCount", 0.5),
-        ("observationCompressed", 1),
-        ("title", True),
-        ("title", ["x"]),
-        ("title", "a\u2028b"),
-        ("title", "a\x07b"),
-        ("content", None.__class__),
-        ("content", ["x"]),
-        ("content", "\udc00"),
-        ("entities", ["a|b"]),
-        ("entities", [["a", "b"]]),
-        ("mood", {1: 2}),
-        ("mood", object()),
-        ("mood", "\udc00"),
+        ("createdAt", ["0001-01-01T00:00:00+23:00", 7, "x"]),
+        ("commitmentDueDate", [7, "x"]),
+        ("priority", [5, 1.5, True]),
+        ("confidence", [1.5, "1"]),
+        ("accessCount", [-1, 0.5]),
+        ("observationCompressed", [1]),
+        ("title", [True, ["x"], "a\u2028b", "a\x07b"]),
+        ("content", [None.__class__, ["x"], "\udc00"]),
+        ("entities", [["a|b"], [["a", "b"]]]),
+        ("mood", [{1: 2}, object(), "\udc00"]),
     ],
 )
-def test_values_that_a_field_does_not_take_are_refused(key: str, value: object) -> None:
-    with pytest.raises(InvalidFieldError) as wrong:
-        _fact(**{key: value})  # type: ignore[arg-type]
-    assert key in wrong.value.message or "property" in wrong.value.message
-    assert wrong.value.hint
+def test_values_that_a_field_does_not_take_are_refused(key: str, values: list[Value]) -> None:
+    for value in values:
+        with pytest.raises(InvalidFieldError) as wrong:
+            _fact(**{key: value})
+        assert key in wrong.value.message or "property" in wrong.value.message
+        assert wrong.value.hint
 
 
 @pytest.mark.parametrize(
@@ -187,23 +170,17 @@ def test_values_that_a_field_does_not_take_are_refused(key: str, value: object) 
         ("status", ["x", None], 'status: expected one line of text, got ["x", null]'),
         ("priority", True, "priority: expected a whole number"),
         ("priority", "high", "priority: expected a whole number"),
+        ("confidence", "x" * 5000, "confidence: expected a number from 0 to 1"),
+        ("type", ["a", "b"], 'unknown type ["a", "b"]'),
+        ("type", "poem", "unknown type"),
+        ("type", None, "unknown type"),
+        ("type", 7, "unknown type"),
     ],
 )
 def test_an_error_shows_a_value_as_its_author_wrote_it(key: str, value: Value, said: str) -> None:
-    with pytest.raises(InvalidFieldError) as wrong:
+    with pytest.raises((InvalidFieldError, UnknownTypeError)) as wrong:
         _fact(**{key: value})
     assert wrong.value.message.startswith(said)
-
-
-def test_an_error_shows_a_type_that_is_no_text_as_its_author_wrote_it() -> None:
-    with pytest.raises(UnknownTypeError) as wrong:
-        _fact(type=["a", "b"])
-    assert wrong.value.message == 'unknown type ["a", "b"]'
-
-
-def test_a_long_value_is_not_quoted_whole_in_an_error() -> None:
-    with pytest.raises(InvalidFieldError) as wrong:
-        _fact(confidence="x" * 5000)
     assert len(wrong.value.message) < 200
 
 
@@ -211,12 +188,6 @@ def test_a_long_value_is_not_quoted_whole_in_an_error() -> None:
 def test_an_id_is_a_uuid(value: object) -> None:
     with pytest.raises(InvalidIdError):
         check_id(value)
-
-
-@pytest.mark.parametrize("value", ["poem", None, 7, ["note"]])
-def test_a_type_is_one_of_the_types(value: Value) -> None:
-    with pytest.raises(UnknownTypeError):
-        _fact(type=value)
 
 
 @pytest.mark.parametrize(

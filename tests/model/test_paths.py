@@ -7,12 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vaultsync.errors import UnsafePathError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     NAME_BYTES,
-    PathInfo,
     VaultPath,
     file_name_of,
-    folder_for,
     free_path,
     is_foreign_conflict_copy,
     is_note_name,
@@ -23,7 +22,8 @@ from vaultsync.model.paths import (
     stem_of,
     vault_path,
 )
-from vaultsync.model.schema import TIERS, TYPES
+from vaultsync.model.schema import TYPES, tier_of
+from vaultsync.notes.parse import home_folder
 
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
 ROOT = VaultPath("")
@@ -111,15 +111,6 @@ def test_join_cannot_leave_the_folder() -> None:
         join_path(vault_path("a"), "../b.md")
 
 
-def test_observations_lie_in_folders_by_tier() -> None:
-    assert folder_for(scope="public", folder="decisions", tier=None) == ("public/decisions")
-    assert folder_for(scope="private-indy", folder="observations", tier="critical") == (
-        "private-indy/observations/critical"
-    )
-    with pytest.raises(UnsafePathError):
-        folder_for(scope="..", folder="decisions", tier=None)
-
-
 def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
     folder = vault_path("public/people")
     taken: set[str] = set()
@@ -181,44 +172,39 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("public/decisions/x.md", PathInfo("public", "decisions", None)),
-        ("public/decisions/sub/x.md", PathInfo("public", "decisions", None)),
-        ("public/Decisions/x.md", PathInfo("public", "decisions", None)),
-        ("team-a/observations/critical/x.md", PathInfo("team-a", "observations", "critical")),
-        ("team-a/observations/mine/x.md", PathInfo("team-a", "observations", None)),
-        ("team-a/observations/x.md", PathInfo("team-a", "observations", None)),
-        ("team-a/decisions/critical/x.md", PathInfo("team-a", "decisions", None)),
-        ("public/ideas/decisions/x.md", PathInfo("public", None, None)),
-        ("public/decisions", PathInfo("public", None, None)),
-        ("public/x.md", PathInfo("public", None, None)),
-        ("Diary/decisions/x.md", PathInfo(None, None, None)),
-        ("public.md", PathInfo(None, None, None)),
+        ("public/decisions/x.md", ("public", "decisions", None)),
+        ("public/decisions/sub/x.md", ("public", "decisions", None)),
+        ("public/Decisions/x.md", ("public", "decisions", None)),
+        ("team-a/observations/critical/x.md", ("team-a", "observations", "critical")),
+        ("team-a/observations/mine/x.md", ("team-a", "observations", None)),
+        ("team-a/observations/x.md", ("team-a", "observations", None)),
+        ("team-a/decisions/critical/x.md", ("team-a", "decisions", None)),
+        ("public/ideas/decisions/x.md", ("public", None, None)),
+        ("public/decisions", ("public", None, None)),
+        ("public/x.md", ("public", None, None)),
+        ("Diary/decisions/x.md", (None, None, None)),
+        ("public.md", (None, None, None)),
     ],
 )
-def test_a_place_is_scope_type_folder_and_tier(path: str, expected: PathInfo) -> None:
+def test_a_place_is_scope_type_folder_and_tier(path: str, expected: tuple[str | None, ...]) -> None:
     assert path_info(vault_path(path), FOLDERS) == expected
 
 
 @given(
     st.sampled_from(sorted(TYPES)),
     st.sampled_from(("public", "private-indy", "team-x")),
-    st.sampled_from(sorted(TIERS)),
+    st.sampled_from(range(5)),
 )
-def test_a_place_reads_what_folder_for_wrote(type_name: str, scope: str, tier: str) -> None:
-    folder = TYPES[type_name].folder
-    tiered = tier if type_name == "observation" else None
+def test_a_place_reads_the_folder_of_a_fact(type_name: str, scope: str, priority: int) -> None:
+    folder = home_folder(Fact(ID, type_name, scope=scope, priority=priority))
+    tier = tier_of(priority) if type_name == "observation" else None
 
-    path = join_path(folder_for(scope=scope, folder=folder, tier=tiered), "x.md")
-
-    assert path_info(path, FOLDERS) == PathInfo(scope, folder, tiered)
+    assert path_info(join_path(folder, "x.md"), FOLDERS) == (scope, TYPES[type_name].folder, tier)
 
 
 def test_a_note_ends_in_md_and_is_not_hidden() -> None:
-    assert is_note_name("a.md")
-    assert is_note_name("A.MD")
-    assert not is_note_name(".md")
-    assert not is_note_name(".a.md")
-    assert not is_note_name("a.md.txt")
+    names = ("a.md", "A.MD", ".md", ".a.md", "a.md.txt")
+    assert [name for name in names if is_note_name(name)] == ["a.md", "A.MD"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from vaultsync.model.schema import (
 from vaultsync.model.scope import check_scope
 
 # Patterns are compiled when they are first used: a question loads this module, too.
-_UUID = r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z"
+_UUID = r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 
 
 def check_id(value: object) -> str:
@@ -80,22 +80,16 @@ _TRAILING = r"(?<=\.\d{3})0{3}(?=Z)"
 
 def clean_time(key: str, value: object) -> str:
     """A time in UTC, as `2026-02-14T13:45:00Z`; a date alone is its midnight."""
-    if isinstance(value, str):
-        try:
-            parsed = datetime.fromisoformat(value.strip())
-        except ValueError:
-            pass
-        else:
-            if _PLAIN_TIME.match(value):
-                return value
-            if parsed.tzinfo is None:
-                parsed = parsed.replace(tzinfo=UTC)
-            try:
-                text = parsed.astimezone(UTC).isoformat()
-            except OverflowError:
-                raise InvalidFieldError(key, value, ValueKind.TIME.value) from None
-            return re.sub(_TRAILING, "", text.replace("+00:00", "Z"))
-    raise InvalidFieldError(key, value, ValueKind.TIME.value)
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        parsed = datetime.fromisoformat(text)
+        if _PLAIN_TIME.match(text):
+            return text
+        known = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        utc = known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        raise InvalidFieldError(key, value, ValueKind.TIME.value) from None
+    return re.sub(_TRAILING, "", utc)
 
 
 NEVER, FOREVER = -(2**63), 2**63 - 1
@@ -125,12 +119,11 @@ def from_microseconds(moment: int) -> str:
 
 
 def _date(key: str, value: object) -> str:
-    if isinstance(value, str):
-        try:
-            return date.fromisoformat(value.strip()[:10]).isoformat()
-        except ValueError:
-            pass
-    raise InvalidFieldError(key, value, ValueKind.DATE.value)
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        raise InvalidFieldError(key, value, ValueKind.DATE.value) from None
 
 
 def _number(row: Field, value: object) -> float | int:
@@ -157,13 +150,6 @@ def link_name(text: str) -> str:
 _NO_NAME = re.compile(r"[\[\]|]")
 
 
-def _link_from_nested_list(value: object) -> object:
-    """YAML reads an unquoted `[[Name]]` as a list in a list: return the name."""
-    while isinstance(value, (list, tuple)) and len(value) == 1:
-        value = value[0]
-    return value
-
-
 def _list(row: Field, value: object) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
@@ -172,12 +158,14 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         raise InvalidFieldError(row.key, value, row.kind.value)
     many: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
+    links = row.kind is ValueKind.LINKS
     seen: dict[str, None] = {}
     for one in many:
-        each = clean_line(
-            row.key, _link_from_nested_list(one) if row.kind is ValueKind.LINKS else one
-        )
-        if row.kind is ValueKind.LINKS:
+        item = one
+        while links and isinstance(item, (list, tuple)) and len(item) == 1:
+            item = item[0]  # YAML reads an unquoted `[[Name]]` as a list in a list
+        each = clean_line(row.key, item)
+        if links:
             each = link_name(each)
             if _NO_NAME.search(each):
                 raise InvalidFieldError(row.key, each, "names of notes, without []|")
@@ -185,9 +173,8 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
             each = check_id(each)
         elif row.key == "tags":
             each = each.lstrip("#")
-        if each:
-            seen[each] = None
-    return tuple(seen)
+        seen[each] = None
+    return tuple(filter(None, seen))
 
 
 def check_type(value: object) -> str:

@@ -13,7 +13,7 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import PathInfo, VaultPath, folder_for, path_info, stem_of
+from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of, vault_path
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
 from vaultsync.notes.body import NoteBody, read_body
 
@@ -188,5 +188,11 @@ def tier_folder(fact: Fact) -> str | None:
 
 
 def home_folder(fact: Fact) -> VaultPath:
-    """The folder in which the note of a fact belongs."""
-    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))
+    """The folder in which the note of a fact belongs; observations have one per tier.
+
+    Raises:
+        UnsafePathError: see `vault_path`.
+    """
+    tier = tier_folder(fact)
+    folder = f"{fact.scope}/{TYPES[fact.type].folder}"
+    return vault_path(folder if tier is None else f"{folder}/{tier}")

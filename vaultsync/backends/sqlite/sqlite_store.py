@@ -119,7 +119,7 @@ class SqliteStore:
                 " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
                 json.dumps(batch),
             )
-            found.update((row[0], wire.from_line(row[2], row[1])) for row in rows)
+            found.update((row[0], wire.fact_from_json(row[2], revision=row[1])) for row in rows)
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
