@@ -17,7 +17,7 @@ from vaultsync.notes.body import RELATED_HEADING
 from vaultsync.notes.parse import TYPE_FOLDERS
 from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
-from vaultsync.notes.view_read import may_be_redacted
+from vaultsync.notes.wording import may_be_redacted
 
 _FIRST = re.compile(rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n")
 _CLOSING = b"\n---\n"

@@ -25,9 +25,10 @@ from vaultsync.privacy.fact_texts import (
     LINK_KEYS,
     fact_text_pieces,
     joined_texts,
+    loose_text_pieces,
     map_fact_texts,
     map_value_texts,
-    texts_in_value,
+    restore_value_texts,
 )
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import (
@@ -86,7 +87,7 @@ class NoteView:
         redaction = self._redaction(fact)
         if not redaction.changes:
             return fact
-        return map_fact_texts(fact, lambda text, bare: redaction.hide(text, bare=bare))
+        return map_fact_texts(fact, redaction.hide)
 
     def to_note(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
@@ -96,7 +97,7 @@ class NoteView:
 
         fact = self.redact(fact)
         runs = not self.escapes
-        return map_fact_texts(fact, lambda text, _: escape(text, runs=runs))
+        return map_fact_texts(fact, lambda text, **_: escape(text, runs=runs))
 
     def _shows_all(self, fact: Fact) -> bool:
         """Whether a fact has neither secrets nor active content."""
@@ -137,18 +138,10 @@ class NoteView:
         """
         if self.redactor is None or not self.redacts:
             return [value for _, value in many]
-        parts = [
-            piece
-            for key, value in many
-            for piece in texts_in_value(value, key, bare=key in LINK_KEYS)
-        ]
+        parts = list(loose_text_pieces(many))
         known = self.known_secrets(*facts)
         how = redaction_for(self.redactor, parts, hides=True, also=known)
-
-        def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-            return how.hide(text, bare=bare)
-
-        return [map_value_texts(value, change, bare=key in LINK_KEYS) for key, value in many]
+        return [map_value_texts(value, how.hide, bare=key in LINK_KEYS) for key, value in many]
 
     def redact_value(self, key: str, value: Value, *facts: Fact | None) -> Value:
         """One value of a field, like `redact_values()`."""
@@ -160,7 +153,7 @@ class NoteView:
 
         if self.redactor is None or not self.escapes:
             return value
-        return map_value_texts(value, lambda text, _: escape(text))
+        return map_value_texts(value, lambda text, **_: escape(text))
 
     def _redaction(self, fact: Fact) -> Redaction:
         if self.redactor is None:
@@ -185,7 +178,7 @@ class NoteView:
         Placeholders that were made with another key, or by other rules, are resolved by
         what the fact has in their place.
         """
-        from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
+        from vaultsync.notes.wording import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
@@ -212,7 +205,7 @@ class NoteView:
             facts: the known versions of its fact, in the base and the store.
             before: the note of the base, from `from_base_note()`.
         """
-        from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
+        from vaultsync.notes.wording import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
@@ -245,14 +238,15 @@ class NoteView:
         secrets = self.known_secrets(*facts)
         unknown: list[str] = []
         for key, value in values.items():
-            found[key] = _restore_value(value, secrets, unknown, bare=key in LINK_KEYS)
+            bare = key in LINK_KEYS
+            found[key] = restore_value_texts(value, secrets.restore, unknown, bare=bare)
         return found, unknown[0] if unknown else ""
 
     # -------------------------------------------------------------- merged -> spelling
 
     def to_note_wording(self, note: Note, merged: Fact) -> Fact:
         """The merged fact in the wording of the note, where that already shows it."""
-        from vaultsync.notes.view_write import NoteViewWriter  # noqa: PLC0415 - see above
+        from vaultsync.notes.wording import NoteViewWriter  # noqa: PLC0415 - see above
 
         if self.redactor is None:
             return merged
@@ -264,12 +258,3 @@ class NoteView:
 
 IDENTITY_VIEW = NoteView()
 """The view that shows everything as it is."""
-
-
-def _restore_value(value: Value, secrets: KnownSecrets, unknown: list[str], *, bare: bool) -> Value:
-    def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-        restored, missing = secrets.restore(text, bare=bare)
-        unknown.extend(missing)
-        return restored
-
-    return map_value_texts(value, change, bare=bare)
