@@ -28,7 +28,7 @@ def test_a_note_is_head_yaml_fence_and_body(eol: str, mark: str, fence: str) -> 
 
     assert [parts.head, parts.yaml, parts.fence, parts.body] == pieces
     assert parts.eol == eol
-    assert parts.has_frontmatter
+    assert parts.fence
 
 
 def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
@@ -58,7 +58,7 @@ def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
 def test_without_two_fences_all_is_body(text: str) -> None:
     parts = split_frontmatter(text)
 
-    assert not parts.has_frontmatter
+    assert not parts.fence
     assert parts.yaml == ""
     assert parts.head + parts.body == text
     assert parts.head == text[: text.startswith("\ufeff")]

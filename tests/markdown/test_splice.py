@@ -117,7 +117,7 @@ def test_all_properties_can_be_removed(parts: NoteParts) -> None:
     assert read_properties(after, PATH) == {}
     assert after.text.startswith(parts.head)
     assert after.text.endswith(parts.fence + parts.body)
-    assert after.has_frontmatter
+    assert after.fence
 
 
 @given(

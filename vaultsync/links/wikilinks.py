@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from vaultsync.errors import NotFoundError
-from vaultsync.markdown.blocks import ProseSpan, prose_paragraphs, prose_spans
+from vaultsync.markdown.blocks import ProseSpan, prose_spans
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ def find_links(text: str) -> list[Link]:
             return [link for link in links if not _is_empty(link)]
     found = [
         link
-        for start, end in prose_paragraphs(text)
+        for start, end, *_ in prose_spans(text)
         if text.find("[", start, end) >= 0
         for link in _Paragraph(text, start, end).links()
     ]

@@ -78,17 +78,12 @@ class FencedLine:
         return self.fence >= 0
 
 
-def prose_paragraphs(text: str) -> list[tuple[int, int]]:
+def prose_spans(text: str) -> list[ProseSpan]:
     """The spans of paragraphs, headings, list items and table rows, in order.
 
     No inline construct reaches from one span into another. Quote markers and indentation
     inside a span are part of it.
     """
-    return [block[:2] for block in _BlockScanner(text).blocks()]
-
-
-def prose_spans(text: str) -> list[ProseSpan]:
-    """The same, with the kind of each."""
     return _BlockScanner(text).blocks()
 
 

@@ -24,15 +24,6 @@ from vaultsync.markdown.yaml.writer import (
 )
 from vaultsync.model.schema import Value
 
-__all__ = [
-    "NoteParts",
-    "edit_properties",
-    "emit_property",
-    "read_properties",
-    "split_frontmatter",
-    "split_note",
-]
-
 _BOM = "\ufeff"
 _CRLF = "\r\n"
 _OPENING = re.compile("\ufeff?---[ \t]*\r?\n")
@@ -57,11 +48,6 @@ class NoteParts(NamedTuple):
     def text(self) -> str:
         """The whole text."""
         return self.head + self.yaml + self.fence + self.body
-
-    @property
-    def has_frontmatter(self) -> bool:
-        """Whether there are fences."""
-        return self.fence != ""
 
 
 def split_frontmatter(text: str) -> NoteParts:

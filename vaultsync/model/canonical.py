@@ -13,10 +13,9 @@ from functools import lru_cache
 
 from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 from vaultsync.model.schema import (
+    ALL_FIELDS_BY_KEY,
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
-    FIELDS_BY_KEY,
-    OWN_FIELDS_BY_KEY,
     TYPES,
     Field,
     Value,
@@ -228,9 +227,7 @@ _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]
 }
 """The function that makes values of a kind canonical."""
 
-_CLEANERS_BY_KEY = {
-    row.key: _CLEANERS[row.kind] for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
-}
+_CLEANERS_BY_KEY = {key: _CLEANERS[row.kind] for key, row in ALL_FIELDS_BY_KEY.items()}
 _LISTS = (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS)
 _TEXTS = (ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID)
 _UNSET_VALUES: Mapping[str, Value] = {
@@ -268,7 +265,7 @@ def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str
     """
     found: dict[str, Value | tuple[str, ...]] = {}
     for key, value in values.items():
-        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+        row = ALL_FIELDS_BY_KEY.get(key)
         if row is not None:
             found[key] = canonical(row, value)
         else:

@@ -219,6 +219,8 @@ OWN_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType(
     {own.key: own for row in TYPES.values() for own in row.own}
 )
 """The own fields of all types by key; a key belongs to one type or to all entities."""
+ALL_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({**FIELDS_BY_KEY, **OWN_FIELDS_BY_KEY})
+"""The fields, and the own fields of all types. Any other key is a property."""
 
 
 def tier_of(priority: int) -> str:

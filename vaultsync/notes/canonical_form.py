@@ -26,6 +26,7 @@ _VOLATILE = [row.key for row in FIELDS if row.owner is FieldOwner.VOLATILE]
 _VOLATILE_LINE = re.compile(
     rf"\n({'|'.join(_VOLATILE)}): ([0-9][0-9T:.Z-]*)(?=\n[^\s-]|\Z)".encode()
 )
+_NUMBER = re.compile(rb"[0-9]+\.?[0-9]*")
 _HEADING = f"## {RELATED_HEADING}\n- ".encode()
 _LINK = re.compile(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
 
@@ -69,18 +70,11 @@ def _without_volatile_lines(head: bytes) -> bytes | None:
         return None  # a duplicate key
     try:
         for key, value in found:
-            canonical(FIELDS_BY_KEY[key.decode()], _scalar(value.decode()))
+            number = _NUMBER.fullmatch(value)  # else a text such as a time
+            canonical(FIELDS_BY_KEY[key.decode()], float(value) if number else value.decode())
     except UsageError:
         return None
     return _VOLATILE_LINE.sub(b"", head)
-
-
-def _scalar(text: str) -> str | float:
-    """The value as YAML reads it: a number, or a text such as a time."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _links(data: bytes, fact: Fact) -> dict[str, str] | None:

@@ -14,13 +14,11 @@ from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of, vault_path
-from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
 from vaultsync.notes.body import NoteBody, read_body
 
-_IN_BODY = frozenset({"content", "scope"})
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
-_NOT_READ = _IN_BODY | {"id"}
-_ROWS = {**FIELDS_BY_KEY, **OWN_FIELDS_BY_KEY}
+_NOT_READ = frozenset({"id", "content", "scope"})
 _ENTITY_TYPES = ("person", "project")
 _FOLDER_TYPES = {row.folder: name for name, row in TYPES.items()}
 TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
@@ -106,7 +104,7 @@ def _read_properties(
     for key, value in _flat(raw) if nested else raw.items():
         if key in _NOT_READ:
             continue
-        row = _ROWS.get(key)
+        row = ALL_FIELDS_BY_KEY.get(key)
         try:
             if row is None:
                 properties[check_property(key)] = json_value(key, value)
@@ -123,10 +121,8 @@ def _read_properties(
 def _read_id(
     raw: Mapping[str, Value], parts: NoteParts, problems: list[FieldProblem]
 ) -> str | None:
-    if raw.get("id") is None:
-        return None
     try:
-        return check_id(raw["id"])
+        return None if raw.get("id") is None else check_id(raw["id"])
     except InvalidIdError as error:
         hint = "an id of vaultsync is a UUID: rename this property, or remove it"
         problems.append(FieldProblem("id", _line_of(parts, "id"), error.message, hint))

@@ -69,7 +69,8 @@ class ActiveContent:
             case "fence":
                 return is_active_fence(text, at)
             case "tick":
-                return text[site.start : at].strip() != "" or _after_tick(text, site)
+                inside = text[site.start : at].strip() != ""
+                return inside or text[: site.start].rstrip().endswith("`")
             case "image":
                 return self._is_remote_image(at)
             case "link" | "define":
@@ -88,8 +89,7 @@ class ActiveContent:
 
     def construct(self, site: ActiveSite) -> str:
         """The text of the construct, which identifies it."""
-        text, start = self._text, site.start
-        return text[start : _end_of(site, text)]
+        return self._text[site.start : _end_of(site, self._text)]
 
     def _is_remote_image(self, at: int) -> bool:
         text = self._text
@@ -136,10 +136,6 @@ def is_active_fence(text: str, at: int) -> bool:
     line = text[at : at + 200].partition("\n")[0]
     language = _unescaped(line).lstrip("{. \t")
     return ACTIVE_FENCES.match(language) is not None or line.startswith("$=")
-
-
-def _after_tick(text: str, site: ActiveSite) -> bool:
-    return text[: site.start].rstrip().endswith("`")
 
 
 def _closing(text: str, at: int) -> int | None:

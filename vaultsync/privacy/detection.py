@@ -178,7 +178,8 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
             group = "s" if "s" in pattern.groupindex else 0
             for match in pattern.finditer(text):
                 token = match[group].rstrip(".")  # the end of a sentence
-                if not _is_sample(token):
+                sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
+                if not sample:
                     start = match.start(group)
                     end = start + len(token)
                     # Characters right behind a token are a part of it, or another one.
@@ -188,11 +189,6 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
             yield SecretSpan(*match.span(), "private-key")
-
-
-def _is_sample(token: str) -> bool:
-    """Whether a token is an example in documentation."""
-    return len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
 
 
 _SIGN_WITHIN = 60
@@ -249,11 +245,6 @@ def _is_dummy(value: str) -> bool:
     return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
 
 
-def _classes(value: str) -> int:
-    kinds = (str.islower, str.isupper, str.isdigit)
-    return sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
-
-
 _SHORT_WORD = 10
 """Length from which a value without a digit can be a password by its characters."""
 
@@ -262,7 +253,9 @@ def _is_password(value: str) -> bool:
     """Whether a value after `password` is not a word of prose."""
     if not any(map(str.isalpha, value)):
         return False
-    mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
+    kinds = (str.islower, str.isupper, str.isdigit)
+    classes = sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
+    mixed = classes >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
     if any(map(str.isdigit, value)):
         return mixed or value.isalnum()
     return mixed and len(value) >= _SHORT_WORD

@@ -97,12 +97,16 @@ def load_yaml(yaml: str, path: str) -> dict[str, Value] | None:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        _check_one_document(found, yaml, path)
+        if isinstance(found, list) and any(isinstance(each, dict) for each in found):
+            marker = _DOCUMENT.search(yaml)  # several documents are a list, too
+            if marker:
+                why = "more than one YAML document"
+                raise _refused(why, yaml, path, at=marker.start())
         return None
     try:
         values = _checked(found)
     except _RefusedError as error:
-        raise _refused(error.why, yaml, path) from None
+        raise _refused(str(error), yaml, path) from None
     _check_notation(yaml, path)
     return values
 
@@ -117,11 +121,7 @@ def jsonable(value: object) -> Value:
 
 
 class _RefusedError(ValueError):
-    """The values are not valid properties of a note."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    """The values are not valid properties of a note, for the reason given."""
 
 
 class _PlainConverter:
@@ -226,15 +226,6 @@ def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
         at = tag.start()
     why = f"a tag ({yaml[at : at + 30].split(maxsplit=1)[0]})"
     return _refused(why, yaml, path, at=at, hint=_QUOTE)
-
-
-def _check_one_document(found: object, yaml: str, path: str) -> None:
-    """Refuse several documents, which the parser returns as a list."""
-    if isinstance(found, list) and any(isinstance(each, dict) for each in found):
-        marker = _DOCUMENT.search(yaml)
-        if marker:
-            why = "more than one YAML document"
-            raise _refused(why, yaml, path, at=marker.start())
 
 
 def _refused(
