@@ -17,9 +17,14 @@ from hypothesis import strategies as st
 
 import vaultsync.graph
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
-from vaultsync.graph.graph_formats import EXPORTS, graph_to_canvas, graph_to_graphml, graph_to_json
+from vaultsync.graph.graph_formats import (
+    EXPORTS,
+    graph_to_canvas,
+    graph_to_graphml,
+    graph_to_html,
+    graph_to_json,
+)
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
-from vaultsync.graph.page import graph_to_html
 from vaultsync.graph.service import neighborhood
 from vaultsync.graph.stats import find_neighbors, graph_stats, pagerank
 from vaultsync.model.fact import Fact, make_fact

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.links.references import (
-    LinkAnchors,
-    fact_links,
-    heading_key,
-    note_references,
-    property_links,
-)
+from vaultsync.links.references import LinkAnchors, fact_links, heading_key, note_references
 from vaultsync.links.wikilinks import find_links, prose_blocks, whole_link
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, TEXT_BLOCK, prose_spans
 from vaultsync.model.fact import make_fact
@@ -158,7 +152,7 @@ def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
         "neither": None,
     }
 
-    found = [(key, link.target) for key, link in property_links(values)]
+    found = [(key, link.target) for key, link in note_references("", values).properties]
 
     assert found == [
         ("up", "Note"),
@@ -167,7 +161,6 @@ def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
         ("see.3.0", "D"),
         ("deep.er", "E"),
     ]
-    assert note_references("", values).properties == tuple(property_links(values))
 
 
 def test_a_whole_link_has_target_subpath_and_alias() -> None:

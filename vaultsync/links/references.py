@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
@@ -58,12 +58,7 @@ class NoteReferences:
 
 
 def note_references(body: str, properties: Mapping[str, Value]) -> NoteReferences:
-    """The references of a note.
-
-    Args:
-        body: the text after the frontmatter.
-        properties: the frontmatter as read.
-    """
+    """The references in the body of a note and in its properties."""
     links: list[Link] = []
     tags = property_tags(properties)
     headings: list[tuple[int, str]] = []
@@ -81,8 +76,9 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
         if "^" in inside:
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
             footnotes.update(_FOOTNOTE.findall(inside))
+    named = [link for key, value in properties.items() for link in _links_in(key, value)]
     anchors = LinkAnchors(tuple(headings), frozenset(blocks), frozenset(footnotes))
-    return NoteReferences(tuple(links), tuple(property_links(properties)), tuple(tags), anchors)
+    return NoteReferences(tuple(links), tuple(named), tuple(tags), anchors)
 
 
 # Ignored by Obsidian when it compares headings.
@@ -135,13 +131,8 @@ def property_tags(properties: Mapping[str, Value]) -> list[str]:
     return found
 
 
-def property_links(properties: Mapping[str, Value]) -> Iterator[tuple[str, Link]]:
-    """The links in properties, each with its key: texts that consist of one wiki-link."""
-    for key, value in properties.items():
-        yield from _links_in(key, value)
-
-
 def _links_in(key: str, value: Value) -> Iterator[tuple[str, Link]]:
+    """The links in a property, each with its key: texts that consist of one wiki-link."""
     if isinstance(value, str):
         link = whole_link(value.strip())
         if link is not None:
@@ -162,12 +153,9 @@ def fact_links(fact: Fact) -> Iterator[tuple[str, Link]]:
     for text in (fact.title, fact.context or "", fact.content):
         for link in find_links(text):
             yield "", link
-    yield from _links_in(ENTITIES_PROPERTY, _bracketed(fact.entities))
+    yield from _links_in(ENTITIES_PROPERTY, list(map("[[{}]]".format, fact.entities)))
     for key, value in fact.own.items():
         named = OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINKS and isinstance(value, (list, tuple))
-        yield from _links_in(key, _bracketed(value) if named else value)  # type: ignore[arg-type]
-    yield from property_links(fact.properties)
-
-
-def _bracketed(names: Sequence[Value]) -> list[str]:
-    return [f"[[{name}]]" for name in names]
+        yield from _links_in(key, list(map("[[{}]]".format, value)) if named else value)  # type: ignore[arg-type]
+    for key, value in fact.properties.items():
+        yield from _links_in(key, value)

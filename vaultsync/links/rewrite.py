@@ -225,16 +225,9 @@ class MovedFiles:
 def link_target_text(
     names: LinkResolver, to: VaultPath, link: Link, source: VaultPath, *, relative: bool = False
 ) -> str | None:
-    """The target of a link from the note at `source` to a file, in the style of `link`.
+    """The shortest target of a link from the note at `source` to a file; None if no link can.
 
-    Args:
-        names: resolves links.
-        to: the file.
-        link: the link to imitate: it keeps or leaves out `.md`.
-        source: the note that contains the link.
-        relative: whether to prefer a path from the note.
-
-    Returns: the shortest text that leads to the file; None if no such link can.
+    Like `link`, it has or lacks `.md`; `relative` prefers a path from the note.
     """
     suffix = link.target[-3:].lower() == ".md" and to[-3:].lower() == ".md"
     short = names.link_text(to)

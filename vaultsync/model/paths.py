@@ -256,11 +256,8 @@ _NOTE_SUFFIX = re.compile(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
 def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: str) -> VaultPath:
     """The first path for `name` in a folder that is not taken.
 
-    Args:
-        folder: the folder; `""` is the root.
-        name: the preferred name; it is cut when it is too long.
-        taken: the keys (`path_key`) of all files and folders of the vault.
-        fact_id: distinguishes notes with the same name.
+    A name that is too long is cut; the id of the fact distinguishes notes with the same name.
+    `taken` has the keys (`path_key`) of all files and folders of the vault.
 
     Raises:
         UnsafePathError: see `vault_path`.

@@ -269,15 +269,7 @@ def _without_strays(block: str) -> str:
 def set_links(
     body: NoteBody, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
 ) -> NoteBody:
-    """Add links to a section of the managed block, and remove links from it.
-
-    Args:
-        body: the body; without a managed block it stays as it is.
-        section: the heading of the section.
-        add: the texts of links to add.
-        remove: the targets of links to remove, as in `NoteBody.related`.
-        eol: the line break of the note.
-    """
+    """Add the texts of links to a section of the managed block, if any, and remove by target."""
     if body.block is None or not (add or remove):
         return body
     lines = _LINE_STARTS.split(body.text[slice(*body.block)])

@@ -89,10 +89,7 @@ def conflict_path(
 ) -> VaultPath:
     """Where the conflict note of a note goes: `Name.md` -> `Name.conflict.md`.
 
-    Args:
-        note_path: where the note lies.
-        taken: paths that are in use, casefolded.
-        conflict_id: becomes part of the name when that is taken or too long.
+    When that is `taken` (casefolded paths) or too long, the id becomes part of the name.
     """
     folder, slash, name = note_path.rpartition("/")
     stem = stem_of(name)
@@ -211,30 +208,22 @@ def _section(field: FieldConflict, author: str) -> Iterator[str]:
             if field.vault == DELETED_SIDE
             else f"Delete the note, as the {author} did with the fact"
         )
-    yield f"## {_plain(field.field)}"
-    yield ""
-    yield f"- [ ] {label} <!-- {_MARK}{_encoded(field.field)} -->"
-    yield ""
+    mark = f"<!-- {_MARK}{_encoded(field.field)} -->"
+    yield from (f"## {_plain(field.field)}", "", f"- [ ] {label} {mark}", "")
     if is_deletion(field):
         return
     if differing := _differing(field):
-        yield f"**What differs** (`-` yours, `+` the {author}'s):"
-        yield ""
-        yield _fenced("diff", differing)
-        yield ""
+        heading = f"**What differs** (`-` yours, `+` the {author}'s):"
+        yield from (heading, "", _fenced("diff", differing), "")
     for heading, value in (
         ("Before", field.base),
         ("Yours, in the note now", field.vault),
         (f"The {author}'s", field.store),
     ):
-        text = _shown(value)
-        if not text:
-            yield f"**{heading}:** *(empty)*"
+        if text := _shown(value):
+            yield from (f"**{heading}:**", "", _fenced("text", text), "")
         else:
-            yield f"**{heading}:**"
-            yield ""
-            yield _fenced("text", text)
-        yield ""
+            yield from (f"**{heading}:** *(empty)*", "")
 
 
 def _fenced(language: str, text: str) -> str:

@@ -170,8 +170,6 @@ class NoteView:
         found = [self._redaction(each).secrets for each in facts if each is not None]
         return join_secrets(found) if any(each.known for each in found) else NO_SECRETS
 
-    # ------------------------------------------------------------------ text -> fact
-
     def from_base_note(self, note: Note, fact: Fact) -> Note:
         """The note of a base with its original texts.
 

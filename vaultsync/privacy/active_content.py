@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
@@ -57,13 +58,12 @@ class ActiveContent:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._code: list[tuple[int, int]] | None = None
-        self._remote_names: bool | None = None
 
     def runs(self, site: ActiveSite) -> bool:
         """Whether the site would run or load something, or lead out of the vault."""
         text, at = self._text, site.at
-        if site.kind not in _IN_CODE_TOO and self._is_code(at):
+        anywhere = site.kind in _IN_CODE_TOO
+        if not anywhere and any(start <= at < end for start, end in self._code):
             return False
         match site.kind:
             case "fence":
@@ -82,10 +82,9 @@ class ActiveContent:
             case _:
                 return True
 
-    def _is_code(self, at: int) -> bool:
-        if self._code is None:
-            self._code = list(_code_of(self._text))
-        return any(start <= at < end for start, end in self._code)
+    @cached_property
+    def _code(self) -> list[tuple[int, int]]:
+        return list(_code_of(self._text))
 
     def construct(self, site: ActiveSite) -> str:
         """The text of the construct, which identifies it."""
@@ -99,25 +98,15 @@ class ActiveContent:
         if close is None:
             found = re.search(r"\n[ \t]*\n", text[at : at + _REACH])
             rest = text[at : at + (found.start() if found else _REACH)]
-            return (
-                any(
-                    _is_remote(_destination(rest, each.end()))
-                    for each in re.finditer(r"\]\(", rest)
-                )
-                or self._names_remote()
-            )
+            return _has_remote(r"\]\(", rest) or self._names_remote
         if text.startswith("(", close + 1):
             return _is_remote(_destination(text, close + 2))
-        return self._names_remote()
+        return self._names_remote
 
+    @cached_property
     def _names_remote(self) -> bool:
         """Whether the text has a link reference definition that leads out."""
-        if self._remote_names is None:
-            self._remote_names = any(
-                _is_remote(_destination(self._text, each.end()))
-                for each in re.finditer(r"\]:", self._text)
-            )
-        return self._remote_names
+        return _has_remote(r"\]:", self._text)
 
     def _is_in_tag(self, site: ActiveSite) -> bool:
         text = self._text
@@ -207,6 +196,11 @@ def _leads_out(destination: str) -> bool:
 
 def _is_remote(destination: str) -> bool:
     return _REMOTE.match(destination) is not None
+
+
+def _has_remote(sign: str, text: str) -> bool:
+    """Whether a destination that follows a sign is remote."""
+    return any(_is_remote(_destination(text, each.end())) for each in re.finditer(sign, text))
 
 
 def _code_of(text: str) -> Iterator[tuple[int, int]]:

@@ -53,11 +53,7 @@ def scan_spans(
 ) -> dict[str, KeySpan] | None:
     """The spans of the `wanted` keys; None when the first column is not enough.
 
-    Args:
-        yaml: the text.
-        lines: its lines, without their line feeds.
-        keys: all of its top-level keys in order, as the parser read them.
-        wanted: the keys to find.
+    `keys` are all top-level keys in order, as the parser read them.
     """
     if "\r" in yaml and yaml.count("\r") != yaml.count("\r\n"):
         return None

@@ -104,7 +104,7 @@ def load_yaml(yaml: str, path: str) -> dict[str, Value] | None:
                 raise _refused(why, yaml, path, at=marker.start())
         return None
     try:
-        values = _checked(found)
+        values = _PlainConverter().map_of(found, 1)
     except _RefusedError as error:
         raise _refused(str(error), yaml, path) from None
     _check_notation(yaml, path)
@@ -127,10 +127,10 @@ class _RefusedError(ValueError):
 class _PlainConverter:
     """Converts values to JSON, and counts their keys."""
 
-    __slots__ = ("keys",)
+    __slots__ = ("_keys",)
 
     def __init__(self) -> None:
-        self.keys = 0
+        self._keys = 0
 
     def of(self, value: object, depth: int) -> Value:
         """The value as JSON; `depth` is its own, that of the root is 1."""
@@ -148,39 +148,21 @@ class _PlainConverter:
             return [self.of(each, depth + 1) for each in value]
         if not isinstance(value, Mapping):
             raise _RefusedError(_KIND)
-        self.count(len(value))
-        mapping: dict[str, Value] = {}
-        for key, each in value.items():
-            mapping[_name(key)] = self.of(each, depth + 1)
-        return mapping
+        return self.map_of(value, depth)
 
-    def count(self, keys: int) -> None:
-        """Count more keys."""
-        self.keys += keys
-        if self.keys > MAX_KEYS:
+    def map_of(self, mapping: Mapping[object, object], depth: int) -> dict[str, Value]:
+        """The same for a map, whose keys must be valid names of properties."""
+        self._keys += len(mapping)
+        if self._keys > MAX_KEYS:
             raise _RefusedError(_KEYS)
-
-
-def _name(key: object) -> str:
-    """The key, if it is a valid name of a property."""
-    if type(key) is not str:
-        raise _RefusedError(_KEY)
-    if key == "<<":
-        raise _RefusedError(_MERGE)
-    return key
-
-
-_AS_IS = frozenset({str, bool, type(None)})
-
-
-def _checked(found: dict[object, object]) -> dict[str, Value]:
-    converter = _PlainConverter()
-    converter.count(len(found))
-    values: dict[str, Value] = {}
-    for key, value in found.items():
-        # Most values are JSON already.
-        values[_name(key)] = value if type(value) in _AS_IS else converter.of(value, 2)  # type: ignore[assignment]
-    return values
+        found: dict[str, Value] = {}
+        for key, value in mapping.items():
+            if type(key) is not str:
+                raise _RefusedError(_KEY)
+            if key == "<<":
+                raise _RefusedError(_MERGE)
+            found[key] = self.of(value, depth + 1)
+        return found
 
 
 def _check_before(yaml: str, path: str) -> None:
