@@ -207,6 +207,8 @@ def test_everything_else_is_prose(text: str, expected: list[str]) -> None:
 
 
 def test_an_embed_in_the_text_of_a_link_is_found_too() -> None:
+    assert [link.embed for link in find_links("![[a]] [[b]] ![[c]]")] == [True, False, True]
+    assert not find_links("[[a]]!")[0].embed
     text = "[![alt](p.png) and ![[q.png]]](Note.md)"
 
     outer, *inner = find_links(text)

@@ -139,7 +139,12 @@ class LinkSurvey:
         yield BROKEN, (self.moved[former],) if former else (), "the note moved to"
         yield ALIAS_ONLY, self.titles.get(fold_case(target), ()), "it is the title of"
         similar = self.similar.get(similarity_key(file_name_of(target)), ())
-        matching = tuple(path for path in similar if _ends_with(path, target))
+        wanted = [similarity_key(x) for x in target.split("/") if x not in ("", ".", "..")]
+        matching = tuple(
+            path
+            for path in similar
+            if list(map(similarity_key, path.split("/")))[-len(wanted) :] == wanted
+        )
         yield BROKEN, matching, "it is spelled differently from"
 
 
@@ -161,12 +166,6 @@ def similarity_key(name: str) -> str:
     """A key shared by names that differ only in case, width, blanks, hyphens or `.md`."""
     text = unicodedata.normalize("NFKC", name_key(name)).casefold()
     return _BLANKS.sub(" ", text).strip()
-
-
-def _ends_with(path: VaultPath, target: str) -> bool:
-    """Whether a path ends in the folders and the name of a target, by similarity."""
-    wanted = [similarity_key(each) for each in target.split("/") if each not in ("", ".", "..")]
-    return [similarity_key(each) for each in path.split("/")][-len(wanted) :] == wanted
 
 
 def _listed(paths: tuple[VaultPath, ...]) -> str:

@@ -48,10 +48,9 @@ def find_links(text: str) -> list[Link]:
         if "[[" not in text:
             return []
         if not any(mark in text for mark in _HIDING_MARKS):
-            links = (
-                _wiki(x, embed=text.startswith("!", x.start() - 1)) for x in _WIKI.finditer(text)
-            )
-            return [link for link in links if link is not None]
+            places = ((found, found.start()) for found in _WIKI.finditer(text))
+            links = (_wiki(found, embed=at > 0 and text[at - 1] == "!") for found, at in places)
+            return list(filter(None, links))
     found = [
         link
         for start, end, *_ in prose_spans(text)

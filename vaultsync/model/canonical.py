@@ -126,7 +126,11 @@ def _date(key: str, value: object) -> str:
 
 
 def _number(row: Field, value: object) -> float | int:
-    if not isinstance(value, bool) and isinstance(value, (int, float)):
+    """A number of the row's kind; a flag is one, too."""
+    if isinstance(value, bool):
+        if row.kind is ValueKind.FLAG:
+            return value
+    elif isinstance(value, (int, float)):
         whole = isinstance(value, int) or value.is_integer()
         if row.kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
             return int(value)
@@ -202,12 +206,6 @@ def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _flag(row: Field, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InvalidFieldError(row.key, value, row.kind.value)
-
-
 _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
     ValueKind.LINE: lambda row, value: clean_line(row.key, value),
     ValueKind.TEXT: lambda row, value: clean_text(row.key, value),
@@ -221,7 +219,7 @@ _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]
     ValueKind.SHARE: _number,
     ValueKind.NUMBER: _number,
     ValueKind.COUNT: _number,
-    ValueKind.FLAG: _flag,
+    ValueKind.FLAG: _number,
     ValueKind.TYPE: lambda _, value: check_type(value),
     ValueKind.SCOPE: lambda _, value: check_scope(value if isinstance(value, str) else repr(value)),
 }

@@ -290,16 +290,12 @@ def set_links(
     if fresh and at >= 0:
         kept[at:at] = fresh
     elif fresh:
-        place = _place_of(kept, section)
+        # Related Facts come first, then Entities.
+        later = _SECTIONS[_SECTIONS.index(f"## {section}") + 1 :]
+        place = next((number for number, line in enumerate(kept) if line.strip() in later), 1)
         kept[place:place] = [f"## {section}{eol}", *fresh, eol]
     text = _put(body.text, body.block, "".join(_without_empty(kept, section)))
     return read_body(text)
-
-
-def _place_of(lines: Sequence[str], section: str) -> int:
-    """Where a new section begins: Related Facts first, then Entities."""
-    later = _SECTIONS[_SECTIONS.index(f"## {section}") + 1 :]
-    return next((number for number, line in enumerate(lines) if line.strip() in later), 1)
 
 
 def _without_empty(lines: Sequence[str], section: str) -> list[str]:

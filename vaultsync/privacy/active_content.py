@@ -115,8 +115,10 @@ class ActiveContent:
             inside = near[found.end() :]
             ends = inside.find(">")
             if ends < 0 or '"' in inside[:ends] or "'" in inside[:ends]:
-                word = text[site.start : site.start + 4].lower()
-                return word != "href" or _leads_out(_value_of(text, site.start + 4))
+                name = site.start + 4
+                value = _VALUE.match(text, name)
+                is_link = text[site.start : name].lower() == "href"
+                return not is_link or _leads_out(_decoded(value[1]) if value else "")
         return False
 
 
@@ -150,6 +152,7 @@ def _closing(text: str, at: int) -> int | None:
     return None
 
 
+_VALUE = re.compile(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})")
 _TARGET = re.compile(r"\s{0,100}(?:<([^<>\n]{0,1000})|([^\s)]{0,1000}))")
 
 
@@ -157,11 +160,6 @@ def _destination(text: str, at: int) -> str:
     """The destination of a link, without the escapes of Markdown and HTML."""
     found = _TARGET.match(text, at)
     return _decoded((found[1] or found[2] or "") if found else "")
-
-
-def _value_of(text: str, at: int) -> str:
-    found = re.match(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})", text[at : at + _REACH])
-    return _decoded(found[1]) if found else ""
 
 
 _PUNCTUATED = re.compile(r"\\([!-/:-@\[-`{-~])")

@@ -214,7 +214,8 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
         if not before.endswith(_KEYS_OF):
             return
     value = match["s"]
-    if _is_in_query(text, at):
+    address = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
+    if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
         value = re.split("[&#]", value, maxsplit=1)[0]
     value = value.rstrip(".:!?")
     likely = _is_password if match["pass"] else _is_random
@@ -224,12 +225,6 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
 
 
 _LONGEST_ADDRESS = 500
-
-
-def _is_in_query(text: str, at: int) -> bool:
-    """Whether a position is in the query of a URL."""
-    word = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
-    return "?" in word and not any(map(str.isspace, word))
 
 
 _DUMMY = (

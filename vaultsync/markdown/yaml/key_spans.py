@@ -107,16 +107,12 @@ def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
     if value and not found["block"]:
         # Comments below a complete value are not part of it. Anything else makes it a value
         # of several lines.
-        if any(not _is_aside(each) for each in lines[start + 1 : stop]):
+        below = (each.strip(" \t\r") for each in lines[start + 1 : stop])
+        if any(text and text[0] != "#" for text in below):
             return None
         stop = start + 1
     gap = found["gap"] if value else ""
     return KeySpan(start, stop, line[:colon], gap, value, found["tail"])
-
-
-def _is_aside(line: str) -> bool:
-    text = line.strip(" \t\r")
-    return not text or text[0] == "#"
 
 
 def _without_trailing(lines: list[str], start: int, stop: int, *, header: str) -> int:

@@ -24,8 +24,8 @@ MAX_ALIASES = 20
 
 _LARGEST = 10**308
 """Limit of integers that other JSON readers accept."""
-_LONG_NUMBER = 250
-"""Characters of the shortest number that is too large, in hexadecimal."""
+_LONG_NUMBER = re.compile(r"(?=.{251})[+-]*\d", re.DOTALL)
+"""In hexadecimal, no shorter number is too large."""
 _FIRST_LINE = 2
 """Number of the first line of the YAML in the file, below the opening fence."""
 _WIDE = 99
@@ -231,16 +231,12 @@ def _is_text_key(node: YamlNode) -> bool:
     return isinstance(found, str)
 
 
-def _is_large(text: str) -> bool:
-    return len(text) > _LONG_NUMBER and text.lstrip("+-")[0].isdecimal()
-
-
 _PROBLEM_NODES: dict[str, Callable[[YamlNode], bool]] = {
     _DEPTH: lambda node: node.text is None and node.depth > MAX_DEPTH,
     _KEY: lambda node: node.is_key and not _is_text_key(node),
     _MERGE: lambda node: node.is_key and node.text == "<<",
     _KIND: lambda node: node.tagged,
-    _LARGE: lambda node: node.style == "plain" and _is_large(node.text or ""),
+    _LARGE: lambda node: node.style == "plain" and _LONG_NUMBER.match(node.text or "") is not None,
 }
 
 
