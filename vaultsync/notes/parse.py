@@ -178,17 +178,12 @@ def type_of_folder(where: PathInfo) -> str | None:
     return _FOLDER_TYPES.get(where.folder) if where.folder else None
 
 
-def tier_folder(fact: Fact) -> str | None:
-    """The tier folder that a fact's note belongs to; None for other types."""
-    return tier_of(fact.priority) if fact.type == "observation" else None
-
-
 def home_folder(fact: Fact) -> VaultPath:
     """The folder in which the note of a fact belongs; observations have one per tier.
 
     Raises:
         UnsafePathError: see `vault_path`.
     """
-    tier = tier_folder(fact)
+    tier = tier_of(fact.priority) if fact.type == "observation" else None
     folder = f"{fact.scope}/{TYPES[fact.type].folder}"
     return vault_path(folder if tier is None else f"{folder}/{tier}")
