@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -123,26 +123,32 @@ def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) ->
         "[![x](p.png) Alice](a.md) y/Alice",
         "# On [[Alice]]\n\nAlice",
         "a | Bob\n--|--",
+        "Alice Smith/x and /Alice Smith",
     ],
 )
 def test_only_whole_words_of_prose_are_linked(text: str) -> None:
     assert linked(text) == text
 
 
-def test_a_name_that_two_have_links_to_none() -> None:
-    twins = [LinkTarget("a/Alice", ("Alice",)), LinkTarget("b/Alice", ("Alice",))]
-
-    assert linked("Alice", twins) == "Alice"
-
-
-def test_of_overlapping_names_the_longest_counts() -> None:
-    targets = [LinkTarget("Bob Smith", ("Bob Smith",)), LinkTarget("S", ("Smith & Company",))]
-
-    assert linked("Bob Smith & Company", targets) == "Bob [[S|Smith & Company]]"
-
-
-def test_a_name_in_an_address_hides_the_shorter_ones_in_it() -> None:
-    assert linked("Alice Smith/x and /Alice Smith") == "Alice Smith/x and /Alice Smith"
+@pytest.mark.parametrize(
+    ("text", "targets", "expected"),
+    [
+        # A name that two have links to none.
+        ("Alice", {"a/Alice": "Alice", "b/Alice": "Alice"}, "Alice"),
+        # Of overlapping names the longest counts.
+        ("B S & Co", {"B S": "B S", "S": "S & Co"}, "B [[S|S & Co]]"),
+        # No alias can hold this name.
+        ("see a|b x", {"N": "a|b x"}, "see a|b x"),
+        # The brackets would begin behind a backslash.
+        ("one \\Alice", {"Alice": "Alice"}, "one \\Alice"),
+        ("x [[ Alice", {"Alice": "Alice"}, "x [[ [[Alice]]"),
+        ("Alice", {}, "Alice"),
+    ],
+)
+def test_a_name_that_cannot_be_linked_without_doubt_is_not(
+    text: str, targets: Mapping[str, str], expected: str
+) -> None:
+    assert linked(text, [LinkTarget(link, (name,)) for link, name in targets.items()]) == expected
 
 
 def test_links_may_be_limited_to_some_spans() -> None:
@@ -159,22 +165,8 @@ def test_links_may_be_limited_to_some_spans() -> None:
     assert link_mentions(text, mentions, {}) == text
 
 
-def test_a_name_that_no_alias_can_hold_is_not_linked() -> None:
-    assert linked("see a|b x", [LinkTarget("N", ("a|b x",))]) == "see a|b x"
-
-
-def test_a_text_in_which_a_link_would_be_read_otherwise_is_left_alone() -> None:
-    # The brackets would begin behind a backslash.
-    assert linked("one \\Alice", TARGETS) == "one \\Alice"
-    assert linked("x [[ Alice", TARGETS) == "x [[ [[Alice]]"
-
-
-def test_nothing_to_look_for_costs_nothing() -> None:
-    assert linked("Alice", []) == "Alice"
-    assert NameMatcher().mentions("Alice") == []
-
-
 def test_names_can_be_added_and_removed() -> None:
+    assert NameMatcher().mentions("Alice") == []
     names = NameMatcher({"1": ["Alice", "a"], "2": ["alice", "2024"]})
     assert [each.keys for each in names.mentions("ALICE 2024")] == [("1", "2")]
 
@@ -204,6 +196,15 @@ def texts() -> st.SearchStrategy[str]:
     return st.lists(pieces, max_size=20).map("".join)
 
 
+def unlinked(text: str, names: Sequence[str]) -> str:
+    """The text with the shown text of each link to one of the names in its place."""
+    for link in reversed(find_links(text)):
+        if link.target in names and link.kind == "wiki" and not link.embed:
+            shown = link.alias if link.alias is not None else link.target
+            text = text[: link.start] + shown + text[link.end :]
+    return text
+
+
 @given(texts())
 def test_linking_again_changes_nothing(text: str) -> None:
     once = linked(text)
@@ -219,17 +220,7 @@ def test_only_links_are_added_and_each_target_is_linked_once(text: str) -> None:
     names = [each.link for each in TARGETS]
     fresh = [link for link in after if link.target in names]
     assert len(after) >= len(before)
-    plain = result
-    for link in reversed(after):
-        if link.target in names and link.kind == "wiki" and not link.embed:
-            shown = link.alias if link.alias is not None else link.target
-            plain = plain[: link.start] + shown + plain[link.end :]
-    again = text
-    for link in reversed(before):
-        if link.target in names and link.kind == "wiki" and not link.embed:
-            shown = link.alias if link.alias is not None else link.target
-            again = again[: link.start] + shown + again[link.end :]
-    assert plain == again
+    assert unlinked(result, names) == unlinked(text, names)
     new = [link.target for link in fresh]
     for name in {link.target for link in fresh} - {link.target for link in before}:
         assert new.count(name) == 1

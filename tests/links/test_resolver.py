@@ -12,25 +12,9 @@ ROOT_NOTE = VaultPath("source.md")
 
 @pytest.fixture
 def names() -> LinkResolver:
-    return LinkResolver.of(
-        VaultPath(each)
-        for each in (
-            "Root.md",
-            "Note.md",
-            "b/Note.md",
-            "b/c/Note.md",
-            "longfolder/Twin.md",
-            "x/y/z/Twin.md",
-            "Zoë.md",
-            "Log.md",
-            "v1.2.md",
-            "deep/er/Alone.md",
-            "deep/er/p.png",
-            "odd.md.md",
-            "Straße.md",
-            "Strasse.md",
-        )
-    )
+    notes = "Root Note b/Note b/c/Note longfolder/Twin x/y/z/Twin Zoë Log v1.2 deep/er/Alone"
+    odd = ["deep/er/p.png", "odd.md.md", "Straße.md", "Strasse.md"]
+    return LinkResolver.of(map(VaultPath, [*(f"{each}.md" for each in notes.split()), *odd]))
 
 
 @pytest.mark.parametrize(
@@ -111,17 +95,22 @@ def test_of_two_paths_of_equal_length_the_first_by_name_wins() -> None:
         assert LinkResolver.of(each).resolve("a/N", ROOT_NOTE) == "a/N.md"
 
 
-def test_a_link_says_the_name_when_only_one_file_has_it(names: LinkResolver) -> None:
-    assert names.link_text(VaultPath("deep/er/Alone.md")) == "Alone"
-    assert names.link_text(VaultPath("deep/er/p.png")) == "p.png"
-    assert names.link_text(VaultPath("b/Note.md")) == "b/Note"
-    assert names.link_text(VaultPath("Note.md")) == "Note"
-    assert names.link_text(VaultPath("odd.md.md")) == "odd.md.md"
-
-
-def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(names: LinkResolver) -> None:
-    assert names.link_text(VaultPath("new/Alone.md")) == "new/Alone"
-    assert names.link_text(VaultPath("new/Fresh.md")) == "Fresh"
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("deep/er/Alone.md", "Alone"),
+        ("deep/er/p.png", "p.png"),
+        ("b/Note.md", "b/Note"),
+        ("Note.md", "Note"),
+        ("odd.md.md", "odd.md.md"),
+        ("new/Alone.md", "new/Alone"),
+        ("new/Fresh.md", "Fresh"),
+    ],
+)
+def test_a_link_says_the_name_when_no_other_file_has_it(
+    names: LinkResolver, path: str, text: str
+) -> None:
+    assert names.link_text(VaultPath(path)) == text
 
 
 def test_a_note_beside_a_file_without_ending_is_linked_with_its_ending() -> None:

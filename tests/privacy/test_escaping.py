@@ -53,12 +53,8 @@ def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(text: st
     safe = escape(text)
     assert active_constructs(safe) == frozenset()
     assert escape_active(safe, frozenset()) == safe
-
-
-@given(texts)
-def test_a_text_that_is_safe_and_has_no_backslash_is_itself(text: str) -> None:
     if "\\" not in text and not active_constructs(text):
-        assert escape(text) == text
+        assert safe == text
 
 
 @given(texts, texts)
@@ -74,12 +70,6 @@ def test_disarming_never_changes_what_a_text_means(text: str) -> None:
 
 
 @given(texts)
-def test_what_need_not_be_looked_at_is_safe(text: str) -> None:
-    if not may_have_active_content(text):
-        assert dangers(text) == []
-
-
-@given(texts)
 def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
     if is_surely_clean(text):
         assert not may_have_active_content(text)
@@ -89,12 +79,12 @@ def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
 @given(texts)
 def test_nothing_dangerous_remains_by_another_reader(text: str) -> None:
     assert dangers(escape(text)) == []
+    assert may_have_active_content(text) or dangers(text) == []
 
 
 _RUN = re.compile(
     r"(?i)(dataview(js)?|templater[\w-]*|js-engine|meta-bind[\w-]*|execute[\w-]*)(?![\w-])"
 )
-_LEADS = re.compile(r"(?i)[\s\x00-\x1f]*(javascript|vbscript|obsidian|file|data:text/html)")
 
 
 class _Html(HTMLParser):
@@ -120,14 +110,10 @@ def _leads(target: str) -> bool:
     return found is not None
 
 
-def _any(url: str) -> bool:
-    return True
-
-
 def dangers(text: str) -> list[str]:
     """What another reader of markdown and HTML takes for something that runs."""
     markdown = MarkdownIt("commonmark", {"html": True})
-    markdown.validateLink = _any  # type: ignore[method-assign]
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     found = ["<%"] if "<%" in text else []
     html = _Html()
     for block in markdown.parse(text):
@@ -261,10 +247,8 @@ def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> N
     assert escape_active(f"{mine}\n\nmore", live) == f"{mine}\n\nmore"
     theirs = mine.replace("mine", "theirs")
     assert escape_active(theirs, live) == theirs.replace("```dataview", "```\\dataview")
-    assert (
-        escape_active("<script>a</script>", active_constructs("<script>b</script>"))
-        == "<\\script>a</script>"
-    )
+    other = active_constructs("<script>b</script>")
+    assert escape_active("<script>a</script>", other) == "<\\script>a</script>"
     assert escape_active("<% a", active_constructs("<% a %>")) == "<\\% a"
 
 
