@@ -39,20 +39,12 @@ def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "\ufeff",
-        "text",
-        "---",
-        "---\n",
-        "---\na: 1\n",
-        "\n---\na: 1\n---\n",
-        " ---\na: 1\n---\n",
-        "--- a\na: 1\n---\n",
-        "----\na: 1\n---\n",
-        "---\na: 1\n ---\n",
-        "---\na: 1\n---- \n--- x\n",
-        "---\ra: 1\r---\r",
+        *("", "\ufeff", "text", "---", "---\n", "---\na: 1\n", "---\ra: 1\r---\r"),
+        # The first line is no fence.
+        *("\n---\na: 1\n---\n", " ---\na: 1\n---\n", "--- a\na: 1\n---\n", "----\na: 1\n---\n"),
         "\ufeff\ufeff---\na: 1\n---\n",
+        # No other line is one.
+        *("---\na: 1\n ---\n", "---\na: 1\n---- \n--- x\n"),
     ],
 )
 def test_without_two_fences_all_is_body(text: str) -> None:

@@ -23,48 +23,28 @@ from vaultsync.model.paths import (
 Test = TypeVar("Test", bound=Callable[..., None])
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
 NASTY = (
-    "../../etc/passwd",
-    "CON",
-    "con.md",
-    "a/b:c?",
-    "nul.txt.jpg",
-    "COM¹",
-    "LPT0 .x",
-    "CONIN$",
-    "evil\u202egpj.md",
-    "x" * 300,
-    "Я" * 130,
-    "漢" * 130,
-    "n" * 119 + "é",
-    "👩\u200d👩\u200d👧\u200d👦" * 20,
-    "🇩🇪" * 40,
-    "👋🏽" * 40,
-    "각" * 60,
-    "Z" + "\u0301" * 300,
-    "NULx" + "\u0301" * 300,
-    "🎉🎉",
-    "???",
-    "trailing...",
-    "trailing . . ",
-    ".obsidian",
-    "...",
-    "-rf ~",
-    "\u200b.git",
-    "\u0301accent first",
-    "e\u200d\u0301",
-    "<\u0338",
-    "a\x00b\x1b[31mc",
-    "half \ud800 a character",
-    "\ufeffBOM",
-    "\u3164",
-    "private \ue000 use",
+    # Paths, hidden files, options, and what only a link or a property reads.
+    *("../../etc/passwd", "a/b:c?", ".obsidian", "...", "-rf ~", "???", "[[a|b]]#c^d%%", ""),
+    # Names that Windows reserves, or whose end it drops.
+    *("CON", "con.md", "nul.txt.jpg", "COM¹", "LPT0 .x", "CONIN$", "trailing...", "trailing . . "),
+    # Too long, or cut within a visible character.
+    *(
+        "x" * 300,
+        "Я" * 130,
+        "漢" * 130,
+        "n" * 119 + "é",
+        "👩\u200d👩\u200d👧\u200d👦" * 20,
+        "🇩🇪" * 40,
+    ),
+    *("👋🏽" * 40, "각" * 60, "Z" + "\u0301" * 300, "NULx" + "\u0301" * 300),
+    # Invisible, joined, private or broken characters.
+    *("evil\u202egpj.md", "🎉🎉", "\u200b.git", "\u0301accent first", "e\u200d\u0301", "<\u0338"),
+    *("a\x00b\x1b[31mc", "half \ud800 a character", "\ufeffBOM", "\u3164", "private \ue000 use"),
+    *(" \t\n\u00a0\u3000\u2028 ", "İSTANBUL ΟΔΟΣ ẞ"),
+    # Notes of conflicts, ours and those of sync tools.
     "Foo.conflict.md",
     "Plan (conflicted copy 2024-01-02)",
     "a.sync-conflict-20240102-030405-ABCDEFG",
-    "[[a|b]]#c^d%%",
-    " \t\n\u00a0\u3000\u2028 ",
-    "İSTANBUL ΟΔΟΣ ẞ",
-    "",
 )
 
 

@@ -33,27 +33,12 @@ FOLDERS = frozenset(each.folder for each in TYPES.values())
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "/etc/passwd",
-        "C:/windows",
-        "a//b",
-        "a/",
-        "..",
-        "a/../b",
-        "./a",
-        ".obsidian/plugins/x/main.js",
-        "a/.git/config",
-        "a/\u200b.git/config",
-        "a/\u200b",
-        "a\\b",
-        "a\x00b",
-        "a\nb",
-        "a\x85b",
-        "a\udc80b",
-        "a" * 256,
-        "é" * 128 + ".md",
-        "GIT~1/config",
-        "a/obsidi~1/app.json",
+        *("", "/etc/passwd", "C:/windows", "a//b", "a/", "..", "a/../b", "./a", "a\\b"),
+        # Hidden files, also for a file system that ignores zero-width blanks, and for Windows.
+        *(".obsidian/plugins/x/main.js", "a/.git/config", "a/\u200b.git/config", "a/\u200b"),
+        *("GIT~1/config", "a/obsidi~1/app.json"),
+        # Not a name of a file everywhere.
+        *("a\x00b", "a\nb", "a\x85b", "a\udc80b", "a" * 256, "é" * 128 + ".md"),
     ],
 )
 def test_a_path_that_is_not_ours_is_refused(text: str) -> None:

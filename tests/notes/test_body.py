@@ -26,31 +26,10 @@ from vaultsync.notes.body import (
 
 _PIECES = st.sampled_from(
     [
-        "\n",
-        "\r\n",
-        "\r",
-        "# Title",
-        "#",
-        "## Sub",
-        "> **Context:** c",
-        "> **Context:**",
-        "words",
-        "  ",
-        "\t",
-        BLOCK_START,
-        BLOCK_END,
-        "## Related Facts",
-        "## Entities",
-        "## Provenance",
-        "- [[Bob]]",
-        "- [[a|b]] and more",
-        "Written by a person.",
-        "```",
-        "~~~~",
-        "---",
-        "\u2028",
-        "🙂",
-        "===",
+        *("\n", "\r\n", "\r", "\u2028", "  ", "\t", "words", "🙂", "# Title", "#", "## Sub", "==="),
+        *("> **Context:** c", "> **Context:**", BLOCK_START, BLOCK_END, "```", "~~~~", "---"),
+        *("## Related Facts", "## Entities", "## Provenance", "Written by a person."),
+        *("- [[Bob]]", "- [[a|b]] and more"),
     ]
 )
 bodies = st.lists(_PIECES, max_size=14).map("".join)
