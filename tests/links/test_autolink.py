@@ -101,10 +101,8 @@ def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) ->
         "[![x](p.png) Alice](a.md) y/Alice",
         # Addresses, paths, tags, fields and identifiers.
         "https://Alice.com/Alice www.Alice.com mailto:Alice@x.y <https://x/Alice>",
-        *(
-            "alice@Alice.com Alice@x @Alice",
-            "src/Alice/x.py ~/Alice C:\\Alice x.Alice Alice.py Alice/Bob",
-        ),
+        "alice@Alice.com Alice@x @Alice",
+        "src/Alice/x.py ~/Alice C:\\Alice x.Alice Alice.py Alice/Bob",
         *("#Alice #x/Alice x ^Alice", "Alice:: x, std::Alice, Alice()", "a | Bob\n--|--"),
         "Alice Smith/x and /Alice Smith",
         # What the text links to already.

@@ -58,14 +58,8 @@ def anchors() -> LinkAnchors:
     "subpath",
     [
         # Headings, without regard to case and punctuation, and one below the other.
-        *(
-            "#Top",
-            "#top",
-            "#Bold Link shown",
-            "#bold & [[link|shown]]",
-            "#Setext one",
-            "#Setext two",
-        ),
+        *("#Top", "#top", "#Bold Link shown", "#bold & [[link|shown]]", "#Setext one"),
+        "#Setext two",
         *("#Top#Details", "#Top#Bold Link shown#Details", "#In a list", "#"),
         # Blocks and footnotes.
         *("#^first", "#^FIRST", "#^the-table", "#^in-quote", "#^item", "#^after-image", "#[^1]"),

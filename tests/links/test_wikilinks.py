@@ -98,13 +98,8 @@ def test_what_leads_to_no_note_is_no_link(text: str) -> None:
     "text",
     [
         # Inline code, and an example of fenced code; tests/markdown/test_blocks.py has the rest.
-        *(
-            "`[[a]]`",
-            "`` ` [[a]] ``",
-            "`one\n[[a]] two`",
-            "`[x](a.md)`",
-            "- x\n  ```\n  [[a]]\n  ```",
-        ),
+        *("`[[a]]`", "`` ` [[a]] ``", "`one\n[[a]] two`", "`[x](a.md)`"),
+        "- x\n  ```\n  [[a]]\n  ```",
         # Code by indentation.
         *("    [[a]]", "-x\n\n    [[a]]", "text\n\n\t[[a]]", "# heading\n    [[a]]", ">     [[a]]"),
         *("- item\n\n      [[a]]", "-     [[a]]"),

@@ -112,30 +112,24 @@ def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
     assert len(set(made)) == len(made)
 
 
-def test_a_twin_by_case_or_unicode_form_is_taken() -> None:
-    taken = {path_key("ZOE\u0308.MD")}
-
-    assert free_path(ROOT, "zoë.md", taken, fact_id=ID) == "zoë (7c8b9a0f).md"
-
-
-def test_the_name_of_a_conflict_note_keeps_its_ending() -> None:
-    taken = {path_key("a.conflict.md")}
-
-    assert free_path(ROOT, "a.conflict.md", taken, fact_id=ID) == ("a (7c8b9a0f).conflict.md")
+@pytest.mark.parametrize(
+    ("name", "taken", "expected"),
+    [
+        # A twin by case or Unicode form is taken.
+        ("zoë.md", "ZOE\u0308.MD", "zoë (7c8b9a0f).md"),
+        ("a.conflict.md", "a.conflict.md", "a (7c8b9a0f).conflict.md"),
+        # What is too long, with or without its mark, is cut.
+        ("Я" * 126 + ".md", "Я" * 126 + ".md", "Я" * 120 + " (7c8b9a0f).md"),
+        ("x" * 300 + ".md", "", "x" * 252 + ".md"),
+    ],
+)
+def test_a_free_path_keeps_its_ending_and_fits(name: str, taken: str, expected: str) -> None:
+    assert free_path(ROOT, name, {path_key(taken)}, fact_id=ID) == expected
+    assert len(expected.encode()) <= NAME_BYTES
 
 
 def test_an_id_without_digits_still_finds_a_free_path() -> None:
     assert free_path(ROOT, "a", {"a"}, fact_id="") == "a (2)"
-
-
-def test_a_name_that_is_too_long_for_its_mark_is_cut() -> None:
-    name = "Я" * 126 + ".md"
-    assert len(name.encode()) == NAME_BYTES
-
-    path = free_path(ROOT, name, {path_key(name)}, fact_id=ID)
-
-    assert path == "Я" * 120 + " (7c8b9a0f).md"
-    assert free_path(ROOT, "x" * 300 + ".md", set(), fact_id=ID) == "x" * 252 + ".md"
 
 
 @given(

@@ -141,13 +141,8 @@ def dangers(text: str) -> list[str]:
         *("<% tp.file.cursor() %>", "<%* await x %>", "```dataviewjs\ndv.x()\n```"),
         *("~~~DataviewJS\nx\n~~~", "> ```dataview\n> LIST\n> ```", "- ```templater\n  x\n  ```"),
         *("```js-engine\nx\n```", "```meta-bind-button\nx\n```", "```execute-python\nx\n```"),
-        *(
-            "```&#100;ataviewjs\nx\n```",
-            "`$= dv.pages()`",
-            "`` $= x ``",
-            "`\n$= x`",
-            "`INPUT[text:x]`",
-        ),
+        *("```&#100;ataviewjs\nx\n```", "`$= dv.pages()`", "`` $= x ``", "`\n$= x`"),
+        "`INPUT[text:x]`",
         # Images that are loaded.
         *("![x](https://evil.example/p.png)", "![](//evil.example/p)"),
         *("![a [b] c](<https://evil.example/p>)", "![a `]` b](https://evil.example)"),
@@ -159,20 +154,13 @@ def dangers(text: str) -> list[str]:
         *("[x](obsidian://open?vault=x)", "[x](obsidian:open)", "obsidian://open?vault=x"),
         *("[x](<file:///etc/passwd>)", "see file:///etc/passwd", "[x](data:text/html,<b>)"),
         # HTML.
-        *(
-            "<script>x</script>",
-            "<IFRAME src=https://x>",
-            "<img src=x onerror=y>",
-            "<svg/onload=x>",
-        ),
+        *("<script>x</script>", "<IFRAME src=https://x>", "<img src=x onerror=y>"),
+        "<svg/onload=x>",
         *("<b onclick='x'>y</b>", '<b title=">" onclick=x>', '<a href="&#106;avascript:x">'),
         "<p style='background:url(https://x)'>",
         # What is not certainly code.
-        *(
-            "%%\n```js\n%%\n<img src=x>\n```",
-            "```js\n<img src=x>",
-            "- ```js\n  x\n<img src=x>\n```",
-        ),
+        *("%%\n```js\n%%\n<img src=x>\n```", "```js\n<img src=x>"),
+        "- ```js\n  x\n<img src=x>\n```",
         "   ```\nx\n```\n\n<img src=x>\n\n```\n",
         "~~~ a`b\nx\n~~~\n\n<img src=x>\n\n~~~\n",
     ],
