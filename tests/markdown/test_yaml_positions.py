@@ -34,9 +34,9 @@ def test_marks_are_the_top_level_keys_in_order(yaml: str) -> None:
 
     ends = [0]
     for mark in marks:
-        assert mark.key in yaml[mark.start : mark.key_end]
-        assert ends[-1] <= mark.start < mark.key_end <= mark.value_start
-        ends.append(mark.value_end)
+        assert (mark.key.text or "?") in yaml[mark.key.start : mark.key.end]
+        assert ends[-1] <= mark.key.start < mark.key.end <= mark.value.start
+        ends.append(mark.end.end)
     assert bool(marks) == bool(yaml.strip(" \n#aside"))
 
 

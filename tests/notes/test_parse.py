@@ -16,7 +16,6 @@ from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.render import (
     add_id_line,
-    provenance_line,
     remove_id_line,
     render_note,
     rewrite_note,
@@ -409,9 +408,9 @@ def test_any_property_may_be_taken_out(key: str) -> None:
 
 def test_provenance_names_the_agent_or_a_person() -> None:
     fact = make_fact({"id": ID, "content": "x", "createdAt": "2026-02-14"})
-    assert provenance_line(fact) == "Written by a person on 2026-02-14."
+    assert b"\nWritten by a person on 2026-02-14.\n" in render_note(fact, links={})
     by_agent = fact.evolve(agent_id="indy", created_at="")
-    assert provenance_line(by_agent) == "Created by agent `indy`."
+    assert b"\nCreated by agent `indy`.\n" in render_note(by_agent, links={})
 
 
 def test_a_link_that_leads_nowhere_is_left_alone() -> None:

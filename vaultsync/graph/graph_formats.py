@@ -87,8 +87,6 @@ def _attributes(values: Mapping[str, Value], *excluded: str) -> dict[str, str | 
     }
 
 
-# ------------------------------------------------------------------------- canvas
-
 WIDTH, HEIGHT = 320, 120
 """The size of a card in pixels: room for a title and a line or two."""
 GAP, CANVAS_MARGIN, BETWEEN = 40, 60, 260
@@ -184,8 +182,6 @@ def _arrow(edge: GraphEdge, centres: Mapping[str, tuple[int, int]]) -> dict[str,
     label = edge.label or ("" if edge.kind in (EDGE_MENTIONS, EDGE_RELATED) else edge.kind)
     return {**arrow, "label": label} if label else arrow
 
-
-# --------------------------------------------------------------------------- page
 
 _SCRIPTS = ("layout.js", "draw.js", "controls.js")
 """The parts of the script, in the order in which they run."""

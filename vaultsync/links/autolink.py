@@ -32,14 +32,8 @@ def link_mentions(
 
     Of overlapping mentions the longest counts; a mention of several targets counts for none.
     Nothing is linked in headings, code, math, comments, links, brackets, addresses, tags and
-    HTML, and no target that the text links to already. Applied again, it changes nothing.
-
-    Args:
-        text: markdown.
-        mentions: as found by `NameMatcher.mentions()`.
-        targets: by the keys of the mentions; mentions of others are ignored, and so are
-            targets that a wiki-link cannot hold.
-        within: the spans in which links may be added; everywhere if None.
+    HTML, outside of the spans `within`, and no target that the text links to already or that a
+    wiki-link cannot hold. Applied again, it changes nothing.
     """
     parts = prose_blocks(text)
     linked = {name_key(link.target) for part in parts for link in part.links}

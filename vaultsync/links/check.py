@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.links.references import LinkAnchors
+from vaultsync.links.references import LinkAnchors, property_texts
 from vaultsync.links.rewrite import Retarget, link_target_text
 from vaultsync.links.wikilinks import WIKI_LINK, Link, LinkResolver, fold_case, name_key
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
@@ -174,11 +174,5 @@ def _listed(paths: tuple[VaultPath, ...]) -> str:
 
 
 def aliases_of(properties: Mapping[str, Value]) -> list[str]:
-    """The aliases of a note as Obsidian reads them: a list, or one text."""
-    return [
-        each
-        for key, value in properties.items()
-        if key.lower() == "aliases"
-        for each in (value if isinstance(value, (list, tuple)) else [value])
-        if isinstance(each, str) and each.strip()
-    ]
+    """The aliases of a note."""
+    return [each for each in property_texts(properties, "aliases") if each.strip()]

@@ -60,7 +60,8 @@ class NoteReferences:
 def note_references(body: str, properties: Mapping[str, Value]) -> NoteReferences:
     """The references in the body of a note and in its properties."""
     links: list[Link] = []
-    tags = property_tags(properties)
+    words = re.split(r"[,\s]+", ",".join(property_texts(properties, "tags")))
+    tags = [word.lstrip("#") for word in words if word.strip("#")]
     headings: list[tuple[int, str]] = []
     blocks: set[str] = set()
     footnotes: set[str] = set()
@@ -119,16 +120,12 @@ def _tags(body: str, prose: ProseBlock) -> list[str]:
     ]
 
 
-def property_tags(properties: Mapping[str, Value]) -> list[str]:
-    """The tags of the property `tags`: a list, or a text separated by commas or blanks."""
-    found: list[str] = []
+def property_texts(properties: Mapping[str, Value], name: str) -> Iterator[str]:
+    """The texts of a property as Obsidian reads it: a list or one text, its name in any case."""
     for key, value in properties.items():
-        if key.lower() != "tags":
-            continue
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            words = re.split(r"[,\s]+", each) if isinstance(each, str) else []
-            found += [word.lstrip("#") for word in words if word.strip("#")]
-    return found
+        if key.lower() == name:
+            many = value if isinstance(value, (list, tuple)) else [value]
+            yield from (each for each in many if isinstance(each, str))
 
 
 def _links_in(key: str, value: Value) -> Iterator[tuple[str, Link]]:

@@ -126,9 +126,6 @@ def _is_retargeted(before: Link, after: Link, retarget: RetargetLink) -> bool:
     )
 
 
-# ---------------------------------------------------------------------- properties
-
-
 def _relink_properties(
     parts: NoteParts, properties: Mapping[str, Value], path: str, retarget: RetargetLink
 ) -> NoteParts:
@@ -178,9 +175,6 @@ def _replace_quoted(yaml: str, replacements: Mapping[str, str]) -> str:
 
 
 _COMMENT = re.compile(r"(?:\A|(?<=\n)|[ \t])#")
-
-
-# ------------------------------------------------------------------------- moves
 
 
 class MovedFiles:

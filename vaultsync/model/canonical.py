@@ -255,12 +255,7 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
 
 
 def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str, ...]]:
-    """The canonical form of values by key; a key that is not a field of any type is a property.
-
-    Raises:
-        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a field does
-        not accept its value.
-    """
+    """`canonical()` for values by key; a key that is not a field of any type is a property."""
     found: dict[str, Value | tuple[str, ...]] = {}
     for key, value in values.items():
         row = ALL_FIELDS_BY_KEY.get(key)

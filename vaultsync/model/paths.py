@@ -99,11 +99,7 @@ def stem_of(path: str) -> str:
 
 
 def join_path(folder: VaultPath, name: str) -> VaultPath:
-    """The path of `name` in a folder.
-
-    Raises:
-        UnsafePathError: see `vault_path`.
-    """
+    """The path of `name` in a folder; raises as `vault_path()`."""
     return vault_path(f"{folder}/{name}" if folder else name)
 
 
@@ -257,10 +253,8 @@ def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: s
     """The first path for `name` in a folder that is not taken.
 
     A name that is too long is cut; the id of the fact distinguishes notes with the same name.
-    `taken` has the keys (`path_key`) of all files and folders of the vault.
-
-    Raises:
-        UnsafePathError: see `vault_path`.
+    `taken` has the keys (`path_key`) of all files and folders of the vault. Raises as
+    `vault_path()`.
     """
     found = _NOTE_SUFFIX.search(name)
     suffix = found[0] if found else ""

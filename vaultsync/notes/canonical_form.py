@@ -81,8 +81,6 @@ def _links(data: bytes, fact: Fact) -> dict[str, str] | None:
     """The links in the text by related fact; None if their numbers differ."""
     listed = data.rpartition(_HEADING)[2].partition(b"\n\n")[0]
     texts = listed.decode(errors="replace").split("\n- ")
-    if len(texts) != len(fact.related_fact_ids):
-        return None
-    if not all(map(_LINK.fullmatch, texts)):
+    if len(texts) != len(fact.related_fact_ids) or not all(map(_LINK.fullmatch, texts)):
         return None
     return dict(zip(fact.related_fact_ids, texts, strict=True))

@@ -186,13 +186,10 @@ def _story(conflict: Conflict, note: str) -> Iterator[str]:
                 f"A{actor} deleted the fact of {note} while you changed the note. An edit"
                 " beats a deletion, so your note stands and the fact is back."
             )
-    yield ""
+    take, keep = "do what the box below says, tick it", "leave everything as it is now"
     if changed:
-        yield f"- To take the {author}'s version, tick its box below and save."
-        yield "- To keep yours, delete this note."
-    else:
-        yield "- To do what the box below says, tick it and save."
-        yield "- To leave everything as it is now, delete this note."
+        take, keep = f"take the {author}'s version, tick its box below", "keep yours"
+    yield from ("", f"- To {take} and save.", f"- To {keep}, delete this note.")
     yield (
         f"- Or run `vaultsync resolve {conflict.id} --take store` for what the {author}"
         " wanted, `--take vault` for what you wanted."

@@ -179,11 +179,7 @@ def type_of_folder(where: PathInfo) -> str | None:
 
 
 def home_folder(fact: Fact) -> VaultPath:
-    """The folder in which the note of a fact belongs; observations have one per tier.
-
-    Raises:
-        UnsafePathError: see `vault_path`.
-    """
+    """The folder in which the note of a fact belongs; observations have one per tier."""
     tier = tier_of(fact.priority) if fact.type == "observation" else None
     folder = f"{fact.scope}/{TYPES[fact.type].folder}"
     return vault_path(folder if tier is None else f"{folder}/{tier}")

@@ -37,7 +37,6 @@ _UNSET: tuple[Value, ...] = ("", (), [])
 _SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", "content", "scope")]
 _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
 
-
 _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 """Kinds of values that two notes rarely share."""
 _FIELDS_ABOVE = _SHOWN[:_MIDDLE]
@@ -71,6 +70,8 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     lines = ["---\n", emit_property("id", fact.id, "\n"), *_field_lines(_FIELDS_ABOVE, fact)]
     lines += [emit_property(key, value, "\n") for key, value in others.items()]
     lines += _field_lines(_FIELDS_BELOW, fact)
+    agent, day = (fact.agent_id or "").replace("`", "'"), fact.created_at[:10]
+    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,
@@ -78,17 +79,10 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         block=bodies.render_block(
             related=[links[each] for each in fact.related_fact_ids if each in links],
             entities=[f"[[{each}]]" for each in fact.entities],
-            origin=provenance_line(fact),
+            origin=f"{origin} on {day}." if day else f"{origin}.",
         ),
     )
     return "".join((*lines, "---\n", body)).encode()
-
-
-def provenance_line(fact: Fact) -> str:
-    """The provenance line."""
-    agent, day = (fact.agent_id or "").replace("`", "'"), fact.created_at[:10]
-    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
-    return f"{origin} on {day}." if day else f"{origin}."
 
 
 def _written(row: Field, value: Value) -> Value:
@@ -101,11 +95,7 @@ def _written(row: Field, value: Value) -> Value:
 
 
 def add_id_line(note: Note, fact_id: str) -> bytes:
-    """The text of a note with nothing but an `id` line added.
-
-    Raises:
-        UnsafeSpliceError: it could not be proved that nothing else changes.
-    """
+    """The text of a note with nothing but an `id` line added; raises as `rewrite_note()`."""
     parts = frontmatter.edit_properties(
         note.parts, {"id": fact_id}, note.path, before=dict(note.raw)
     )
@@ -177,13 +167,8 @@ def rewrite_note(
 ) -> bytes:
     """The text of a note that says `merged`, with only the necessary lines changed.
 
-    Args:
-        note: the note as it is.
-        vault: the note as a fact.
-        merged: the fact that it will say. Volatile fields are updated where the note
-            shows them.
-        links: the text of the link to each related fact, by id.
-        view: how the note shows texts.
+    `vault` is the note as a fact. Volatile fields are updated where the note shows them.
+    `links` has the text of the link to each related fact, by id.
 
     Raises:
         UnsafeSpliceError: the result could not be proved to say `merged`.

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vaultsync.model.fact import Fact
@@ -48,7 +49,6 @@ if TYPE_CHECKING:  # answers use a view too, and need no parser of notes
 DETECTION_RULES = "1"
 """The version of the detection of secrets apart from the table of providers."""
 
-
 MAX_CACHED_HASHES = 100_000
 """Maximum number of cached hashes."""
 
@@ -79,8 +79,6 @@ class NoteView:
         rules += [DETECTION_RULES, str(redacts), str(escapes), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
         return NoteView(redactor, redacts, escapes, redactor.own, digest.hexdigest()[:12])
-
-    # ------------------------------------------------------------------ fact -> text
 
     def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
@@ -176,59 +174,47 @@ class NoteView:
         Placeholders that were made with another key, or by other rules, are resolved by
         what the fact has in their place.
         """
-        from vaultsync.notes.wording import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
-
-        if self.redactor is None or not may_be_redacted(note.parts.text):
-            return note
         keys = ("entities", *note.values, *note.properties)
-        originals = fact.values_at(keys)
-        return NoteViewReader(
-            note,
-            lambda: self.known_secrets(fact),
-            note,
-            originals,
-            known=True,
-            sure=False,
-            proves=self.redactor.stands_for,
-        ).done()
+        return self._read(note, (fact,), note, lambda: fact.values_at(keys), sure=False)
 
     def from_note(self, note: Note, *facts: Fact | None, before: Note | None = None) -> Note:
         """The note with its original texts: placeholders restored, escapes removed.
 
         A placeholder that stands for no secret is a problem of its field, unless the fact
-        is new: then it is text.
-
-        Args:
-            note: as it was read.
-            facts: the known versions of its fact, in the base and the store.
-            before: the note of the base, from `from_base_note()`.
+        is new: then it is text. `facts` are its known versions, in the base and the store;
+        `before` is the note of the base, from `from_base_note()`.
         """
+
+        def originals() -> dict[str, Value]:
+            if before is None:
+                return {}
+            return {"entities": before.body.entities, **before.values, **before.properties}
+
+        return self._read(note, facts, before or note, originals, sure=True)
+
+    def _read(
+        self,
+        note: Note,
+        facts: Sequence[Fact | None],
+        shown: Note,
+        originals: Callable[[], Mapping[str, Value]],
+        *,
+        sure: bool,
+    ) -> Note:
         from vaultsync.notes.wording import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
-        originals: dict[str, Value] = {}
-        if before is not None:
-            originals = {"entities": before.body.entities}
-            originals |= {**before.values, **before.properties}
-        return NoteViewReader(
-            note,
-            lambda: self.known_secrets(*facts),
-            before or note,
-            originals,
-            known=any(each is not None for each in facts),
-            sure=True,
-            proves=self.redactor.stands_for,
-        ).done()
+        known = any(each is not None for each in facts)
+        find, proves = partial(self.known_secrets, *facts), self.redactor.stands_for
+        return NoteViewReader(note, find, shown, originals, known, sure, proves).done()
 
     def restore_values(
         self, values: Mapping[str, Value], *facts: Fact | None
     ) -> tuple[dict[str, Value], str]:
         """Values from a caller who saw an answer, with secrets in place of placeholders.
 
-        Returns:
-            The values, and the first placeholder that stands for no secret of `facts`
-            (the versions of the fact), or an empty text.
+        Also returns the first placeholder that stands for no secret of `facts`, or "".
         """
         found = dict(values)
         if self.redactor is None or REDACTION_PREFIX not in repr(values):
@@ -239,8 +225,6 @@ class NoteView:
             bare = key in LINK_KEYS
             found[key] = restore_value_texts(value, secrets.restore, unknown, bare=bare)
         return found, unknown[0] if unknown else ""
-
-    # -------------------------------------------------------------- merged -> spelling
 
     def to_note_wording(self, note: Note, merged: Fact) -> Fact:
         """The merged fact in the wording of the note, where that already shows it."""

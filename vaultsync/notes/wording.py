@@ -45,7 +45,7 @@ class NoteViewReader:
     find: Callable[[], KnownSecrets]
     shown: Note
     """A version of the note that shows placeholders whose secrets are unknown."""
-    originals: Mapping[str, Value]
+    originals: Callable[[], Mapping[str, Value]]
     """The original values of that version, by key, from which they are learned."""
     known: bool
     """Whether the fact is known, so that an unknown placeholder is a problem."""
@@ -114,8 +114,9 @@ class NoteViewReader:
         found: dict[str, str] = {}
         shown = self.shown
         seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
+        originals = self.originals()
         for key, value in {**seen, **shown.spelled}.items():
-            for true, text in text_spellings(self.originals.get(key), value):
+            for true, text in text_spellings(originals.get(key), value):
                 if REDACTION_PREFIX in text:
                     found |= learn_placeholders(unescape(text), true, bare=key in LINK_KEYS)
         if self.sure:

@@ -95,14 +95,12 @@ _LONG = b"x" * MIN_TOKEN_RUN
 _BEFORE, _FAR, _AFTER = 24, 80, 4
 """Characters around a long word in which the literals of its kind are searched."""
 
-
 _UNSEEN = frozenset(
     "\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff"
 )
 """Invisible characters, which get into a token that is copied from a page, and those that change
 the direction of text."""
-
 
 _ASCII = bytes(range(128))
 
@@ -225,7 +223,6 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
 
 
 _LONGEST_ADDRESS = 500
-
 
 _DUMMY = (
     r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."

@@ -127,20 +127,13 @@ def _json(value: Value) -> str:
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        return _number(value)
+        text = float.__repr__(value) if math.isfinite(value) else quoted(non_finite(value))
+        # `1e+22` is text in YAML 1.1.
+        return text.replace("e", ".0e") if "e" in text and "." not in text else text
     if isinstance(value, Mapping):
         pairs = (f"{quoted(key)}: {_json(each)}" for key, each in value.items())
         return f"{{{', '.join(pairs)}}}"
     return f"[{', '.join(map(_json, value))}]"
-
-
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        return quoted(non_finite(value))
-    text = float.__repr__(value)
-    if "e" in text and "." not in text:  # text in YAML 1.1
-        text = text.replace("e", ".0e")
-    return text
 
 
 def non_finite(value: float) -> str:
