@@ -25,10 +25,14 @@ TARGETS = [
 ]
 
 
-def linked(text: str, targets: Sequence[LinkTarget] = TARGETS) -> str:
+def linked(
+    text: str,
+    targets: Sequence[LinkTarget] = TARGETS,
+    within: Sequence[tuple[int, int]] | None = None,
+) -> str:
     by_link = {each.link: each for each in targets}
     names = NameMatcher({link: each.names for link, each in by_link.items()})
-    return link_mentions(text, names.mentions(text), by_link)
+    return link_mentions(text, names.mentions(text), by_link, within=within)
 
 
 @pytest.mark.parametrize(
@@ -137,16 +141,10 @@ def test_a_name_that_cannot_be_linked_without_doubt_is_not(
 
 def test_links_may_be_limited_to_some_spans() -> None:
     text = "Alice said.\nAlice knows Bob."
+    expected = "Alice said.\n[[Alice]] knows [[people/Bob|Bob]]."
 
-    targets = {each.link: each for each in TARGETS}
-    names = NameMatcher({link: each.names for link, each in targets.items()})
-    mentions = names.mentions(text)
-
-    assert link_mentions(text, mentions, targets, within=[(12, len(text))]) == (
-        "Alice said.\n[[Alice]] knows [[people/Bob|Bob]]."
-    )
-    assert link_mentions(text, mentions, targets, within=[]) == text
-    assert link_mentions(text, mentions, {}) == text
+    assert linked(text, within=[(12, len(text))]) == expected
+    assert linked(text, within=[]) == text
 
 
 def test_names_can_be_added_and_removed() -> None:

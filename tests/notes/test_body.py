@@ -92,13 +92,6 @@ def test_what_is_rendered_is_read(title: str, context: str | None, text: str) ->
     assert body.strays == ()
 
 
-@pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_a_changed_content_keeps_the_other_lines_and_their_ends(eol: str) -> None:
-    text = eol.join(["# T", "", "one", "two  ", "", "three", "", ""])
-    made = set_content(read_body(text), "one\n2  \n\nthree\n\nfour", eol)
-    assert made.text == eol.join(["# T", "", "one", "2  ", "", "three", "", "four", "", ""])
-
-
 def test_mixed_line_ends_stay_where_they_are() -> None:
     made = set_content(read_body("one\r\ntwo\nthree\r\n"), "one\ntwo\n3", "\n")
     assert made.text == "one\r\ntwo\n3\r\n"

@@ -136,21 +136,6 @@ def test_values_are_shown_as_a_person_reads_them() -> None:
 LONG = "\n".join(f"Line {n} of a text." for n in range(12))
 
 
-def test_of_long_texts_the_lines_that_differ_are_shown_first_and_once() -> None:
-    mine, theirs = LONG.replace("Line 5", "My line"), LONG.replace("Line 5", "```\nIts")
-    text = render_conflict(conflict(FieldConflict("content", LONG, mine, theirs)))
-
-    _, shown, rest = text.partition("**What differs")
-    assert shown
-    assert rest.count("````diff\n") == text.count("diff\n") == 1
-    diff = rest.partition("````diff\n")[2].partition("\n````")[0].split("\n")
-    assert diff[:4] == ["…", "  Line 4 of a text.", "- My line of a text.", "+ ```"]
-    assert diff[4:] == ["+ Its of a text.", "  Line 6 of a text.", "…"]
-    for value in (LONG, mine, theirs):
-        assert f"text\n{value}\n`" in rest
-    assert ticked_fields(text) == frozenset()
-
-
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [

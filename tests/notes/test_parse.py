@@ -73,9 +73,6 @@ LESSON = f"---\nid: {ID}\ntype: lesson\nlessonPrevention: %s\n---\nx\n"
 TAGS = f"---\nid: {ID}\ntags:%s\n---\nx\n"
 MOOD = f"---\nid: {ID}\nmood: %s\n---\nx\n"
 TITLE = f"---\nid: {ID}\n%s---\nx\n"
-COMMENTED = (
-    f"---\n# why\nid: {ID}\ntags: # my tags\n  - 'a'  # first\n  - b\n%sstatus: \"x\"\n---\n"
-)
 WRONG = f"---\nid: {ID}\npriority: high\nstatus: %s\n---\nx\n"
 
 
@@ -93,7 +90,6 @@ WRONG = f"---\nid: {ID}\npriority: high\nstatus: %s\n---\nx\n"
         (TAGS, " [2024, 'a b', 1.50]", {"tags": [*A_TAGS, "new"]}, " [2024, 'a b', 1.50, new]"),
         (TAGS, A_LIST, {"tags": [*A_TAGS, "new"]}, f"{A_LIST}\n  - new"),
         (TAGS, " 2024", {"tags": ["2024", "new"]}, "\n  - 2024\n  - new"),
-        (COMMENTED, "", {"tags": ["a", "b", "c"]}, "  - c\n"),
         # A title that is the file name again needs no property.
         (TITLE, "title: Another\n", {"title": "a note"}, ""),
         # What is no value is not written over, and stops nothing else.

@@ -143,28 +143,6 @@ def _fact(content: str, **more: object) -> Fact:
     return make_fact({"id": ID, "title": "T", "content": content, **more})  # type: ignore[dict-item]
 
 
-def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden() -> None:
-    typed = "password: myown7word"
-    note = read_note(render_note(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
-    vault = _fact(f"a\n{typed}\n{PEM}")
-    merged = _fact(f"b {TOKEN}\n{typed}\n{PEM}\nmore {TOKEN}")
-    made = rewritten(VIEW.from_note(note, vault), vault, merged)
-    assert typed in made
-    assert PEM in made
-    assert TOKEN not in made
-
-
-def test_a_script_that_a_person_wrote_runs_until_somebody_else_changes_it() -> None:
-    mine = "```dataviewjs\nmine()\n```"
-    vault = _fact(mine)
-    note = read_note(render_note(vault, links={}), PATH)
-    beside = rewritten(note, vault, _fact(f"{mine}\n\n<% theirs %>"))
-    assert mine in beside
-    assert "<\\% theirs %>" in beside
-    within = rewritten(note, vault, _fact(mine.replace("mine", "theirs")))
-    assert "```\\dataviewjs\ntheirs()" in within
-
-
 def test_a_placeholder_that_a_person_deletes_is_gone_and_one_they_move_is_meant() -> None:
     fact = _fact(f"first {TOKEN}\nsecond")
     before = VIEW.from_base_note(note_of(fact), fact)

@@ -202,25 +202,6 @@ def test_what_does_not_run_stays_as_it_is(text: str) -> None:
     assert active_constructs(text) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("text", "safe"),
-    [
-        ("<% x %>", "<\\% x %>"),
-        ("```dataviewjs\nx\n```", "```\\dataviewjs\nx\n```"),
-        ("`$= x`", "`\\$= x`"),
-        ("![a](https://e.org/a)", "!\\[a](https://e.org/a)"),
-        ("[a](javascript:x)", "[a](j\\avascript:x)"),
-        ("[a](&#106;avascript:x)", "[a]\\(&#106;avascript:x)"),
-        ("<img src=x onerror=y>", "<\\img src=x onerror=y>"),
-        ("<b onclick=x>", "<b o\\nclick=x>"),
-        ("obsidian://open", "o\\bsidian://open"),
-        ("<\\% x", "<\\\\% x"),
-    ],
-)
-def test_a_backslash_stands_between_what_makes_it_run(text: str, safe: str) -> None:
-    assert escape(text) == safe
-
-
 def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> None:
     mine = "```dataviewjs\nmine()\n```"
     live = active_constructs(mine)
