@@ -176,21 +176,19 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["b !c d", '"x: !y"', "x! !", "a & b *c*", "'" + "*a* &b " * 30 + "'"]
+    ("written", "value"),
+    [
+        # Marks inside of text are text.
+        *((each, each.strip("\"'")) for each in ("b !c d", '"x: !y"', "x! !", "a & b *c*")),
+        ("'" + "*a* &b " * 30 + "'", "*a* &b " * 30),
+        # A text may stand far to the right, and a list twenty levels deep.
+        ("|\n" + " " * 120 + "x", "x\n"),
+        ("[" * 17 + "]" * 17, json.loads("[" * 17 + "]" * 17)),
+        ("[" * 18 + "]" * 18, json.loads("[" * 18 + "]" * 18)),
+    ],
 )
-def test_marks_inside_of_text_are_text(value: str) -> None:
-    assert read_properties(note(f"a: {value}\n"), PATH) == {"a": value.strip("\"'")}
-
-
-def test_a_text_may_stand_far_to_the_right() -> None:
-    yaml = "a: |\n" + " " * 120 + "x\n"
-
-    assert read_properties(note(yaml), PATH) == {"a": "x\n"}
-
-
-@pytest.mark.parametrize("depth", [17, 18])
-def test_twenty_levels_are_read(depth: int) -> None:
-    assert read_properties(note("a: " + "[" * depth + "]" * depth + "\n"), PATH)
+def test_what_looks_like_too_much_but_is_not_is_read(written: str, value: Value) -> None:
+    assert read_properties(note(f"a: {written}\n"), PATH) == {"a": value}
 
 
 @settings(max_examples=settings().max_examples * 5)

@@ -183,26 +183,25 @@ def test_an_entity_name_is_legal_or_nothing(title: str) -> None:
     assert not made.lower().endswith((".md", ".conflict"))
 
 
-def test_a_note_is_named_by_date_and_title_an_entity_by_its_title() -> None:
-    def name(title: str, created_at: str = "2026-02-14T13:45:00Z") -> str:
-        return file_name(
-            title=title, type_name="decision", created_at=created_at, fact_id=ID, named=False
-        )
-
-    assert name("Use LanceDB") == "2026-02-14-use-lancedb.md"
-    assert name("🎉") == "2026-02-14-decision-7c8b9a0f.md"
-    assert name("Use LanceDB", "") == "use-lancedb.md"
-    assert name("CON", "../../../x") == "con_.md"
-    assert name("🎉", "") == "decision-7c8b9a0f.md"
-
-
 @pytest.mark.parametrize(
-    ("title", "expected"), [("Alice", "Alice.md"), ("???", "person-7c8b9a0f.md")]
+    ("title", "type_name", "created_at", "expected"),
+    [
+        ("Use LanceDB", "decision", "2026-02-14T13:45:00Z", "2026-02-14-use-lancedb.md"),
+        ("🎉", "decision", "2026-02-14T13:45:00Z", "2026-02-14-decision-7c8b9a0f.md"),
+        ("Use LanceDB", "decision", "", "use-lancedb.md"),
+        ("CON", "decision", "../../../x", "con_.md"),
+        ("🎉", "decision", "", "decision-7c8b9a0f.md"),
+        ("Alice", "person", "2026", "Alice.md"),
+        ("???", "person", "2026", "person-7c8b9a0f.md"),
+    ],
 )
-def test_an_entity_without_a_usable_title_is_named_by_its_id(title: str, expected: str) -> None:
-    made = file_name(title=title, type_name="person", created_at="2026", fact_id=ID, named=True)
-
-    assert made == expected
+def test_a_note_is_named_by_date_and_title_an_entity_by_its_title(
+    title: str, type_name: str, created_at: str, expected: str
+) -> None:
+    named = type_name == "person"
+    assert expected == file_name(
+        title=title, type_name=type_name, created_at=created_at, fact_id=ID, named=named
+    )
 
 
 @nasty

@@ -277,17 +277,14 @@ def test_a_name_that_looks_like_our_mark_ticks_nothing_else() -> None:
     assert ticked_fields(text) == frozenset({name})
 
 
-def test_an_unknown_agent_is_an_agent() -> None:
-    made = dataclasses.replace(conflict(field()), actor="")
-
-    assert "\nAn agent changed **content** of" in render_conflict(made)
-
-
 @pytest.mark.parametrize("one", [field(), GONE_FROM_VAULT, GONE_FROM_STORE])
-def test_what_a_command_wrote_for_no_agent_is_no_agents(one: FieldConflict) -> None:
-    text = render_conflict(dataclasses.replace(conflict(one), actor="person"))
-    assert re.search("(A|while a) command (changed|deleted)", text)
-    assert "agent" not in text
+@pytest.mark.parametrize(
+    ("actor", "named"), [("", "n agent"), ("person", " command"), ("indy", "gent `indy`")]
+)
+def test_who_wrote_the_other_version_is_named(one: FieldConflict, actor: str, named: str) -> None:
+    text = render_conflict(dataclasses.replace(conflict(one), actor=actor))
+    assert re.search(f"(A|while a){named} (changed|deleted)", text)
+    assert actor != "person" or "agent" not in text
 
 
 def test_a_conflict_is_shown_as_the_contract_has_it() -> None:
