@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -267,35 +266,6 @@ def help_notes() -> dict[VaultPath, str]:
         vault_path(path.relative_to(HELP).as_posix()): path.read_text("utf-8")
         for path in sorted(HELP.rglob("*.md"))
     }
-
-
-def test_the_links_of_a_real_vault_resolve(
-    help_notes: dict[VaultPath, str], record_property: Callable[[str, object], None]
-) -> None:
-    names = LinkResolver.of(help_notes)
-
-    dead, found = [], 0
-    for path, text in help_notes.items():
-        for link in find_links(text):
-            if link.kind == WIKI_LINK and not link.embed:
-                found += 1
-                if names.resolve(link.target, path) is None:
-                    dead.append(link.target)
-
-    record_property("wiki_links", found)
-    record_property("resolved", found - len(dead))
-    assert found > 1_000
-    # Shown as examples in prose; and an attachment, which the copy lacks.
-    assert set(dead) == {"Example", "web-clipper-kde.png"}
-
-
-def test_the_examples_of_a_real_vault_are_read(help_notes: dict[VaultPath, str]) -> None:
-    comments = help_notes[VaultPath("Sandbox/Formatting/Comment.md")]
-    links = find_links(help_notes[VaultPath("Sandbox/Formatting/Links.md")])
-
-    assert find_links(comments) == []
-    targets = [link.target for link in links if link.kind != WIKI_LINK]
-    assert targets == ["Format your notes.md", "Format your notes"]
 
 
 def test_every_note_of_a_real_vault_can_be_linked(help_notes: dict[VaultPath, str]) -> None:

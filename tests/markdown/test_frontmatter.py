@@ -16,6 +16,12 @@ from vaultsync.model.schema import Value
 @given(fences | st.text() | notes().map(lambda parts: parts.text))
 def test_the_parts_of_any_text_join_back_to_it(text: str) -> None:
     assert split_frontmatter(text).text == text
+    try:
+        parts, values = split_note(text, PATH)
+    except UnreadableNoteError:
+        return
+    assert parts.text == text
+    assert read_properties(parts, PATH) == values
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -206,14 +212,3 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
     assert line is not None
     assert 1 <= line <= len(re.split("[\r\n]", parts.text)) + 1
     assert same(json.loads(json.dumps(values)), values)
-
-
-@given(st.text() | notes().map(lambda parts: parts.text) | fences)
-def test_a_note_taken_apart_joins_back(text: str) -> None:
-    try:
-        parts, values = split_note(text, PATH)
-    except UnreadableNoteError:
-        return
-
-    assert parts.text == text
-    assert read_properties(parts, PATH) == values
