@@ -49,12 +49,8 @@ def test_a_path_that_is_not_ours_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a.md",
-        "public/decisions/2026-02-14-x.md",
-        "notes~1.md",
-        "Q: what.md",
+        *("a.md", "public/decisions/2026-02-14-x.md", "notes~1.md", "Q: what.md", "a" * 255),
         "家/👩\u200d💻 notes.md",
-        "a" * 255,
     ],
 )
 def test_a_persons_path_stays_as_it_is(text: str) -> None:
@@ -149,24 +145,25 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "expected"),
+    ("expected", "paths"),
     [
-        ("public/decisions/x.md", ("public", "decisions", None)),
-        ("public/decisions/sub/x.md", ("public", "decisions", None)),
-        ("public/Decisions/x.md", ("public", "decisions", None)),
-        ("team-a/observations/critical/x.md", ("team-a", "observations", "critical")),
-        ("team-a/observations/mine/x.md", ("team-a", "observations", None)),
-        ("team-a/observations/x.md", ("team-a", "observations", None)),
-        ("team-a/decisions/critical/x.md", ("team-a", "decisions", None)),
-        ("public/ideas/decisions/x.md", ("public", None, None)),
-        ("public/decisions", ("public", None, None)),
-        ("public/x.md", ("public", None, None)),
-        ("Diary/decisions/x.md", (None, None, None)),
-        ("public.md", (None, None, None)),
+        (("public", "decisions", None), ["public/decisions/x.md", "public/decisions/sub/x.md"]),
+        (("public", "decisions", None), ["public/Decisions/x.md"]),
+        (("team-a", "decisions", None), ["team-a/decisions/critical/x.md"]),
+        (("team-a", "observations", "critical"), ["team-a/observations/critical/x.md"]),
+        (("team-a", "observations", None), ["team-a/observations/mine/x.md"]),
+        (("team-a", "observations", None), ["team-a/observations/x.md"]),
+        (
+            ("public", None, None),
+            ["public/ideas/decisions/x.md", "public/decisions", "public/x.md"],
+        ),
+        ((None, None, None), ["Diary/decisions/x.md", "public.md"]),
     ],
 )
-def test_a_place_is_scope_type_folder_and_tier(path: str, expected: tuple[str | None, ...]) -> None:
-    assert path_info(vault_path(path), FOLDERS) == expected
+def test_a_place_is_scope_type_folder_and_tier(
+    expected: tuple[str | None, ...], paths: list[str]
+) -> None:
+    assert {path_info(vault_path(path), FOLDERS) for path in paths} == {expected}
 
 
 @given(

@@ -202,23 +202,17 @@ BLOCK = """<!-- vaultsync:managed -->
 Written by a person.
 <!-- /vaultsync:managed -->"""
 FORMS = [
-    "Just words.\n",
-    "# Title\nWords.\n",
+    *("", "\n\n", "Just words.\n", "# Title\nWords.\n", "---\n---\n\n\n  Words.  \n\n\n"),
     "# Title\n\n> **Context:** at lunch\n\nWords.\n",
     "---\nstatus: 'active' # yes\ntags: [a, \"b\"]\n---\n\n# Title\n\nWords.\n",
     "---\r\nstatus: active\r\n---\r\n# Title\r\n\r\nWords.\r\nMore.\r\n",
-    "\ufeff---\nstatus: active\n---\nWords.",
+    *("\ufeff---\nstatus: active\n---\nWords.", "---\ntitle: Another\n---\nWords.\n"),
+    *("---\naccessCount: 3\n---\nWords.\n", "---\nentities: [[Bob]]\n---\nWords.\n"),
     "---\ndecision:\n  outcome: open\n---\nWords.\n",
     "---\nentity: {relationships: [{target: '[[Bob]]', type: reports_to}]}\n---\nW.\n",
-    "---\n---\n\n\n  Words.  \n\n\n",
-    "---\ntitle: Another\n---\nWords.\n",
-    "---\naccessCount: 3\n---\nWords.\n",
-    "---\nentities: [[Bob]]\n---\nWords.\n",
     f"# T\n\nWords.\n\n{BLOCK}\n",
     "Words.\n<!-- vaultsync:managed -->\nstray\n<!-- /vaultsync:managed -->\nbelow\n",
     "Words.\n<!-- vaultsync:managed -->\nnever closed\n",
-    "",
-    "\n\n",
 ]
 
 
