@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,15 +8,10 @@ from vaultsync.links.wikilinks import (
     MARKDOWN_LINK,
     WIKI_LINK,
     Link,
-    LinkResolver,
     find_links,
     is_linkable,
     wiki_link,
 )
-from vaultsync.model.paths import VaultPath, stem_of, vault_path
-
-HELP = Path(__file__).parents[2] / ".." / "shared" / "data" / "obsidian-help"
-ROOT_NOTE = VaultPath("source.md")
 
 
 def targets(text: str) -> list[str]:
@@ -256,23 +249,3 @@ def test_some_names_do_not_fit_into_a_wiki_link() -> None:
     assert is_linkable("Zoë (2) & 50% of it")
     for name in ("C#", "a^b", "a|b", "[draft]", "x%%y", "a\nb"):
         assert not is_linkable(name)
-
-
-@pytest.fixture(scope="module")
-def help_notes() -> dict[VaultPath, str]:
-    if not HELP.is_dir():
-        pytest.skip("no ../shared/data/obsidian-help beside the repository")
-    return {
-        vault_path(path.relative_to(HELP).as_posix()): path.read_text("utf-8")
-        for path in sorted(HELP.rglob("*.md"))
-    }
-
-
-def test_every_note_of_a_real_vault_can_be_linked(help_notes: dict[VaultPath, str]) -> None:
-    names = LinkResolver.of(help_notes)
-
-    for path in help_notes:
-        text = names.link_text(path)
-        assert names.resolve(text, ROOT_NOTE) == path
-        assert is_linkable(text)
-        assert only(wiki_link(text, stem_of(path))).target == text

@@ -41,7 +41,6 @@ def merged_colours(text: str | None) -> str:
     """Obsidian's `graph.json` with a colour group for each type; the rest stays.
 
     The user's groups keep their colours and come first: Obsidian applies the first match.
-    The text is None if there is no file.
 
     Raises:
         ValueError: the text is not JSON as Obsidian writes it.

@@ -240,8 +240,7 @@ class _BlockScanner:
 
     def _end_fence(self, close: int, end: int = 0) -> None:
         if self._fence is not None:
-            ended = self._fence._replace(close=close, end=end or close)
-            self.fences.append(ended)
+            self.fences.append(self._fence._replace(close=close, end=end or close))
         self._fence = None
 
     def _enter_quote(self) -> None:

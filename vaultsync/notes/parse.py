@@ -83,8 +83,9 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     problems: list[FieldProblem] = []
     fact_id = _read_id(raw, parts, problems)
     values, properties = _read_properties(raw, parts, problems)
-    if body.title is not None:
-        values["title"] = body.title.strip()
+    title = body.title
+    if title is not None:
+        values["title"] = title.strip()
     elif not values.get("title"):
         values["title"] = stem_of(path)
     if body.context is not None:
