@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.links.references import LinkAnchors, fact_links, heading_key, note_references
-from vaultsync.links.wikilinks import find_links, prose_blocks, whole_link
+from vaultsync.links.wikilinks import WIKI_LINK, Link, find_links, prose_blocks
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, TEXT_BLOCK, prose_spans
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
@@ -115,17 +115,11 @@ def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
         "neither": None,
     }
 
-    found = {key: link.target for key, link in note_references("", values).properties}
+    links = dict(note_references("", values).properties)
 
+    assert links["up"] == Link("Note", "#Part", "shown", False, 0, 19, WIKI_LINK)
+    found = {key: link.target for key, link in links.items()}
     assert found == {"up": "Note", "see.0": "A", "see.2": "C", "see.3.0": "D", "deep.er": "E"}
-
-
-def test_a_whole_link_has_target_subpath_and_alias() -> None:
-    link = whole_link("[[Note#^b|x]]")
-
-    assert link is not None
-    assert (link.target, link.subpath, link.alias) == ("Note", "#^b", "x")
-    assert (link.start, link.end) == (0, 13)
 
 
 def test_a_fact_links_from_its_text_its_entities_and_its_properties() -> None:

@@ -59,6 +59,8 @@ def forced(draw: st.DrawFn) -> tuple[str, str, str]:
         ("a\nb\n", "", "a\nb\nc\n", None),
         ("a\nb\nc", "A\nb\nc", "a\nb\nc\n", "A\nb\nc\n"),
         ("a\nb\nc", "a\nb\nC", "a\nb\nc\n", None),
+        # Both added a blank line below; the store took one away above, too.
+        ("\nb\n\n", "\nb\n\n\n", "b\n\n\n", "b\n\n\n"),
     ],
 )
 def test_edits_merge_unless_they_touch(
@@ -72,11 +74,6 @@ def test_only_a_line_feed_ends_a_line(brk: str) -> None:
     base = f"a{brk}b{brk}c"
 
     assert merge_text(base, f"A{brk}b{brk}c", f"a{brk}b{brk}C") is None
-
-
-def test_an_insertion_among_equal_lines_is_the_same_on_both_sides() -> None:
-    # Both added a blank line below; the store took one away above, too.
-    assert merge_text("\nb\n\n", "\nb\n\n\n", "b\n\n\n") == "b\n\n\n"
 
 
 @given(texts(), texts(), texts())

@@ -129,17 +129,19 @@ def test_strays_move_into_the_content() -> None:
     assert made.related == ("a",)
 
 
-def test_words_beside_a_link_are_kept_and_the_link_counts() -> None:
-    block = BLOCK.replace("- [[Bob]]", "- [[Bob]] is the boss")
+@pytest.mark.parametrize(
+    ("block", "content"),
+    [
+        # Words beside a link are kept, and the link counts.
+        (BLOCK.replace("- [[Bob]]", "- [[Bob]] is the boss"), "- [[Bob]] is the boss"),
+        # A block that is never closed reaches to the end.
+        (f"{BLOCK_START}\n## Entities\n- [[Bob]]\nmore", "more"),
+    ],
+)
+def test_what_is_not_ours_in_a_block_is_content(block: str, content: str) -> None:
     body = read_body(f"words\n\n{block}\n")
     assert body.entities == ("Bob",)
-    assert "- [[Bob]] is the boss" in body.content_text
-
-
-def test_a_block_that_is_never_closed_reaches_to_the_end() -> None:
-    body = read_body(f"words\n\n{BLOCK_START}\n## Entities\n- [[Bob]]\nmore\n")
-    assert body.entities == ("Bob",)
-    assert body.content_text == "words\n\nmore"
+    assert body.content_text == f"words\n\n{content}"
 
 
 def test_only_the_last_block_is_managed_and_none_in_code() -> None:

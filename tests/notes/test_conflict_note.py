@@ -253,15 +253,6 @@ def test_a_property_named_note_is_no_deletion() -> None:
     assert is_deletion(GONE_FROM_STORE)
 
 
-@pytest.mark.parametrize("deletion", [GONE_FROM_VAULT, GONE_FROM_STORE])
-def test_a_deletion_is_told_without_values(deletion: FieldConflict) -> None:
-    text = render_conflict(conflict(deletion))
-
-    assert "An edit beats a deletion" in " ".join(text.split())
-    assert "```" not in text
-    assert ticked_fields(tick(text, [0])) == frozenset({"note"})
-
-
 def test_a_note_that_no_link_can_name_is_named_in_words() -> None:
     text = render_conflict(conflict(field(), path="public/a#b`.md", title=""))
 

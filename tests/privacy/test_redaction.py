@@ -24,7 +24,6 @@ from vaultsync.privacy.redaction import (
     learn_placeholders,
     redaction_for,
     register_rules,
-    replace_spans,
     scrub,
 )
 
@@ -186,11 +185,6 @@ def test_what_placeholders_stand_for_is_learned_from_the_true_text(
     shown: str, true: str, found: dict[str, str]
 ) -> None:
     assert learn_placeholders(shown, true) == found
-
-
-def test_spans_are_replaced_in_order() -> None:
-    assert replace_spans("abcdef", [(1, 2, "X"), (4, 6, "")]) == "aXcd"
-    assert replace_spans("abc", []) == "abc"
 
 
 def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
