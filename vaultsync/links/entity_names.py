@@ -54,8 +54,7 @@ class EntityNames:
     def find(self, fact_ids: Iterable[str]) -> Mapping[str, EntityRecord]:
         """Those of the facts that are entities, as of the last `mentions()`."""
         with self._lock:
-            known = self._entities
-            return {key: known[key] for key in fact_ids if key in known}
+            return {key: self._entities[key] for key in fact_ids if key in self._entities}
 
     def same_named(self, name: str) -> set[str]:
         """The ids of all entities with a title, whatever its case."""

@@ -121,7 +121,10 @@ class SqliteStore:
         wanted = json.dumps(list(fact_ids))
         with self._connection_or_error() as db:
             rows = db.execute(_SELECT_FACTS, (wanted,))
-            return {fact_id: wire.from_line(body, revision) for fact_id, revision, body in rows}
+            return {
+                fact_id: wire.fact_from_json(body, revision=revision)
+                for fact_id, revision, body in rows
+            }
 
     def tombstone(self, fact_id: str) -> Fact | None:
         rows = self._rows(
