@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
 from tests.snippets import run
 from vaultsync.backends.tantivy import index as index_tantivy
-from vaultsync.backends.tantivy import index as index_write
 from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import ConfigError, IndexBusyError
@@ -398,7 +397,7 @@ def test_a_panic_while_writing_is_an_error_of_the_disk(
     index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(index, a_fact())
-    monkeypatch.setattr(index_write.IndexUpdate, "put_version", _panic)
+    monkeypatch.setattr(TantivyIndex, "_put_version", _panic)
 
     with pytest.raises(OSError, match="Input/output error"), index._on_disk():
         index.update([], [A], version="2")

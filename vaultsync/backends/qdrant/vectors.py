@@ -222,15 +222,11 @@ def _as_index_errors() -> Iterator[None]:
 
 def filter_conditions(filters: FactFilters) -> list[Condition]:
     """The filters as conditions of the point of a chunk."""
-    conditions: list[Condition] = []
+    conditions: list[Condition] = [
+        MatchAny(field, sorted(words)) for field, words in filters.words.items()
+    ]
     if filters.max_priority < LOWEST_PRIORITY:
         conditions.append(NumberRange("priority", most=filters.max_priority))
-    if filters.scopes is not None:
-        conditions.append(MatchAny("scope", sorted(filters.scopes)))
-    if filters.types:
-        conditions.append(MatchAny("type", sorted(filters.types)))
-    if filters.status is not None:
-        conditions.append(MatchAny("status", [filters.status]))
     if filters.heads_only:
         # Qdrant does not know `match: null`.
         conditions.append(IsEmpty("supersededById"))

@@ -290,12 +290,8 @@ class FilterColumns:
 
     def _admitted(self, filters: FactFilters) -> Flags:
         left = self.alive.copy()
-        if filters.scopes is not None:
-            left &= _among(self.scope, self.words.find(filters.scopes))
-        if filters.types:
-            left &= _among(self.type, self.words.find(filters.types))
-        if filters.status is not None:
-            left &= _among(self.status, self.words.find([filters.status]))
+        for name, words in filters.words.items():
+            left &= _among(getattr(self, name), self.words.find(words))
         if filters.heads_only:
             left &= self.head
         left &= self.priority <= filters.max_priority

@@ -106,12 +106,7 @@ def sql_one_of(column: str, words: Iterable[str]) -> str:
 def sql_where(filters: FactFilters) -> str:
     """The filters in SQL."""
     clauses = [f"priority <= {int(filters.max_priority)}"]
-    if filters.scopes is not None:
-        clauses.append(sql_one_of("scope", sorted(filters.scopes)))
-    if filters.types:
-        clauses.append(sql_one_of("type", sorted(filters.types)))
-    if filters.status is not None:
-        clauses.append(sql_one_of("status", [filters.status]))
+    clauses += [sql_one_of(field, sorted(words)) for field, words in filters.words.items()]
     if filters.heads_only:
         clauses.append("head")
     first, until = filters.moments
