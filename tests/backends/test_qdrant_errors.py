@@ -802,12 +802,12 @@ def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -
     with pytest.raises(StoreUnavailableError):
         store.write([a_write(clock.new_id()) for _ in range(130)])
     points.do = whole  # type: ignore[method-assign]
-    assert len(list(store._walk(_pages(), ["at"]))) == 2
+    assert len(list(points.walk_all(_pages(), ["at"]))) == 2
 
     clock.advance(100 * 86_400)
     store.purge(days=90)
 
-    assert list(store._walk(_pages(), ["at"])) == []
+    assert list(points.walk_all(_pages(), ["at"])) == []
 
 
 def _pages() -> PointFilter:

@@ -17,7 +17,6 @@ from tests.vector_rows import ALL, IDS, a_fact, unit
 from vaultsync.backends.vectors import local as vectors_local
 from vaultsync.backends.vectors import matrix as vectors_matrix
 from vaultsync.backends.vectors import matrix as vectors_snapshot
-from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.indexing.ports import VectorIndex, VectorRow
@@ -147,10 +146,3 @@ def _answering_from_the_table(folder: str) -> LocalVectors:
 def test_both_answer_as_the_model_does(done: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder, eager():
         _replay(lambda: _answering_from_the_table(folder), done)
-
-
-@given(done=steps)
-@settings(max_examples=10)
-def test_a_table_answers_as_the_model_does(done: list[tuple[object, ...]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        _replay(lambda: LanceVectors(Path(folder)), done)

@@ -15,7 +15,6 @@ from tests.filtering import FACTS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, PointCollection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import DerivedError, EmbedderError
@@ -42,7 +41,6 @@ def _qdrant_edge(folder: Path) -> VectorIndex:
 INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "memory": lambda folder: MemoryVectors(),
     "matrix": MatrixVectors,
-    "lancedb": LanceVectors,
     "local": LocalVectors,
     "local, answered by the table": _large,
     "qdrant local": _qdrant_local,

@@ -31,6 +31,7 @@ from vaultsync.backends.qdrant.operations import (
     ScrollPage,
     batches,
     named_vector,
+    packed,
     payloads_by_id,
     scored_points,
     vector_name,
@@ -63,21 +64,6 @@ def load_models() -> Model:
     return models
 
 
-def operation_requests(steps: Sequence[PointOperation]) -> Iterator[list[Model]]:
-    """The operations of steps, as many at a time as one request may carry."""
-    request: list[Model] = []
-    room = MAX_REQUEST_BYTES
-    for step in steps:
-        for operation, size in _operations(step):
-            if request and size > room:
-                yield request
-                request, room = [], MAX_REQUEST_BYTES
-            request.append(operation)
-            room -= size
-    if request:
-        yield request
-
-
 def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
     """A step as operations, and how large each is."""
     models = load_models()
@@ -86,7 +72,8 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
         yield models.DeleteOperation(delete=selector), _ID * len(step.where.must_not)
         return
     mode = _MODES[step.mode]
-    for points, size in _pages(step.points):
+    sized = ((point, _size(point)) for point in step.points)
+    for points, size in packed(sized, room=MAX_REQUEST_BYTES, most=POINTS_PER_REQUEST):
         upsert = models.PointsList(
             points=[
                 models.PointStruct(
@@ -100,19 +87,8 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
         yield models.UpsertOperation(upsert=upsert), size
 
 
-def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
-    """Points, as many at a time as go together, and how large they are."""
-    page: list[Point] = []
-    total = 0
-    for point in points:
-        size = len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
-        if page and (len(page) == POINTS_PER_REQUEST or total + size > MAX_REQUEST_BYTES):
-            yield page, total
-            page, total = [], 0
-        page.append(point)
-        total += size
-    if page:
-        yield page, total
+def _size(point: Point) -> int:
+    return len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
 
 
 def filter_of(where: PointFilter) -> Model:
@@ -226,9 +202,7 @@ class ClientPointCollection(PointCollection):
             return True
         if not self._ask("collection_exists"):
             return False
-        differ = layout.differences(self._config(), self._place)
-        if differ:
-            raise StoreLayoutError(self._place.collection, "; ".join(differ))
+        layout.check(self._config(), self._place)
         self._known = True
         return True
 
@@ -350,6 +324,16 @@ class ClientPointCollection(PointCollection):
         self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
+        options = self._reads
+        if self._place.kind != "local":  # where search is exact
+            models = load_models()
+            options["search_params"] = models.SearchParams(
+                hnsw_ef=max(layout.HNSW_EF, limit),
+                quantization=models.QuantizationSearchParams(
+                    rescore=True, oversampling=layout.OVERSAMPLING
+                ),
+                acorn=models.AcornSearchParams(enable=True),
+            )
         found = self._ask(
             "query_points",
             query=list(vector),
@@ -357,29 +341,19 @@ class ClientPointCollection(PointCollection):
             query_filter=filter_of(where),
             limit=limit,
             with_payload=list(fields),
-            **self._search(limit),
-            **self._reads,
+            **options,
         )
         return scored_points(found.points)
-
-    def _search(self, limit: int) -> dict[str, object]:
-        if self._place.kind == "local":  # where search is exact
-            return {}
-        models = load_models()
-        params = models.SearchParams(
-            hnsw_ef=max(layout.HNSW_EF, limit),
-            quantization=models.QuantizationSearchParams(
-                rescore=True, oversampling=layout.OVERSAMPLING
-            ),
-            acorn=models.AcornSearchParams(enable=True),
-        )
-        return {"search_params": params}
 
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
-        for changes in operation_requests(steps):
-            self._ask("batch_update_points", update_operations=changes, **self._writes)
+        operations = (each for step in steps for each in _operations(step))
+        for request, _ in packed(operations, room=MAX_REQUEST_BYTES):
+            self._ask("batch_update_points", update_operations=request, **self._writes)
+
+    def tidy(self) -> None:
+        """Do nothing: a server does so by itself."""
 
     def close(self) -> None:
         self._closed = True

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.operations import (
-    POINTS_PER_REQUEST,
     Condition,
     IsEmpty,
     NumberRange,
@@ -22,6 +21,7 @@ from vaultsync.backends.qdrant.operations import (
     ScoredPoint,
     ScrollPage,
     UpsertPoints,
+    batches,
     named_vector,
     payloads_by_id,
     scored_points,
@@ -30,7 +30,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.errors import ConfigError, StoreLayoutError
+from vaultsync.errors import ConfigError
 from vaultsync.storage.clock import Clock
 
 _ASKED = (
@@ -72,9 +72,7 @@ class EdgePointCollection(PointCollection):
         if self._closed or not _has_shard(self._folder):
             self._retry.ask(self._not_closed)
             return False
-        differ = layout.differences(self._config(), self._place)
-        if differ:
-            raise StoreLayoutError(self._place.collection, "; ".join(differ))
+        layout.check(self._config(), self._place)
         self._retry.ask(self._load)
         return True
 
@@ -219,7 +217,7 @@ class EdgePointCollection(PointCollection):
                 os.close(fd)
 
     def tidy(self) -> None:
-        """Merge segments and build the graph, which a server does by itself.
+        """Merge segments and build the graph.
 
         Until it is flushed the shard keeps what was replaced: half of what it holds.
         """
@@ -261,12 +259,12 @@ def _operations(step: PointOperation) -> list[EdgeValue]:
             update.upsert_points(
                 [
                     edge.Point(each.id, named_vector(each.vector), dict(each.payload))
-                    for each in step.points[at : at + POINTS_PER_REQUEST]
+                    for each in points
                 ],
                 condition=_filter(step.only_if) if step.only_if else None,
                 update_mode=modes[step.mode],
             )
-            for at in range(0, len(step.points), POINTS_PER_REQUEST)
+            for points in batches(step.points)
         ]
     return [update.delete_points_by_filter(_filter(step.where))]
 

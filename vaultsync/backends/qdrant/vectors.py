@@ -29,11 +29,12 @@ from vaultsync.backends.qdrant.operations import (
     batches,
 )
 from vaultsync.backends.vectors.columns import (
+    FilterFields,
     best_by_fact,
     check_dimension,
+    chunks_by_fact,
     cosine_of,
     dimension_of,
-    filterable_fields,
     index_missing_error,
     not_finite_error,
 )
@@ -85,10 +86,8 @@ class QdrantVectors:
             self._points.do([UpsertPoints([_index_record(identity)])])
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for payload in self._held(fact_ids, ("fact", "chunk")):
-            found.setdefault(payload["fact"], set()).add(payload["chunk"])
-        return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
+        held = self._held(fact_ids, ("fact", "chunk"))
+        return chunks_by_fact((payload["fact"], payload["chunk"]) for payload in held)
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         now = {fact.id: _fields_hash(fact) for fact in facts}
@@ -182,10 +181,8 @@ class QdrantVectors:
 
     def tidy(self) -> None:
         """A server does it by itself; the embedded engine has to be asked."""
-        tidy = getattr(self._points, "tidy", None)
-        if tidy is not None:
-            with _as_index_errors():
-                tidy()
+        with _as_index_errors():
+            self._points.tidy()
 
     def close(self) -> None:
         self._points.close()
@@ -199,13 +196,9 @@ class QdrantVectors:
             if not self._points.exists():
                 return
             for more in asked:
-                where, after = PointFilter((*CHUNK_FILTER.must, *more)), ""
-                while page := self._points.walk(where, fields, after=after, limit=_SCROLL_CHUNKS):
-                    for key, payload in page:
-                        yield payload
-                        after = key
-                    if len(page) < _SCROLL_CHUNKS:
-                        break
+                where = PointFilter((*CHUNK_FILTER.must, *more))
+                found = self._points.walk_all(where, fields, at_once=_SCROLL_CHUNKS)
+                yield from (payload for _, payload in found)
 
 
 @contextmanager
@@ -243,7 +236,7 @@ def filter_conditions(filters: FactFilters) -> list[Condition]:
 
 def _fields_hash(fact: Fact) -> str:
     """A hash that is equal while the filterable fields are."""
-    plain, tags = list(filterable_fields(fact)[:-1]), sorted(tag_keys_with_parents(fact.tags))
+    *plain, tags = FilterFields.of(fact)
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +29,46 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 
 
-def filterable_fields(fact: Fact) -> tuple[object, ...]:
+class FilterFields(NamedTuple):
     """The fields that filters read: while they are the same, rows need not change."""
-    created, tags = to_microseconds(fact.created_at), tag_keys_with_parents(fact.tags)
-    head = not fact.superseded_by_id
-    return (fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
+
+    scope: str
+    type: str
+    status: str
+    priority: int
+    head: bool
+    made: int
+    """Microseconds since 1970."""
+    tags: Sequence[str]
+    """Keys, those of the parents too, in order."""
+
+    @classmethod
+    def of(cls, fact: Fact) -> FilterFields:
+        """Those of a fact."""
+        head, made = not fact.superseded_by_id, to_microseconds(fact.created_at)
+        tags = sorted(tag_keys_with_parents(fact.tags))
+        return cls(fact.scope, fact.type, fact.status, fact.priority, head, made, tags)
+
+    def fact(self, fact_id: str) -> Fact:
+        """A fact that matches the same filters as the one that has them."""
+        return Fact(
+            fact_id,
+            type=self.type,
+            status=self.status,
+            scope=self.scope,
+            priority=self.priority,
+            created_at=from_microseconds(self.made),
+            superseded_by_id=None if self.head else fact_id,
+            tags=tuple(self.tags),
+        )
+
+
+def chunks_by_fact(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """The chunks of each fact, of pairs of a fact and a chunk."""
+    found: dict[str, set[str]] = {}
+    for fact, chunk in pairs:
+        found.setdefault(fact, set()).add(chunk)
+    return {fact: frozenset(chunks) for fact, chunks in found.items()}
 
 
 def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
@@ -231,18 +266,11 @@ def encode_rows(
     entries = np.zeros(len(rows), ROW_DTYPE)
     tags = []
     for at, row in enumerate(rows):
-        fact = row.fact
-        entries[at] = (
-            fact.id.encode(),
-            row.chunk_id.encode(),
-            words.number(fact.scope),
-            words.number(fact.type),
-            words.number(fact.status),
-            to_microseconds(fact.created_at),
-            fact.priority,
-            not fact.superseded_by_id,
-        )
-        tags += [(first + at, words.number(tag_key(tag))) for tag in fact.tags]
+        fields = FilterFields.of(row.fact)
+        numbers = map(words.number, (fields.scope, fields.type, fields.status))
+        rest = (fields.made, fields.priority, fields.head)
+        entries[at] = (row.fact.id.encode(), row.chunk_id.encode(), *numbers, *rest)
+        tags += [(first + at, words.number(tag_key(tag))) for tag in row.fact.tags]
     return entries, np.array(tags, TAG_DTYPE)
 
 
@@ -319,18 +347,3 @@ def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
     chosen[numbers] = True
     looked_up: Flags = chosen[column]
     return looked_up
-
-
-def fact_from_entry(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact:
-    """A fact that matches the same filters as the one that an entry was made from."""
-    fact_id = entry["fact"].decode()
-    return Fact(
-        fact_id,
-        type=words[entry["type"]],
-        status=words[entry["status"]],
-        scope=words[entry["scope"]],
-        priority=int(entry["priority"]),
-        created_at=from_microseconds(int(entry["created"])),
-        superseded_by_id=None if entry["head"] else fact_id,
-        tags=tags,
-    )

@@ -11,7 +11,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -21,27 +21,17 @@ import filelock
 
 from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 from vaultsync.backends.vectors.columns import (
+    FilterFields,
     best_by_fact,
     check_dimension,
     dimension_of,
-    filterable_fields,
     index_busy_error,
     index_missing_error,
     not_finite_error,
 )
 from vaultsync.indexing.ports import NearFact, VectorRow
-from vaultsync.model.canonical import (
-    FOREVER,
-    NEVER,
-    from_microseconds,
-    tag_keys_with_parents,
-    to_microseconds,
-)
-from vaultsync.model.fact import Fact
+from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
-
-FACT_COLUMNS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
-"""The columns that `fact_of()` reads."""
 
 
 def row_key(row: VectorRow) -> str:
@@ -54,42 +44,25 @@ def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 -
     import numpy as np
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    facts = [row.fact for row in rows]
+    fields = [FilterFields.of(row.fact) for row in rows]
     columns = {
-        "key": (pa.string(), [row_key(row) for row in rows]),
-        "fact": (pa.string(), [fact.id for fact in facts]),
-        "chunk": (pa.string(), [row.chunk_id for row in rows]),
-        "scope": (pa.string(), [fact.scope for fact in facts]),
-        "type": (pa.string(), [fact.type for fact in facts]),
-        "status": (pa.string(), [fact.status for fact in facts]),
-        "priority": (pa.int8(), [fact.priority for fact in facts]),
-        "head": (pa.bool_(), [not fact.superseded_by_id for fact in facts]),
-        "made": (pa.int64(), [to_microseconds(fact.created_at) for fact in facts]),
-        "tags": (
-            pa.list_(pa.string()),
-            [sorted(tag_keys_with_parents(fact.tags)) for fact in facts],
-        ),
+        "key": [row_key(row) for row in rows],
+        "fact": [row.fact.id for row in rows],
+        "chunk": [row.chunk_id for row in rows],
+        **{name: [getattr(each, name) for each in fields] for name in FilterFields._fields},
     }
-    held = {name: pa.array(each, kind) for name, (kind, each) in columns.items()}
+    kinds = {
+        "priority": pa.int8(),
+        "head": pa.bool_(),
+        "made": pa.int64(),
+        "tags": pa.list_(pa.string()),
+    }
+    held = {name: pa.array(each, kinds.get(name, pa.string())) for name, each in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
     if not np.isfinite(numbers).all():
         raise not_finite_error()
     held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(numbers), dimension)
     return pa.table(held)
-
-
-def fact_from_record(row: Mapping[str, Any]) -> Fact:
-    """A fact that matches the same filters as the one that a row was made from."""
-    return Fact(
-        row["fact"],
-        scope=row["scope"],
-        type=row["type"],
-        status=row["status"],
-        priority=row["priority"],
-        created_at=from_microseconds(row["made"]),
-        superseded_by_id=None if row["head"] else row["fact"],
-        tags=tuple(row["tags"]),
-    )
 
 
 def _text(word: str) -> str:
@@ -141,7 +114,7 @@ _LANCE_ERRORS = (OSError, RuntimeError, ValueError)
 
 
 class LanceVectors:
-    """A `VectorIndex` of a LanceDB database in a folder of its own."""
+    """Rows in a LanceDB database in a folder of its own, put and searched as `VectorIndex` says."""
 
     def __init__(self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT) -> None:
         self._folder = folder
@@ -167,45 +140,19 @@ class LanceVectors:
         found: str | None = held["record"]
         return found
 
-    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for row in self._of_facts(fact_ids, ["fact", "chunk"]):
-            found.setdefault(row["fact"], set()).add(row["chunk"])
-        return {fact: frozenset(chunks) for fact, chunks in found.items()}
-
-    def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        given = {fact.id: filterable_fields(fact) for fact in facts}
-        return {
-            row["fact"]
-            for row in self._of_facts(given, FACT_COLUMNS)
-            if filterable_fields(fact_from_record(row)) != given[row["fact"]]
-        }
-
-    def count(self) -> int:
-        return len({row["fact"] for row in self._of_facts(None, ["fact"])})
-
-    def _of_facts(self, fact_ids: Iterable[str] | None, columns: list[str]) -> list[dict[str, Any]]:
-        if fact_ids is None:
-            return self._read(self._rows, None, columns)
-        return self._read(self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns)
-
-    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        wanted = sorted(set(chunk_ids))
-        pages = (
-            sql_one_of("chunk", wanted[start : start + _PAGE_ROWS])
-            for start in range(0, len(wanted), _PAGE_ROWS)
-        )
-        return {
-            row["chunk"]: row["vector"]
-            for where in pages
-            for row in self._read(self._rows, where, ["chunk", "vector"])
-        }
-
     def rows(self) -> Iterator[list[VectorRow]]:
         """All rows, some at a time, with facts that match the same filters."""
-        for start in range(0, sum(self._read(self._length)), _PAGE_ROWS):
-            page = self._read(self._page, start)
-            yield [VectorRow(fact_from_record(row), row["chunk"], row["vector"]) for row in page]
+        start = 0
+        while page := self._read(self._page, start):
+            start += len(page)
+            yield [
+                VectorRow(
+                    FilterFields(*(row[name] for name in FilterFields._fields)).fact(row["fact"]),
+                    row["chunk"],
+                    row["vector"],
+                )
+                for row in page
+            ]
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
@@ -235,17 +182,8 @@ class LanceVectors:
         )
         return _dicts(asked)
 
-    def _rows(self, where: str | None, columns: list[str]) -> list[dict[str, Any]]:
-        asked = self._table.search().select(columns)
-        if where is not None:
-            asked = asked.where(where)
-        return _dicts(asked)
-
     def _page(self, start: int) -> list[dict[str, Any]]:
         return _dicts(self._table.search().offset(start).limit(_PAGE_ROWS))
-
-    def _length(self) -> list[int]:
-        return [self._table.count_rows()]
 
     def _read(self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs) -> list[T]:
         """The answer of the table; empty when there is none or it is damaged."""

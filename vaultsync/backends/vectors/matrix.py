@@ -21,13 +21,13 @@ from vaultsync.backends.vectors.columns import (
     ROW_DTYPE,
     TAG_DTYPE,
     FilterColumns,
+    FilterFields,
     RowKeys,
     best_by_fact,
     check_dimension,
+    chunks_by_fact,
     dimension_of,
     encode_rows,
-    fact_from_entry,
-    filterable_fields,
     index_busy_error,
     index_missing_error,
     not_finite_error,
@@ -90,16 +90,14 @@ class MatrixSnapshot:
         tagged: dict[int, list[str]] = {}
         for row, word in tags[chosen[tags["row"]]].tolist():
             tagged.setdefault(row, []).append(words[word])
-        return [
-            VectorRow(
-                fact_from_entry(entry, words, tuple(tagged.get(row, ()))),
-                entry["chunk"].decode(),
-                vector,
-            )
-            for row, entry, vector in zip(
-                rows.tolist(), self.rows[rows], self.vectors[rows], strict=True
-            )
-        ]
+        found = []
+        entries = zip(rows.tolist(), self.rows[rows].tolist(), self.vectors[rows], strict=True)
+        for row, (fact_id, chunk, *numbers, made, priority, head), vector in entries:
+            scope, kind, status = (words[number] for number in numbers)
+            tags_of_row = tagged.get(row, ())
+            fields = FilterFields(scope, kind, status, priority, head, made, tags_of_row)
+            found.append(VectorRow(fields.fact(fact_id.decode()), chunk.decode(), vector))
+        return found
 
     def verify(self) -> None:
         """Read all vectors.
@@ -220,21 +218,19 @@ class MatrixVectors:
         else:
             named = seen.keys.facts(fact_ids)
             rows = seen.rows[[row for many in named.values() for row in many]]
-        found: dict[bytes, set[str]] = {}
-        for fact, chunk in zip(rows["fact"].tolist(), rows["chunk"].tolist(), strict=True):
-            found.setdefault(fact, set()).add(chunk.decode())
-        return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
+        pairs = zip(rows["fact"].tolist(), rows["chunk"].tolist(), strict=True)
+        return chunks_by_fact((fact.decode(), chunk.decode()) for fact, chunk in pairs)
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         seen = self._now()
         if seen is None:
             return set()
-        given = {fact.id: filterable_fields(fact) for fact in facts}
+        given = {fact.id: FilterFields.of(fact) for fact in facts}
         rows = [many[0] for many in seen.keys.facts(given).values()]
         return {
             row.fact.id
             for row in seen.decoded(np.array(rows, np.intp))
-            if filterable_fields(row.fact) != given[row.fact.id]
+            if FilterFields.of(row.fact) != given[row.fact.id]
         }
 
     def count(self) -> int:
