@@ -206,7 +206,7 @@ def test_a_service_that_is_not_there_is_named(clock: FakeClock) -> None:
 def test_a_slow_service_is_not_waited_for(
     service: Service, embedder: HttpEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.embedders.http_embedder._SECONDS", 0.1)
+    monkeypatch.setattr("vaultsync.backends.embedders.http_embedder._MANY", (6, 0.1))
     release = threading.Event()
 
     def slow(answer: Answer) -> Answer:
