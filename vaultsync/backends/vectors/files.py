@@ -27,7 +27,8 @@ _SPARE = 1 << 20
 class MatrixHeader:
     """The valid part of the files."""
 
-    identity: str
+    identity: str | None
+    """None: there is no index."""
     record: str | None = None
     dimension: int = 0
     """0 until the first row."""
@@ -72,7 +73,7 @@ class MatrixFiles:
         """Remove the header: the index has to be built again."""
         self._file.remove()
 
-    def begin(self, identity: str) -> MatrixHeader:
+    def begin(self, identity: str | None) -> MatrixHeader:
         """The header of an empty matrix; nothing is written yet."""
         return MatrixHeader(identity, series=secrets.token_hex(4))
 

@@ -59,7 +59,7 @@ class MatrixSnapshot:
         self._maps: dict[str, mmap.mmap | bytes] = {
             part: _mapped(header, files, part, old) for part in MATRIX_PARTS
         }
-        seen = old.header if old else MatrixHeader(header.identity)
+        seen = old.header if old else MatrixHeader(None)
         for part in MATRIX_PARTS[1:]:  # to read all of the vectors takes too long
             _check(self._maps[part], seen, header, part)
         columns = old.columns if old else FilterColumns.empty()
@@ -105,7 +105,7 @@ class MatrixSnapshot:
         Raises:
             DamagedError: they are not what was written.
         """
-        _check(self._maps["vectors"], MatrixHeader(""), self.header, "vectors")
+        _check(self._maps["vectors"], MatrixHeader(None), self.header, "vectors")
 
     def _array(self, part: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         count = self.header.sizes[part] // dtype.itemsize
@@ -195,15 +195,14 @@ class MatrixVectors:
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
         self._wait = wait
         self._seen: MatrixSnapshot | None = None
+        self._empty = MatrixSnapshot(MatrixHeader(None), self._files, None)
         self._bad: MatrixHeader | None = None
 
     def identity(self) -> str | None:
-        seen = self._now()
-        return seen.header.identity if seen else None
+        return self._now().header.identity
 
     def record(self) -> str | None:
-        seen = self._now()
-        return seen.header.record if seen else None
+        return self._now().header.record
 
     def reset(self, identity: str) -> None:
         with self.alone():
@@ -211,8 +210,6 @@ class MatrixVectors:
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         seen = self._now()
-        if seen is None:
-            return {}
         if fact_ids is None:
             rows = seen.rows[seen.columns.alive]
         else:
@@ -223,8 +220,6 @@ class MatrixVectors:
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         seen = self._now()
-        if seen is None:
-            return set()
         given = {fact.id: FilterFields.of(fact) for fact in facts}
         rows = [many[0] for many in seen.keys.facts(given).values()]
         return {
@@ -234,13 +229,10 @@ class MatrixVectors:
         }
 
     def count(self) -> int:
-        seen = self._now()
-        return seen.header.facts if seen else 0
+        return self._now().header.facts
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         seen = self._now()
-        if seen is None:
-            return {}
         return {
             chunk: seen.vectors[row].tolist() for chunk, row in seen.keys.chunks(chunk_ids).items()
         }
@@ -250,7 +242,7 @@ class MatrixVectors:
     ) -> None:
         with self.alone():
             seen = self._now()
-            if seen is None:
+            if seen.header.identity is None:
                 raise index_missing_error()
             self._files.publish(self._grown(seen, rows, set(replace), record))
 
@@ -294,7 +286,7 @@ class MatrixVectors:
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
         seen = self._now()
-        if seen is None or not len(seen.rows) or limit < 1:
+        if not len(seen.rows) or limit < 1:
             return []
         check_dimension(vector, seen.header.dimension)
         return nearest_facts(seen, np.asarray(vector, np.float32), filters, limit)
@@ -302,14 +294,12 @@ class MatrixVectors:
     def tidy(self) -> None:
         """Write the files again without the dead rows, when these are many."""
         seen = self._now()
-        if seen is None:
-            return
-        dead = seen.header.sizes["dead"] // 4
+        dead = len(seen.dead)
         if dead < _MIN_DEAD[0] or dead < _MIN_DEAD[1] * len(seen.rows):
             return
         with self.alone():
             seen = self._now()
-            if seen is not None:
+            if seen.header.identity is not None:
                 self._files.publish(self._rewritten(seen))
 
     def close(self) -> None:
@@ -320,20 +310,17 @@ class MatrixVectors:
     def rows(self) -> int:
         """How many rows it holds."""
         seen = self._now()
-        return len(seen.rows) - len(seen.dead) if seen else 0
+        return len(seen.rows) - len(seen.dead)
 
     def uncopied(self) -> int:
         """How many rows were added or removed since the last copy."""
         seen = self._now()
-        if seen is None:
-            return 0
         return len(seen.rows) + len(seen.dead) - sum(seen.header.copied)
 
     @property
     def has_copy(self) -> bool:
         """Whether anything of it was copied."""
-        seen = self._now()
-        return seen is not None and seen.header.copied != (0, 0)
+        return self._now().header.copied != (0, 0)
 
     def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
         """What brings a copy up to date: facts whose rows are replaced, and new rows.
@@ -341,8 +328,6 @@ class MatrixVectors:
         The facts of the rows pass the same filters as those that were put.
         """
         seen = self._now()
-        if seen is None:
-            return set(), iter([])
         rows, dead = seen.header.copied
         changed = {each.decode() for each in seen.rows["fact"][seen.dead[dead:]].tolist()}
         chosen = np.arange(len(seen.rows)) >= rows
@@ -359,7 +344,7 @@ class MatrixVectors:
         """Note that the copy is up to date, or that there is none."""
         with self.alone():
             seen = self._now()
-            if seen is not None:
+            if seen.header.identity is not None:
                 whole = (0, 0) if nothing else (len(seen.rows), len(seen.dead))
                 self._files.publish(replace_fields(seen.header, copied=whole))
 
@@ -379,8 +364,8 @@ class MatrixVectors:
 
     # --------------------------------------------------------------------------- inside
 
-    def _now(self) -> MatrixSnapshot | None:
-        """The newest snapshot; None when there is none, or it cannot be read."""
+    def _now(self) -> MatrixSnapshot:
+        """The newest snapshot; an empty one when there is none, or it cannot be read."""
         for again in (True, False):
             header = self._files.header()
             if header is None or header is self._bad:
@@ -396,7 +381,7 @@ class MatrixVectors:
             else:
                 return self._seen
         self._seen = None
-        return None
+        return self._empty
 
     def _rewritten(self, seen: MatrixSnapshot) -> MatrixHeader:
         """The header of files that hold the living rows alone."""
