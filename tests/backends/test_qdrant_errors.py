@@ -635,7 +635,7 @@ def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
     points = over_http(server, clock, patience_seconds=0.0)
-    vectors = QdrantVectors(points)
+    vectors = QdrantVectors(points, dimension=lambda: 3)
     vectors.reset("m/3")
     server.fault = always(Fault(503))
 

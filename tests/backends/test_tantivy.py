@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
 from tests.snippets import run
 from vaultsync.backends.tantivy import index as index_tantivy
-from vaultsync.backends.tantivy.analysis import Analyzers
+from vaultsync.backends.tantivy.analysis import PLAIN
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import ConfigError, IndexBusyError
 from vaultsync.indexing.ports import IndexDocument
@@ -92,7 +92,7 @@ ASSIGNED = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cn", "Co", "
 
 @given(st.text(ASSIGNED))
 def test_words_are_cut_where_the_reference_cuts_them(text: str) -> None:
-    plain = Analyzers()._plain.analyze(normalize_text_form(text))
+    plain = PLAIN.analyze(normalize_text_form(text))
 
     assert plain == [
         word.lower() for word in split_words(normalize_text_form(text)) if len(word.encode()) < 100

@@ -187,27 +187,20 @@ def agreement(
     `cosine` is the mean cosine of a text's two vectors, `least` the smallest one, and
     `neighbours` the share of each text's three nearest texts that are the same.
     """
-    cosines = [_dot(a, b) for a, b in zip(reference, export, strict=True)]
-    pairs = zip(_nearest(reference), _nearest(export), strict=True)
-    shared = [len(a & b) / _NEAREST for a, b in pairs]
+    import numpy as np
+
+    cosines = (np.array(reference) * np.array(export)).sum(axis=1)
+    nearest = []
+    for vectors in map(np.array, (reference, export)):
+        similar = vectors @ vectors.T
+        np.fill_diagonal(similar, -np.inf)
+        nearest.append(np.argsort(-similar, axis=1, kind="stable")[:, :_NEAREST].tolist())
+    shared = [len({*a} & {*b}) / _NEAREST for a, b in zip(*nearest, strict=True)]
     return {
-        "cosine": round(fsum(cosines) / len(cosines), 5),
-        "least": round(min(cosines), 5),
+        "cosine": round(float(cosines.mean()), 5),
+        "least": round(float(cosines.min()), 5),
         "neighbours": round(fsum(shared) / len(shared), 5),
     }
-
-
-def _nearest(vectors: Sequence[Sequence[float]]) -> list[set[int]]:
-    found = []
-    for at, vector in enumerate(vectors):
-        others = [index for index in range(len(vectors)) if index != at]
-        others.sort(key=lambda index: -_dot(vector, vectors[index]))
-        found.append({*others[:_NEAREST]})
-    return found
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return fsum(x * y for x, y in zip(a, b, strict=True))
 
 
 def _file_fingerprint(file: Path) -> dict[str, object]:

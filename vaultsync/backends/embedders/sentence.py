@@ -185,11 +185,9 @@ class SentenceEmbedder:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if not texts:
             return []
-        vectors: list[list[float]] = (
-            self.loaded()
-            .encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-            .tolist()
-        )
+        encode = self.loaded().encode
+        made = encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        vectors: list[list[float]] = made.tolist()
         return vectors
 
     def close(self) -> None:

@@ -76,10 +76,8 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
     for points, size in packed(sized, room=MAX_REQUEST_BYTES, most=POINTS_PER_REQUEST):
         upsert = models.PointsList(
             points=[
-                models.PointStruct(
-                    id=each.id, payload=dict(each.payload), vector=named_vector(each.vector)
-                )
-                for each in points
+                models.PointStruct(id=x.id, payload=dict(x.payload), vector=named_vector(x.vector))
+                for x in points
             ],
             update_filter=filter_of(step.only_if) if step.only_if else None,
             update_mode=models.UpdateMode(mode) if mode else None,
@@ -211,11 +209,7 @@ class ClientPointCollection(PointCollection):
         return found
 
     def _check_version(self) -> None:
-        """Check that the server honours the conditions of writes; older ones ignore them.
-
-        Raises:
-            ConfigError: it does not: of two writers, one would overwrite the other.
-        """
+        """Refuse a server that ignores the conditions of writes: writers overwrite each other."""
         version = str(self._retry.ask(lambda: self._opened().info()).version)
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
@@ -227,14 +221,16 @@ class ClientPointCollection(PointCollection):
     def make(self, dimension: int) -> None:
         models, place = load_models(), self._place
         self._check_version()
+        vectors = models.VectorParams(
+            size=dimension, distance=models.Distance.COSINE, on_disk=False
+        )
+        scalar = models.ScalarQuantizationConfig(
+            type=models.ScalarType.INT8, quantile=layout.QUANTILE, always_ram=True
+        )
         try:
             self._ask(
                 "create_collection",
-                vectors_config={
-                    vector_name(dimension): models.VectorParams(
-                        size=dimension, distance=models.Distance.COSINE, on_disk=False
-                    )
-                },
+                vectors_config={vector_name(dimension): vectors},
                 hnsw_config=models.HnswConfigDiff(
                     m=layout.HNSW_M,
                     ef_construct=layout.EF_CONSTRUCT,
@@ -246,11 +242,7 @@ class ClientPointCollection(PointCollection):
                     indexing_threshold=layout.INDEXING_THRESHOLD,
                     memmap_threshold=layout.MEMMAP_THRESHOLD,
                 ),
-                quantization_config=models.ScalarQuantization(
-                    scalar=models.ScalarQuantizationConfig(
-                        type=models.ScalarType.INT8, quantile=layout.QUANTILE, always_ram=True
-                    )
-                ),
+                quantization_config=models.ScalarQuantization(scalar=scalar),
                 on_disk_payload=False,
                 shard_number=place.settings.shard_number,
                 replication_factor=place.settings.replication_factor,

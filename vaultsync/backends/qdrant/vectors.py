@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from vaultsync.backends.qdrant.commit_log import point_id
 from vaultsync.backends.qdrant.operations import (
@@ -47,43 +47,64 @@ from vaultsync.model.schema import LOWEST_PRIORITY
 
 CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
 _INDEX_RECORD_ID = point_id("vectors")
-"""The point that holds the identity of the vectors and the record of their owner."""
 _SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
 """Chunks that are read at once, a few keys of each."""
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
 
 
+class _IndexRecord(NamedTuple):
+    """What is known of all vectors, in a point of its own."""
+
+    identity: str | None = None
+    record: str | None = None
+    dimension: int = 0
+    """0 until the first row."""
+
+    def point(self) -> Point:
+        return Point(_INDEX_RECORD_ID, {"kind": "vectors", **self._asdict()})
+
+
+@contextmanager
+def _as_index_errors() -> Iterator[None]:
+    """Raise `DerivedError` for a store that is unavailable: recall goes on without vectors."""
+    try:
+        yield
+    except StoreUnavailableError as error:
+        raise DerivedError(
+            f"the vectors do not answer: {error.why}",
+            hint="what is missing now is added by the next run",
+        ) from error
+
+
 class QdrantVectors:
     """A `VectorIndex` whose rows are points with the vector of a chunk."""
 
-    def __init__(
-        self, points: PointCollection, *, dimension: Callable[[], int] = lambda: 384
-    ) -> None:
+    def __init__(self, points: PointCollection, *, dimension: Callable[[], int]) -> None:
         self._points = points
         self._dimension = dimension
 
     def identity(self) -> str | None:
-        found: str | None = self._book().get("identity")
-        return found
+        return self._book().identity
 
     def record(self) -> str | None:
-        found: str | None = self._book().get("record")
-        return found
+        return self._book().record
 
-    def _book(self) -> Payload:
-        with _as_index_errors():
-            if not self._points.exists():
-                return {}
-            return self._points.take([_INDEX_RECORD_ID]).get(_INDEX_RECORD_ID, {})
+    @_as_index_errors()
+    def _book(self) -> _IndexRecord:
+        if not self._points.exists():
+            return _IndexRecord()
+        found = self._points.take([_INDEX_RECORD_ID], _IndexRecord._fields)
+        return _IndexRecord(**found.get(_INDEX_RECORD_ID, {}))
 
+    @_as_index_errors()
     def reset(self, identity: str) -> None:
         """Forget everything; until it is done the index has no identity."""
-        with _as_index_errors():
-            if not self._points.exists():
-                self._points.make(self._dimension())
-            self._points.do([UpsertPoints([_index_record(None)]), DeletePoints(CHUNK_FILTER)])
-            self._points.do([UpsertPoints([_index_record(identity)])])
+        if not self._points.exists():
+            self._points.make(self._dimension())
+        empty, begun = _IndexRecord(), _IndexRecord(identity)
+        self._points.do([UpsertPoints([empty.point()]), DeletePoints(CHUNK_FILTER)])
+        self._points.do([UpsertPoints([begun.point()])])
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         held = self._held(fact_ids, ("fact", "chunk"))
@@ -97,31 +118,30 @@ class QdrantVectors:
             if payload["seal"] != now[payload["fact"]]
         }
 
+    @_as_index_errors()
     def count(self) -> int:
-        with _as_index_errors():
-            if not self._points.exists():
-                return 0
-            return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
+        if not self._points.exists():
+            return 0
+        return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
 
+    @_as_index_errors()
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        dimension = int(self._book().get("dimension") or 0)
-        if not dimension:
-            return {}
+        dimension = self._book().dimension
         found: dict[str, Sequence[float]] = {}
-        with _as_index_errors():
-            for some in batches(chunk_ids):
-                where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
-                found |= self._points.vectors(where, "chunk", dimension)
+        for some in batches(chunk_ids) if dimension else ():
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
+            found |= self._points.vectors(where, "chunk", dimension)
         return found
 
+    @_as_index_errors()
     def put(
         self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
     ) -> None:
         """Not atomic: the record is written last."""
         book = self._book()
-        if book.get("identity") is None:
+        if book.identity is None:
             raise index_missing_error()
-        known = int(book.get("dimension") or 0)
+        known = book.dimension
         replaced = list(dict.fromkeys(replace))
         if not rows and known and not self.count():
             known = 0
@@ -129,20 +149,20 @@ class QdrantVectors:
         if not all(math.isfinite(each) for row in rows for each in row.vector):
             raise not_finite_error()
         points = {point_id(f"chunk {row.fact.id} {row.chunk_id}"): row for row in rows}
-        with _as_index_errors():
-            if dimension and dimension not in self._points.dimensions():
-                self._points.add_dimension(dimension)
-            firsts = self._firsts(rows, set(replaced))
-            put = [_point(key, row, firsts) for key, row in points.items()]
-            steps: list[PointOperation] = [UpsertPoints(put)] if put else []
-            for some in batches(replaced):
-                where = PointFilter(
-                    (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
-                )
-                steps.append(DeletePoints(where))
-            noted = book.get("record") if record is None else record
-            steps.append(UpsertPoints([_index_record(book["identity"], noted, dimension)]))
-            self._points.do(steps)
+        if dimension and dimension not in self._points.dimensions():
+            self._points.add_dimension(dimension)
+        firsts = self._firsts(rows, set(replaced))
+        put = [_point(key, row, firsts) for key, row in points.items()]
+        steps: list[PointOperation] = [UpsertPoints(put)] if put else []
+        for some in batches(replaced):
+            where = PointFilter(
+                (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
+            )
+            steps.append(DeletePoints(where))
+        noted = book.record if record is None else record
+        book = book._replace(record=noted, dimension=dimension)
+        steps.append(UpsertPoints([book.point()]))
+        self._points.do(steps)
 
     def _firsts(self, rows: Sequence[VectorRow], replaced: set[str]) -> dict[str, str]:
         """The chunk of each fact by which facts are counted."""
@@ -157,18 +177,18 @@ class QdrantVectors:
             firsts.setdefault(row.fact.id, row.chunk_id)
         return firsts | held
 
+    @_as_index_errors()
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
-        dimension = int(self._book().get("dimension") or 0)
+        dimension = self._book().dimension
         if not dimension or limit < 1 or filters.scopes == frozenset():
             return []
         check_dimension(vector, dimension)
         where = PointFilter((*CHUNK_FILTER.must, *filter_conditions(filters)))
         asked = max(64, OVER_FETCH * limit)
         while True:
-            with _as_index_errors():
-                found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
+            found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
             ranked = best_by_fact(
                 (each.score, each.payload["fact"], each.payload["chunk"]) for each in found
             )
@@ -179,10 +199,9 @@ class QdrantVectors:
                 return ranked[:limit]
             asked *= 4
 
+    @_as_index_errors()
     def tidy(self) -> None:
-        """A server does it by itself; the embedded engine has to be asked."""
-        with _as_index_errors():
-            self._points.tidy()
+        self._points.tidy()
 
     def close(self) -> None:
         self._points.close()
@@ -199,18 +218,6 @@ class QdrantVectors:
                 where = PointFilter((*CHUNK_FILTER.must, *more))
                 found = self._points.walk_all(where, fields, at_once=_SCROLL_CHUNKS)
                 yield from (payload for _, payload in found)
-
-
-@contextmanager
-def _as_index_errors() -> Iterator[None]:
-    """Raise `DerivedError` for a store that is unavailable: recall goes on without vectors."""
-    try:
-        yield
-    except StoreUnavailableError as error:
-        raise DerivedError(
-            f"the vectors do not answer: {error.why}",
-            hint="what is missing now is added by the next run",
-        ) from error
 
 
 def filter_conditions(filters: FactFilters) -> list[Condition]:
@@ -259,8 +266,3 @@ def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
         "above": sorted(tag_keys_with_parents(fact.tags)),
     }
     return Point(key, payload, row.vector)
-
-
-def _index_record(identity: str | None, record: str | None = None, dimension: int = 0) -> Point:
-    payload = {"kind": "vectors", "identity": identity, "record": record, "dimension": dimension}
-    return Point(_INDEX_RECORD_ID, payload)

@@ -18,7 +18,7 @@ from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.backends.tantivy.analysis import Analyzers
+from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
     VERSION_DOC_ID,
@@ -177,7 +177,7 @@ class TantivyIndex:
 
     def _open(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder))
-        index.register_tokenizer(ANALYZER_NAME, self._terms.analyzer(self._terms.default))
+        index.register_tokenizer(ANALYZER_NAME, stemming_analyzer(self._terms.default))
         index.config_reader("manual")
         return index
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tantivy
 
-from vaultsync.backends.tantivy.analysis import Analyzers
+from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.indexing.language import SAMPLE_CHARS, language_of
 from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
@@ -78,7 +78,7 @@ def fact_document(
     if language == terms.default:
         return language, tantivy.Document.from_dict(columns | texts, schema)
     document = tantivy.Document.from_dict(columns, schema)
-    analyzer = terms.analyzer(language)
+    analyzer = stemming_analyzer(language)
     for name, text in texts.items():
         document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
     return language, document

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -72,10 +71,6 @@ class MatrixFiles:
     def discard(self) -> None:
         """Remove the header: the index has to be built again."""
         self._file.remove()
-
-    def begin(self, identity: str | None) -> MatrixHeader:
-        """The header of an empty matrix; nothing is written yet."""
-        return MatrixHeader(identity, series=secrets.token_hex(4))
 
     def append(self, header: MatrixHeader, blocks: Mapping[str, bytes]) -> MatrixHeader:
         """Append to the parts, and flush; the header that covers it.

@@ -14,8 +14,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import filelock
 
@@ -51,13 +52,9 @@ def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 -
         "chunk": [row.chunk_id for row in rows],
         **{name: [getattr(each, name) for each in fields] for name in FilterFields._fields},
     }
-    kinds = {
-        "priority": pa.int8(),
-        "head": pa.bool_(),
-        "made": pa.int64(),
-        "tags": pa.list_(pa.string()),
-    }
-    held = {name: pa.array(each, kinds.get(name, pa.string())) for name, each in columns.items()}
+    text = pa.string()
+    kinds = {"priority": pa.int8(), "head": pa.bool_(), "made": pa.int64(), "tags": pa.list_(text)}
+    held = {name: pa.array(each, kinds.get(name, text)) for name, each in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
     if not np.isfinite(numbers).all():
         raise not_finite_error()
@@ -90,9 +87,6 @@ def sql_where(filters: FactFilters) -> str:
     clauses += [f"array_has(tags, {_text(tag)})" for tag in sorted(filters.plain_tags)]
     return " AND ".join(clauses)
 
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 INDEX_FROM = 200_000
 """The number of rows from which on an index is faster than a full scan."""
@@ -142,17 +136,12 @@ class LanceVectors:
 
     def rows(self) -> Iterator[list[VectorRow]]:
         """All rows, some at a time, with facts that match the same filters."""
-        start = 0
+        start, fields = 0, itemgetter(*FilterFields._fields)
         while page := self._read(self._page, start):
             start += len(page)
-            yield [
-                VectorRow(
-                    FilterFields(*(row[name] for name in FilterFields._fields)).fact(row["fact"]),
-                    row["chunk"],
-                    row["vector"],
-                )
-                for row in page
-            ]
+            facts = (FilterFields(*fields(row)).fact(row["fact"]) for row in page)
+            rows = zip(facts, page, strict=True)
+            yield [VectorRow(fact, row["chunk"], row["vector"]) for fact, row in rows]
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
@@ -170,8 +159,8 @@ class LanceVectors:
                 return found[:limit]
             wanted *= 4
 
-    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> list[dict[str, Any]]:
-        asked = (
+    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> Any:  # noqa: ANN401 - a query of the library
+        return (
             self._table.search(list(vector), vector_column_name="vector")
             .distance_type("cosine")
             .where(where, prefilter=True)
@@ -180,21 +169,21 @@ class LanceVectors:
             .nprobes(_PARTITIONS)
             .refine_factor(_REFINE)
         )
-        return _dicts(asked)
 
-    def _page(self, start: int) -> list[dict[str, Any]]:
-        return _dicts(self._table.search().offset(start).limit(_PAGE_ROWS))
+    def _page(self, start: int) -> Any:  # noqa: ANN401 - the same
+        return self._table.search().offset(start).limit(_PAGE_ROWS)
 
-    def _read(self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs) -> list[T]:
+    def _read(self, query: Callable[..., Any], *asked: object) -> list[dict[str, Any]]:
         """The answer of the table; empty when there is none or it is damaged."""
         held = self._header()
         if held is None or not held["table"]:
             return []
         try:
-            return ask(*args, **kwargs)
+            found: list[dict[str, Any]] = query(*asked).to_arrow().to_pylist()
         except _LANCE_ERRORS:
             self._bad = held
             return []
+        return found
 
     def _header(self) -> dict[str, Any] | None:
         """The header, with its table open; None when there is none or it is damaged."""
@@ -240,23 +229,18 @@ class LanceVectors:
             dimension = dimension_of(unique, held["dimension"])
             replaced = sorted(set(replace))
             if unique and not held["table"]:
-                held = held | {"table": self._create(unique, dimension)}
+                name = f"chunks-{secrets.token_hex(4)}"
+                data = arrow_table(unique, dimension)
+                self._table = self._database().create_table(name, data=data)
+                self._name = name
+                held = held | {"table": name}
             elif held["table"] and (unique or replaced):
-                self._merge(unique, dimension, replaced)
+                merge = self._table.merge_insert("key")
+                merge = merge.when_matched_update_all().when_not_matched_insert_all()
+                if replaced:
+                    merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", replaced))
+                merge.execute(arrow_table(unique, dimension))
             self._note(held, dimension=dimension, record=record)
-
-    def _create(self, rows: list[VectorRow], dimension: int) -> str:
-        name = f"chunks-{secrets.token_hex(4)}"
-        self._table = self._database().create_table(name, data=arrow_table(rows, dimension))
-        self._name = name
-        return name
-
-    def _merge(self, rows: list[VectorRow], dimension: int, replaced: list[str]) -> None:
-        merge = self._table.merge_insert("key")
-        merge = merge.when_matched_update_all().when_not_matched_insert_all()
-        if replaced:
-            merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", replaced))
-        merge.execute(arrow_table(rows, dimension))
 
     def _note(self, held: dict[str, Any], *, record: str | None, **news: object) -> None:
         version = self._table.version if self._name else 0
@@ -333,8 +317,3 @@ class LanceVectors:
 
     def close(self) -> None:
         self._table, self._name = None, ""
-
-
-def _dicts(asked: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a query of the library
-    found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
-    return found

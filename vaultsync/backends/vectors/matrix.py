@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as replace_fields
@@ -206,7 +207,7 @@ class MatrixVectors:
 
     def reset(self, identity: str) -> None:
         with self.alone():
-            self._files.publish(self._files.begin(identity))
+            self._files.publish(MatrixHeader(identity, series=secrets.token_hex(4)))
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         seen = self._now()
@@ -395,11 +396,12 @@ class MatrixVectors:
         place[alive] = np.arange(len(alive), dtype=np.int32)
         tags = seen.columns.tags[seen.columns.alive[seen.columns.tags["row"]]]
         tags["row"] = place[tags["row"]]
-        header = replace_fields(
-            self._files.begin(seen.header.identity),
+        header = MatrixHeader(
+            seen.header.identity,
             record=seen.header.record,
             dimension=seen.header.dimension,
             facts=seen.header.facts,
+            series=secrets.token_hex(4),
             copied=(len(alive), 0) if not self.uncopied() else (0, 0),
         )
         blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
