@@ -65,11 +65,7 @@ def embedder_for(
 
 
 def reranker_for(setting: str) -> Reranker | None:
-    """The cross-encoder in a folder; None for `none`.
-
-    Raises:
-        EmbedderError: there is no model in the folder.
-    """
+    """The cross-encoder in a folder, if there is one; None for `none`."""
     if setting == "none":
         return None
     return CrossReranker(Path(setting).expanduser())

@@ -80,11 +80,7 @@ class HttpEmbedder:
 
     @property
     def dimension(self) -> int:
-        """A model that is not well known is asked once.
-
-        Raises:
-            EmbedderError: as `embed()`.
-        """
+        """A model that is not well known is asked once. Raises as `embed()`."""
         if not self._dimension:
             self.embed(["."])
         return self._dimension

@@ -41,14 +41,7 @@ class OnnxEmbedder:
         self._running: _Running | None = None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order.
-
-        A text has the same vector alone and among others.
-
-        Raises:
-            EmbedderError: packages are missing, or there is no whole export and none
-                can be made.
-        """
+        """A text has the same vector alone and among others."""
         if not texts:
             return []
         if self._running is None:

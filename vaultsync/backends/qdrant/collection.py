@@ -25,11 +25,7 @@ of the fields), with ACORN all of them."""
 
 
 def check(config: Mapping[str, Any], place: QdrantConnection) -> None:
-    """Compare a collection, as the server describes it, with what this vault would make.
-
-    Raises:
-        StoreLayoutError: they differ.
-    """
+    """Raise `StoreLayoutError` for a collection that this vault would make otherwise."""
     found = _differences(config, place)
     if found:
         raise StoreLayoutError(place.collection, "; ".join(found))

@@ -130,11 +130,7 @@ class PointCollection(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether the collection is there.
-
-        Raises:
-            StoreLayoutError: it exists, but not as this vault would make it.
-        """
+        """Whether it is there; `StoreLayoutError` if this vault would make it otherwise."""
 
     @abstractmethod
     def make(self, dimension: int) -> None:
@@ -158,11 +154,7 @@ class PointCollection(ABC):
 
     @abstractmethod
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too.
-
-        Raises:
-            StoreLayoutError: this server cannot.
-        """
+        """Let it hold vectors of another length too; `StoreLayoutError` if it cannot."""
 
     @abstractmethod
     def search(

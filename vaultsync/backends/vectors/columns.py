@@ -1,8 +1,8 @@
 """What a matrix keeps beside each vector, and which rows a filter leaves.
 
 Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
-their numbers. A snapshot is never changed: what was appended makes the next one. The
-errors and the fields that are filtered by are those of all indexes of vectors.
+their numbers. A snapshot is never changed: what was appended makes the next one. Errors and
+`FilterFields` are those of all indexes of vectors.
 """
 
 from __future__ import annotations
@@ -72,11 +72,7 @@ def chunks_by_fact(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]
 
 
 def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
-    """The length of the vectors of rows, which is the known one unless that is 0.
-
-    Raises:
-        EmbedderError: they differ.
-    """
+    """The length that all vectors of rows must have: the known one, unless that is 0."""
     found = known or (len(rows[0].vector) if rows else 0)
     for row in rows:
         check_dimension(row.vector, found)
@@ -84,11 +80,7 @@ def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
 
 
 def check_dimension(vector: Sequence[float], known: int) -> None:
-    """See that a vector is of the index's dimension.
-
-    Raises:
-        EmbedderError: it is not.
-    """
+    """Raise `EmbedderError` for a vector that is not of the index's dimension."""
     if len(vector) != known:
         raise EmbedderError(
             f"a vector has {len(vector)} numbers, but those of the index have {known}",
@@ -227,11 +219,7 @@ class WordTable:
         return table
 
     def take(self, lines: bytes) -> None:
-        """The next words, as `fresh()` gave them.
-
-        Raises:
-            ValueError: these are no words.
-        """
+        """The next words, as `fresh()` gave them; `ValueError` if these are none."""
         for line in lines.splitlines():
             self.number(str(json.loads(line)))
 

@@ -101,11 +101,7 @@ class MatrixSnapshot:
         return found
 
     def verify(self) -> None:
-        """Read all vectors.
-
-        Raises:
-            DamagedError: they are not what was written.
-        """
+        """Read all vectors; `DamagedError` if they are not what was written."""
         _check(self._maps["vectors"], MatrixHeader(None), self.header, "vectors")
 
     def _array(self, part: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -351,11 +347,7 @@ class MatrixVectors:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While no other process writes.
-
-        Raises:
-            IndexBusyError: one does.
-        """
+        """While no other process writes; `IndexBusyError` if one does."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             with self._lock.acquire(timeout=self._wait):
