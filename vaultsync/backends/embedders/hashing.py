@@ -20,20 +20,24 @@ class HashEmbedder:
     model = "hash-1"
 
     def __init__(self, dimension: int = 64) -> None:
-        self.dimension = dimension
+        self._dimension = dimension
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:
-        counts = [0.0] * self.dimension
+        counts = [0.0] * self._dimension
         for feature, weight in _features(text.casefold()):
             hashed = crc32(feature.encode())
-            place = (hashed >> 1) % self.dimension
+            place = (hashed >> 1) % self._dimension
             counts[place] += weight if hashed & 1 else -weight
         length = sqrt(sum(each * each for each in counts))
         if not length:
-            return [1.0] + [0.0] * (self.dimension - 1)
+            return [1.0] + [0.0] * (self._dimension - 1)
         return [each / length for each in counts]
 
     def close(self) -> None:

@@ -39,25 +39,20 @@ class Analyzers:
         language = language_of(text) or self.default
         return self._kept(text, language, language)
 
-    def of_names(self, text: str, languages: Iterable[str]) -> list[str]:
-        """A question as a whole name: one term, stemmed in each of some languages."""
-        asked = language_of(text, least=1) or self.default
-        found = (self.of_name(text, asked, stemmed=each) for each in sorted(languages))
-        return list(dict.fromkeys(filter(None, found)))
+    def of_question(self, text: str, languages: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The terms of a question in some languages, and the question as a whole name in each.
 
-    def of_question(self, text: str, languages: Iterable[str]) -> list[str]:
-        """The terms of a question in some languages, each once, in their order.
-
-        A question of stop words alone keeps them.
+        Each comes once, in order. The terms of a question of stop words alone are these.
         """
-        words = query_words(text)
+        words, languages = query_words(text), sorted(languages)
         plain = PLAIN.analyze(words)
         language = language_of(text, least=1) or self.default
         kept = _content_words(plain, language) or set(plain)
-        stems = [stemming_analyzer(each).analyze(words) for each in sorted(languages)]
+        stems = [stemming_analyzer(each).analyze(words) for each in languages]
         rows = zip(plain, *stems, strict=True)
-        found = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
-        return list(found)[:MAX_QUERY_TERMS]
+        terms = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
+        names = dict.fromkeys(self.of_name(text, language, stemmed=each) for each in languages)
+        return list(terms)[:MAX_QUERY_TERMS], list(filter(None, names))
 
     def of_phrase(self, text: str, languages: Iterable[str]) -> list[list[tuple[int, str]]]:
         """A phrase, stemmed in each of some languages: terms with their positions."""

@@ -23,7 +23,6 @@ from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
     VERSION_DOC_ID,
     fact_document,
-    id_from_columns,
     make_schema,
 )
 from vaultsync.backends.tantivy.query_builder import (
@@ -31,6 +30,7 @@ from vaultsync.backends.tantivy.query_builder import (
     QueryBuilder,
     best_hits,
     column_ranges,
+    id_from_columns,
     read_columns,
     sort_matches,
 )
@@ -117,10 +117,9 @@ class TantivyIndex:
         if view is None or limit < 1:
             return []
         asking = self._asking_names if names_only else self._asking
-        asked = asking.asked(words, phrases, view.languages)
+        asked = asking.asked(words, phrases, view.languages, filters.plain_tags)
         if not asked:
             return []
-        asked += asking.tags(filters)
         ranges = column_ranges(filters)
         with self._reading():
             hits = best_hits(view.searcher, asked, ranges, limit)

@@ -116,9 +116,3 @@ def _texts(value: Value) -> list[str]:
 
 name_code = lru_cache(maxsize=4096)(hash63)
 """The number of a type, a scope or a status."""
-
-
-def id_from_columns(high: int, low: int) -> str:
-    """The id of a fact from its two columns."""
-    text = f"{high:016x}{low:016x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -10,7 +10,7 @@ import tantivy
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
-from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, id_from_columns, name_code
+from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
@@ -63,22 +63,25 @@ class QueryBuilder:
         self._terms = terms
         self._weights = {name: each for name, each in weights.items() if each > 0}
 
-    def asked(self, words: str, phrases: Sequence[str], languages: Sequence[str]) -> list[Clause]:
-        """All phrases and some of the words; with phrases, words only rank.
+    def asked(
+        self, words: str, phrases: Sequence[str], languages: Sequence[str], tags: Iterable[str]
+    ) -> list[Clause]:
+        """All phrases and some of the words, and all tags; with phrases, words only rank.
 
         Each is one flat list of queries, of any language in any field: tantivy then skips
-        documents that cannot be among the best.
+        documents that cannot be among the best. Empty when nothing is asked.
         """
         asked: list[Clause] = []
         for phrase in phrases:
             ways = self._terms.of_phrase(phrase, languages)
             if ways:
                 asked.append((Occur.Must, Query.boolean_query(self._in_fields(ways))))
-        terms = self._terms.of_question(words, languages)
+        terms, names = self._terms.of_question(words, languages)
         if terms:
-            some = self._in_fields([(0, term)] for term in terms)
-            some += self._named(words, languages)
+            some = self._in_fields([(0, term)] for term in terms) + self._named(names)
             asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(some)))
+        if asked:
+            asked += [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
         return asked
 
     def _in_fields(self, ways: Iterable[list[tuple[int, str]]]) -> list[Clause]:
@@ -87,7 +90,7 @@ class QueryBuilder:
         for way in ways:
             for name, weight in self._weights.items():
                 if len(way) == 1:
-                    query = self._term(name, way[0][1])
+                    query = Query.term_query(self._schema, name, way[0][1])
                 elif name in PHRASE_FIELDS:
                     query = Query.phrase_query(self._schema, name, list(way))
                 else:
@@ -95,20 +98,16 @@ class QueryBuilder:
                 found.append((Occur.Should, Query.boost_query(query, weight)))
         return found
 
-    def _named(self, words: str, languages: Sequence[str]) -> list[Clause]:
-        """The facts whose whole title or alias is the question."""
+    def _named(self, names: Sequence[str]) -> list[Clause]:
+        """The facts with a whole title or alias that is one of the names."""
         found = []
-        for name in self._terms.of_names(words, languages):
+        for name in names:
             weight = NAME_MATCH_WEIGHT * len(name.split())
             for field in NAME_FIELDS:
                 if field in self._weights:
-                    query = self._term("name", f"{field} {name}")
+                    query = Query.term_query(self._schema, "name", f"{field} {name}")
                     found.append((Occur.Should, Query.boost_query(query, weight)))
         return found
-
-    def tags(self, filters: FactFilters) -> list[Clause]:
-        """All tags that a fact must have, without a score."""
-        return [_must(self._term("tag", each)) for each in sorted(filters.plain_tags)]
 
     def ranges(self, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
         """All ranges that the columns of a fact must be in, without a score."""
@@ -120,9 +119,6 @@ class QueryBuilder:
                 query = Query.range_query(self._schema, name, kind, span.low, span.high)
             found.append(_must(query))
         return found
-
-    def _term(self, name: str, value: str) -> Query:
-        return Query.term_query(self._schema, name, value)
 
 
 def _must(query: Query) -> Clause:
@@ -199,6 +195,12 @@ def _passing(
         values = searcher.fast_field_values(name, [where for _, where in hits])
         hits = list(compress(hits, map(span.passes, values)))
     return hits
+
+
+def id_from_columns(high: int, low: int) -> str:
+    """The id of a fact from the two columns that it is kept in."""
+    text = f"{high:016x}{low:016x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def read_columns(
