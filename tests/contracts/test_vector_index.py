@@ -15,6 +15,7 @@ from tests.filtering import FACTS, SEEDS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, PointCollection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
+from vaultsync.backends.vectors import local as vectors_local
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import DerivedError, EmbedderError
@@ -62,6 +63,14 @@ EMPTIED: dict[str, Callable[[], PointCollection]] = {
     "qdrant edge": qdrants.emptied,
 }
 """What need not be a folder of its own where nobody opens it again."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _copied_at_once() -> Iterator[None]:
+    """A table is worth its loading for one row, so that it answers here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors_local, "_MIN_COPIED_ROWS", 1)
+        yield
 
 
 @pytest.fixture(params=INDEXES)
