@@ -87,6 +87,11 @@ def test_an_export_says_what_it_was_made_of(source: Path, folder: Path) -> None:
 def test_an_export_that_does_not_agree_is_refused(
     source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found = {"cosine": 0.99, "least": 0.98, "neighbours": 0.5}
+    with monkeypatch.context() as patch:
+        patch.setattr(embed_export, "agreement", lambda *_: found)
+        with pytest.raises(EmbedderError, match="50% of the neighbours"):
+            export(source, folder)
     turned = SimpleNamespace(embed=lambda texts: HashEmbedder().embed(texts)[::-1])
     monkeypatch.setattr(embed_export, "OnnxEmbedder", lambda *_, **__: turned)
 
@@ -95,16 +100,6 @@ def test_an_export_that_does_not_agree_is_refused(
 
     assert f"sentence:{source}" in caught.value.hint
     assert names(folder.parent) == [f"{MODEL}.lock"]
-
-
-def test_an_export_without_the_same_neighbours_is_refused(
-    source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = {"cosine": 0.99, "least": 0.98, "neighbours": 0.5}
-    monkeypatch.setattr(embed_export, "agreement", lambda *_: found)
-
-    with pytest.raises(EmbedderError, match="50% of the neighbours"):
-        export(source, folder)
 
 
 def test_an_export_that_is_whole_is_left(
