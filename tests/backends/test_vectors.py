@@ -7,14 +7,14 @@ import os
 import random
 import resource
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import filelock
 import pytest
 
+from tests.filtering import FACTS, SEEDS, check_found
 from tests.snippets import run
 from tests.vector_rows import IDS, X, Y, found, holds, row, unit
 from vaultsync.backends.vectors.columns import FilterFields
@@ -49,6 +49,31 @@ def filled(index: I) -> I:
 def large(folder: Path) -> LocalVectors:
     """One that takes any number of rows for many."""
     return LocalVectors(folder, index_from=0)
+
+
+def replaced(folder: Path) -> MatrixVectors:
+    """One with twice as many dead rows as living ones."""
+    index = MatrixVectors(folder)
+    index.reset("m/3/c")
+    for vector in (X, Y, X):
+        index.put([row(each, "c", vector) for each in IDS], replace=IDS)
+    return index
+
+
+def many(index: VectorIndex, *, tag: str = "a") -> None:
+    index.put(
+        [row(each, f"{at}", unit(1, at, 1), tags=[tag]) for at, each in enumerate(IDS)],
+        replace=IDS,
+        record=tag,
+    )
+
+
+def copied(folder: Path) -> LocalVectors:
+    """One with a copy."""
+    index = filled(LocalVectors(folder))
+    many(index)
+    index.tidy()
+    return index
 
 
 def held_facts(index: VectorIndex | LanceVectors) -> set[str]:
@@ -117,10 +142,7 @@ def test_a_damaged_file_hides_no_other_and_breaks_nothing(
 
 
 def test_a_vector_that_rotted_ends_the_index_when_it_is_rewritten(tmp_path: Path) -> None:
-    index = MatrixVectors(tmp_path)
-    index.reset("m/3/c")
-    for vector in (X, Y, X):
-        index.put([row(each, "c", vector) for each in IDS], replace=IDS)
+    index = replaced(tmp_path)
     (path,) = tmp_path.glob("*-vectors.part")
     with path.open("r+b") as file:
         file.write(b"\1")
@@ -132,10 +154,7 @@ def test_a_vector_that_rotted_ends_the_index_when_it_is_rewritten(tmp_path: Path
 
 
 def test_a_matrix_that_is_rewritten_is_smaller_and_whole(tmp_path: Path) -> None:
-    index, reader = MatrixVectors(tmp_path), MatrixVectors(tmp_path)
-    index.reset("m/3/c")
-    for vector in (X, Y, X):
-        index.put([row(each, "c", vector) for each in IDS], replace=IDS)
+    index, reader = replaced(tmp_path), MatrixVectors(tmp_path)
     before = found(reader, limit=3)
     names = {path.name for path in parts(tmp_path)}
     search = reader._now()
@@ -152,12 +171,10 @@ def test_a_matrix_that_is_rewritten_is_smaller_and_whole(tmp_path: Path) -> None
 def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> None:
     index = filled(MatrixVectors(tmp_path))
 
-    for _ in range(2):
-        for each in range(40):
-            tags = frozenset({"tea" if each % 2 else f"{each}"})
-            assert found(index, FactFilters(tags=tags, max_priority=each)) == (
-                [A] if each % 2 and each > 2 else []
-            )
+    for each in (*range(40), *range(40)):
+        tags = frozenset({"tea" if each % 2 else f"{each}"})
+        right = [A] if each % 2 and each > 2 else []
+        assert found(index, FactFilters(tags=tags, max_priority=each)) == right
 
 
 def test_a_few_dead_rows_are_left_where_they_are(tmp_path: Path) -> None:
@@ -185,24 +202,16 @@ def test_a_reader_that_comes_late_reads_the_header_again(
     assert holds(reader) == right
 
 
-@contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    """No file can grow beyond what the files in a folder have by now."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 def test_a_full_disk_leaves_the_table_as_it_was(tmp_path: Path) -> None:
     index = filled(LanceVectors(tmp_path))
     right = holds(index)
-    vector = unit(*([1.0] * 3))
-
-    with small_disk(tmp_path), pytest.raises(OSError, match="LanceDB"):
-        index.put([row(each, f"{each}{n}", vector) for each in IDS for n in range(5)])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="LanceDB"):
+            index.put([row(each, f"{each}{n}", unit(1, 1, 1)) for each in IDS for n in range(5)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     assert holds(index) == right
     index.put([row(B)])
@@ -232,10 +241,7 @@ def test_a_full_disk_leaves_the_matrix_as_it_was(
 def test_a_full_disk_stops_no_rewriting_halfway(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = MatrixVectors(tmp_path)
-    index.reset("m/3/c")
-    for vector in (X, Y, X):
-        index.put([row(each, "c", vector) for each in IDS], replace=IDS)
+    index = replaced(tmp_path)
     right = holds(index)
     with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", _full_after(2))
@@ -253,16 +259,13 @@ def _full(*_: object, **__: object) -> None:
 
 
 def _full_after(calls: int) -> Callable[[int, bytes, int], int]:
-    left = calls
-    real = os.pwrite
+    left, real = iter(range(1, calls)), os.pwrite
 
     def pwrite(fd: int, data: bytes, at: int) -> int:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            real(fd, bytes(data[: len(data) // 2]), at)
-            raise OSError(errno.ENOSPC, "the disk is full")
-        return real(fd, data, at)
+        if next(left, None) is not None:
+            return real(fd, data, at)
+        real(fd, bytes(data[: len(data) // 2]), at)
+        raise OSError(errno.ENOSPC, "the disk is full")
 
     return pwrite
 
@@ -325,6 +328,15 @@ def test_two_do_not_write_at_once(kind: type[MatrixVectors | LanceVectors], tmp_
 # --- the table -----------------------------------------------------------------------
 
 
+def test_the_table_itself_takes_all_filters(tmp_path: Path) -> None:
+    index = LanceVectors(tmp_path)
+    index.reset("m/3/c")
+    index.put([row(each) for each in FACTS])
+
+    for asked in SEEDS:
+        check_found(found(index, asked, limit=len(FACTS)), asked)
+
+
 def test_each_put_is_one_version_of_the_table(tmp_path: Path) -> None:
     index = filled(LanceVectors(tmp_path))
     before = index._table.version
@@ -377,14 +389,6 @@ def copy(index: LocalVectors) -> LanceVectors:
     return index._table
 
 
-def many(index: VectorIndex, *, tag: str = "a") -> None:
-    index.put(
-        [row(each, f"{at}", unit(1, at, 1), tags=[tag]) for at, each in enumerate(IDS)],
-        replace=IDS,
-        record=tag,
-    )
-
-
 def test_a_few_rows_do_not_load_lancedb(tmp_path: Path) -> None:
     index = filled(LocalVectors(tmp_path))
     index.tidy()
@@ -394,9 +398,7 @@ def test_a_few_rows_do_not_load_lancedb(tmp_path: Path) -> None:
 
 
 def test_many_rows_are_copied(tmp_path: Path) -> None:
-    index = filled(LocalVectors(tmp_path))
-    many(index)
-    index.tidy()
+    index = copied(tmp_path)
 
     assert holds(copy(index)) == holds(index)
     index.put([row(A, "new", X)], replace=[A, B], record="last")
@@ -434,9 +436,7 @@ def test_a_copy_has_the_fields_that_filters_ask(tmp_path: Path) -> None:
 
 
 def test_a_matrix_that_is_lost_is_made_again_from_the_copy(tmp_path: Path) -> None:
-    index = filled(LocalVectors(tmp_path))
-    many(index)
-    index.tidy()
+    index = copied(tmp_path)
     right = holds(index)
     shutil.rmtree(tmp_path / "matrix")
 
@@ -447,9 +447,7 @@ def test_a_matrix_that_is_lost_is_made_again_from_the_copy(tmp_path: Path) -> No
 
 
 def test_a_copy_that_is_lost_is_made_again(tmp_path: Path) -> None:
-    index = filled(LocalVectors(tmp_path))
-    many(index)
-    index.tidy()
+    index = copied(tmp_path)
     right = holds(index)
     index.close()
     shutil.rmtree(tmp_path / "lance")
@@ -462,9 +460,7 @@ def test_a_copy_that_is_lost_is_made_again(tmp_path: Path) -> None:
 
 
 def test_a_copy_that_lost_a_write_is_made_again(tmp_path: Path) -> None:
-    index = filled(LocalVectors(tmp_path))
-    many(index)
-    index.tidy()
+    index = copied(tmp_path)
     many(index, tag="b")
     index.tidy()
     index.close()
@@ -483,9 +479,7 @@ def test_a_copy_that_lost_a_write_is_made_again(tmp_path: Path) -> None:
 def test_a_rewriting_before_all_is_copied_begins_another_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = filled(LocalVectors(tmp_path))
-    many(index)
-    index.tidy()
+    index = copied(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(index, "_copy", lambda: None)
         many(index, tag="b")
