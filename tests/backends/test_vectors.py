@@ -435,30 +435,6 @@ def test_a_copy_has_the_fields_that_filters_ask(tmp_path: Path) -> None:
     assert index.outdated([each.fact for each in facts]) == set()
 
 
-def test_a_matrix_that_is_lost_is_made_again_from_the_copy(tmp_path: Path) -> None:
-    index = copied(tmp_path)
-    right = holds(index)
-    shutil.rmtree(tmp_path / "matrix")
-
-    assert holds(index) == right
-    assert index.uncopied() == 0
-    shutil.rmtree(tmp_path / "matrix")
-    assert holds(LocalVectors(tmp_path)) == right
-
-
-def test_a_copy_that_is_lost_is_made_again(tmp_path: Path) -> None:
-    index = copied(tmp_path)
-    right = holds(index)
-    index.close()
-    shutil.rmtree(tmp_path / "lance")
-
-    again = LocalVectors(tmp_path)
-    assert holds(again) == right
-    many(again, tag="b")
-    again.tidy()
-    assert holds(copy(again)) == holds(again)
-
-
 def test_a_copy_that_lost_a_write_is_made_again(tmp_path: Path) -> None:
     index = copied(tmp_path)
     many(index, tag="b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,6 +72,7 @@ steps = st.lists(
         st.tuples(st.just("put"), rows(), st.sets(st.sampled_from(IDS[:10]), max_size=3)),
         st.tuples(st.just("tidy")),
         st.tuples(st.just("reopen")),
+        st.tuples(st.just("lose"), st.sampled_from(["matrix", "lance"])),
         st.tuples(st.just("search"), filters, st.integers(0, 6)),
     ),
     max_size=15,
@@ -84,7 +86,7 @@ def eager() -> Iterator[None]:
         patch.object(vectors_matrix, "_MIN_DEAD", (1, 0.0)),
         patch.object(vectors_matrix, "_COPIED_ROWS", 3),
         patch.object(vectors_matrix, "_BLOCK", 2),
-        patch.object(vectors_local, "_MIN_COPIED_ROWS", 5),
+        patch.object(vectors_local, "_MIN_COPIED_ROWS", 1),
     ):
         yield
 
@@ -117,6 +119,13 @@ def _replay(make: Callable[[], VectorIndex], done: list[tuple[object, ...]]) -> 
         elif name == "reopen":
             index.close()
             index = make()
+        elif name == "lose":
+            # Of a matrix and its copy either is made again from the other, but for the record.
+            if isinstance(index, LocalVectors) and model.count():
+                shutil.rmtree(index._folder.with_name(f"{given_[0]}"), ignore_errors=True)
+                assert index.identity() == "i"
+                for each in (index, model):
+                    each.put([], record=f"{number}")
         else:
             asked, limit = given_
             assert isinstance(asked, FactFilters)
