@@ -435,6 +435,15 @@ def test_a_copy_has_the_fields_that_filters_ask(tmp_path: Path) -> None:
     assert index.outdated([each.fact for each in facts]) == set()
 
 
+def test_a_copy_that_is_lost_is_made_again(tmp_path: Path) -> None:
+    index = copied(tmp_path)
+    shutil.rmtree(tmp_path / "lance")
+    many(index, tag="b")
+    index.tidy()
+
+    assert holds(copy(index)) == holds(index)
+
+
 def test_a_copy_that_lost_a_write_is_made_again(tmp_path: Path) -> None:
     index = copied(tmp_path)
     many(index, tag="b")

@@ -121,7 +121,7 @@ def _replay(make: Callable[[], VectorIndex], done: list[tuple[object, ...]]) -> 
             index = make()
         elif name == "lose":
             # Of a matrix and its copy either is made again from the other, but for the record.
-            if isinstance(index, LocalVectors) and model.count():
+            if isinstance(index, LocalVectors) and model.count() and index._is_copy():
                 shutil.rmtree(index._folder.with_name(f"{given_[0]}"), ignore_errors=True)
                 assert index.identity() == "i"
                 for each in (index, model):
