@@ -52,7 +52,7 @@ SEEDS = (
     FactFilters(scopes=frozenset(), status=None),
     FactFilters(scopes=frozenset({"public", "team-tea", "none"}), status="it's"),
     FactFilters(types=frozenset({"nothing"}), status=None),
-    FactFilters(types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None),
+    FactFilters(types=frozenset({"note", "hot", "a", *SCOPES, *STATUSES}), status=None),
     FactFilters(status="dormant", heads_only=False, max_priority=0),
     FactFilters(tags=frozenset({"A/B"}), status=None),
     FactFilters(tags=frozenset({"a", 'o"x_%'}), status=None),

@@ -189,6 +189,9 @@ def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:
 
     assert dict(index.chunks()) == {A: {"one"}}
     assert index.search(Y, ALL, limit=5) == [NearFact(A, "one", 1.0)]
+    index.put([], replace=[A])
+    index.put([], record="r")
+    assert (index.count(), index.record()) == (0, "r")
 
 
 def test_reset_forgets_everything(index: VectorIndex) -> None:

@@ -28,7 +28,6 @@ from vaultsync.backends.vectors.columns import (
     dimension_of,
     index_busy_error,
     index_missing_error,
-    not_finite_error,
 )
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER
@@ -41,7 +40,7 @@ def row_key(row: VectorRow) -> str:
 
 
 def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """The rows as a table of Arrow."""
+    """The rows as a table of Arrow; their vectors are finite, as the matrix saw to."""
     import numpy as np
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -56,8 +55,6 @@ def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 -
     kinds = {"priority": pa.int8(), "head": pa.bool_(), "made": pa.int64(), "tags": pa.list_(text)}
     held = {name: pa.array(each, kinds.get(name, text)) for name, each in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
-    if not np.isfinite(numbers).all():
-        raise not_finite_error()
     held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(numbers), dimension)
     return pa.table(held)
 
