@@ -173,8 +173,8 @@ class SentenceEmbedder:
         if not texts:
             return []
         encode = self.loaded().encode
-        made = encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-        vectors: list[list[float]] = made.tolist()
+        found = encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        vectors: list[list[float]] = found.tolist()
         return vectors
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
 
 
-class _IndexRecord(NamedTuple):
+class _VectorsRecord(NamedTuple):
     """What is known of all vectors, in a point of its own."""
 
     identity: str | None = None
@@ -91,18 +91,18 @@ class QdrantVectors:
         return self._book().record
 
     @_as_index_errors()
-    def _book(self) -> _IndexRecord:
+    def _book(self) -> _VectorsRecord:
         if not self._points.exists():
-            return _IndexRecord()
-        found = self._points.take([_INDEX_RECORD_ID], _IndexRecord._fields)
-        return _IndexRecord(**found.get(_INDEX_RECORD_ID, {}))
+            return _VectorsRecord()
+        found = self._points.take([_INDEX_RECORD_ID], _VectorsRecord._fields)
+        return _VectorsRecord(**found.get(_INDEX_RECORD_ID, {}))
 
     @_as_index_errors()
     def reset(self, identity: str) -> None:
         """Forget everything; until it is done the index has no identity."""
         if not self._points.exists():
             self._points.make(self._dimension())
-        empty, begun = _IndexRecord(), _IndexRecord(identity)
+        empty, begun = _VectorsRecord(), _VectorsRecord(identity)
         self._points.do([UpsertPoints([empty.point()]), DeletePoints(CHUNK_FILTER)])
         self._points.do([UpsertPoints([begun.point()])])
 

@@ -37,7 +37,7 @@ class FilterFields(NamedTuple):
     status: str
     priority: int
     head: bool
-    made: int
+    created: int
     """Microseconds since 1970."""
     tags: Sequence[str]
     """Keys, those of the parents too, in order."""
@@ -45,9 +45,9 @@ class FilterFields(NamedTuple):
     @classmethod
     def of(cls, fact: Fact) -> FilterFields:
         """Those of a fact."""
-        head, made = not fact.superseded_by_id, to_microseconds(fact.created_at)
+        head, created = not fact.superseded_by_id, to_microseconds(fact.created_at)
         tags = sorted(tag_keys_with_parents(fact.tags))
-        return cls(fact.scope, fact.type, fact.status, fact.priority, head, made, tags)
+        return cls(fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
 
     def fact(self, fact_id: str) -> Fact:
         """A fact that matches the same filters as the one that has them."""
@@ -57,7 +57,7 @@ class FilterFields(NamedTuple):
             status=self.status,
             scope=self.scope,
             priority=self.priority,
-            created_at=from_microseconds(self.made),
+            created_at=from_microseconds(self.created),
             superseded_by_id=None if self.head else fact_id,
             tags=tuple(self.tags),
         )
@@ -256,7 +256,7 @@ def encode_rows(
     for at, row in enumerate(rows):
         fields = FilterFields.of(row.fact)
         numbers = map(words.number, (fields.scope, fields.type, fields.status))
-        rest = (fields.made, fields.priority, fields.head)
+        rest = (fields.created, fields.priority, fields.head)
         entries[at] = (row.fact.id.encode(), row.chunk_id.encode(), *numbers, *rest)
         tags += [(first + at, words.number(tag_key(tag))) for tag in row.fact.tags]
     return entries, np.array(tags, TAG_DTYPE)

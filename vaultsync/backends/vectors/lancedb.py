@@ -33,6 +33,9 @@ from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 
+_FIELD_COLUMNS = ("scope", "type", "status", "priority", "head", "made", "tags")
+"""The columns of `FilterFields`, in their order."""
+
 
 def row_key(row: VectorRow) -> str:
     """The name of a row."""
@@ -49,7 +52,7 @@ def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 -
         "key": [row_key(row) for row in rows],
         "fact": [row.fact.id for row in rows],
         "chunk": [row.chunk_id for row in rows],
-        **{name: [getattr(each, name) for each in fields] for name in FilterFields._fields},
+        **{name: [each[at] for each in fields] for at, name in enumerate(_FIELD_COLUMNS)},
     }
     text = pa.string()
     kinds = {"priority": pa.int8(), "head": pa.bool_(), "made": pa.int64(), "tags": pa.list_(text)}
@@ -133,7 +136,7 @@ class LanceVectors:
 
     def rows(self) -> Iterator[list[VectorRow]]:
         """All rows, some at a time, with facts that match the same filters."""
-        start, fields = 0, itemgetter(*FilterFields._fields)
+        start, fields = 0, itemgetter(*_FIELD_COLUMNS)
         while page := self._read(self._page, start):
             start += len(page)
             facts = (FilterFields(*fields(row)).fact(row["fact"]) for row in page)

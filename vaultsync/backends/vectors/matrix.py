@@ -93,10 +93,10 @@ class MatrixSnapshot:
             tagged.setdefault(row, []).append(words[word])
         found = []
         entries = zip(rows.tolist(), self.rows[rows].tolist(), self.vectors[rows], strict=True)
-        for row, (fact_id, chunk, *numbers, made, priority, head), vector in entries:
+        for row, (fact_id, chunk, *numbers, created, priority, head), vector in entries:
             scope, kind, status = (words[number] for number in numbers)
             tags_of_row = tagged.get(row, ())
-            fields = FilterFields(scope, kind, status, priority, head, made, tags_of_row)
+            fields = FilterFields(scope, kind, status, priority, head, created, tags_of_row)
             found.append(VectorRow(fields.fact(fact_id.decode()), chunk.decode(), vector))
         return found
 
