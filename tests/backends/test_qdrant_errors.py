@@ -142,15 +142,23 @@ def test_pauses_double_up_to_half_a_minute(clock: WatchedClock) -> None:
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
 
 
+def failing(clock: FakeClock, seconds: float) -> tuple[list[float], Callable[[], None]]:
+    """A request that fails after some time, and when it was made."""
+    tries: list[float] = []
+
+    def fails() -> None:
+        tries.append(clock.monotonic())
+        clock.advance(seconds)
+        raise OSError
+
+    return tries, fails
+
+
 def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
     clock: WatchedClock,
 ) -> None:
     patience = retries(clock, 5)
-    tries: list[int] = []
-
-    def fails() -> None:
-        tries.append(1)
-        raise OSError
+    tries, fails = failing(clock, 0)
 
     for _ in range(3):
         with pytest.raises(StoreUnavailableError, match="busy"):
@@ -164,15 +172,11 @@ def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
     assert clock.pauses == [1, 2, 1, 2]
 
 
-def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
-    clock = FakeClock()
+def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited(
+    clock: WatchedClock,
+) -> None:
     patience = retries(clock, 15)
-    tries: list[float] = []
-
-    def hangs() -> None:
-        tries.append(clock.monotonic())
-        clock.advance(10)
-        raise TimeoutError
+    tries, hangs = failing(clock, 10)
 
     for _ in range(4):
         with pytest.raises(StoreUnavailableError, match="busy"):
@@ -324,26 +328,6 @@ def test_large_writes_go_in_requests_that_a_server_takes(
     assert server.largest < qdrant_server.LARGEST / 2
 
 
-def test_a_read_is_one_request_and_none_asks_for_an_end_that_is_plain(
-    store: QdrantStore, server: FakeQdrant
-) -> None:
-    store.write([a_write()])
-    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
-    vectors.reset("m/3")
-    vectors.put([row(A, "one", X)])
-
-    def asked(work: Callable[[], object]) -> list[str]:
-        server.asked.clear()
-        work()
-        return [each.rpartition("/")[2] for each in server.asked]
-
-    assert asked(lambda: store.get(A)) == ["points"]
-    assert asked(store.state) == ["points"]
-    assert asked(store.feed) == ["points", "scroll"]
-    assert asked(lambda: list(store.iter_facts())) == ["points", "scroll"]
-    assert asked(vectors.chunks) == ["scroll"]
-
-
 def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)
@@ -363,15 +347,27 @@ def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedC
     assert told[4:] == [True]
 
 
-def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(server: FakeQdrant) -> None:
+def test_reads_are_one_request_by_a_majority_and_writes_are_waited_for_in_order(
+    server: FakeQdrant,
+) -> None:
     store = store_in(over_http(server))
     store.write([a_write()])
-    store.feed()
     vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
     vectors.reset("m/3")
     vectors.put([row(A, "one", X)])
     vectors.search(X, ALL, limit=1)
 
+    requests: dict[Callable[[], object], list[str]] = {
+        lambda: store.get(A): ["points"],
+        store.state: ["points"],
+        store.feed: ["points", "scroll"],
+        lambda: list(store.iter_facts()): ["points", "scroll"],
+        vectors.chunks: ["scroll"],
+    }
+    for read, expected in requests.items():
+        server.asked.clear()
+        read()
+        assert [each.rpartition("/")[2] for each in server.asked] == expected
     assert server.words["batch"] == {"wait=true&ordering=strong"}
     for each in ("points", "scroll", "query"):
         assert server.words[each] == {"consistency=majority"}, each
@@ -631,16 +627,21 @@ def test_old_numbers_keep_their_revisions(
     assert store.revision_at(60) is None
 
 
-def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
+def test_tombstones_and_what_broke_off_go_after_their_time(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)
     first, second = store.write([a_write(A), a_write(B)])
     store.write([StoreWrite(A, None, str(first), "x")])
+    with broken(points, after=1), pytest.raises(StoreUnavailableError):
+        store.write([a_write(clock.new_id()) for _ in range(140)])
+    pages = PointFilter((MatchAny("kind", ["page"]),))
+    assert points.count(pages) == 2
     clock.advance(100 * 86_400)
     store.write([StoreWrite(B, None, str(second), "x"), a_write(C)])
 
     assert store.purge(days=90) == 1
 
+    assert points.count(pages) == 0
     assert store.last_write(A) is None
     assert store.tombstone(B) is not None
     assert [row.fact_id for row in store.feed()] == [B, C]
@@ -661,21 +662,6 @@ def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None
     assert [store.revision_at(seq) for seq in (1, 2, 3)].count(None) == 0
     assert isinstance(store.write([a_write(C)])[0], str)
     assert store.state().facts == 3
-
-
-def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -> None:
-    points = in_memory(clock=clock)
-    store = store_in(points, clock)
-    store.state()
-    with broken(points, after=1), pytest.raises(StoreUnavailableError):
-        store.write([a_write(clock.new_id()) for _ in range(130)])
-    pages = PointFilter((MatchAny("kind", ["page"]),))
-    assert points.count(pages) == 2
-
-    clock.advance(100 * 86_400)
-    store.purge(days=90)
-
-    assert points.count(pages) == 0
 
 
 class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
