@@ -113,38 +113,19 @@ def test_who_has_the_token_passes(door: Door, host: str) -> None:
     assert door.inside.left == "http.disconnect"
 
 
-FOREIGN_HOSTS = (
-    "127.0.0.1",
-    "localhost",
-    f"127.0.0.1:{PORT + 1}",
-    f"127.0.0.2:{PORT}",
-    f"0.0.0.0:{PORT}",
-    f"evil.example:{PORT}",
-    f"127.0.0.1.nip.io:{PORT}",
-    f"localhost.evil.example:{PORT}",
-    f"localhost:{PORT}.evil.example",
-    f"localhost.:{PORT}",
-    f"user@localhost:{PORT}",
-    f"127.1:{PORT}",
-    f"2130706433:{PORT}",
-    f"[::ffff:127.0.0.1]:{PORT}",
-    f" 127.0.0.1:{PORT}",
-    "",
+FOREIGN_NAMES = (
+    "127.0.0.2 0.0.0.0 evil.example 127.0.0.1.nip.io localhost.evil.example localhost. 127.1"
+    " user@localhost 2130706433 [::ffff:127.0.0.1]"
 )
-
-
+FOREIGN_HOSTS = (
+    *(f"{name}:{PORT}" for name in FOREIGN_NAMES.split()),
+    *("127.0.0.1", "localhost", "", f" 127.0.0.1:{PORT}", f"127.0.0.1:{PORT + 1}"),
+    f"localhost:{PORT}.evil.example",
+)
 FOREIGN_ORIGINS = (
-    "null",
-    "",
-    "http://evil.example",
-    f"http://127.0.0.1:{PORT}",
-    f"http://localhost:{PORT}",
-    "app://obsidian.md.evil.example",
-    "app://obsidian.md/",
-    "APP://OBSIDIAN.MD",
-    "capacitor://localhost",
-    "http://localhost",
-    "file://",
+    *("", "null", "http://evil.example", "http://localhost", "capacitor://localhost", "file://"),
+    *("app://obsidian.md.evil.example", "app://obsidian.md/", "APP://OBSIDIAN.MD"),
+    *(f"http://127.0.0.1:{PORT}", f"http://localhost:{PORT}"),
 )
 
 
@@ -156,17 +137,8 @@ def test_obsidian_may_ask_once(door: Door) -> None:
 
 
 WRONG_TOKENS = (
-    "",
-    "Bearer",
-    "Bearer ",
-    "Bearer wrong",
-    f"Bearer {TOKEN}x",
-    f"Bearer {TOKEN[:-1]}",
-    f"Bearer {TOKEN.upper()}",
-    f"Basic {TOKEN}",
-    TOKEN,
-    f"Bearer Bearer {TOKEN}",
-    "Bearer \xfc",
+    *("", "Bearer", "Bearer ", "Bearer wrong", "Bearer \xfc", TOKEN, f"Basic {TOKEN}"),
+    *(f"Bearer {said}" for said in (f"{TOKEN}x", TOKEN[:-1], TOKEN.upper(), f"Bearer {TOKEN}")),
 )
 
 
