@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
@@ -49,20 +50,13 @@ def half(answer: Answer) -> Answer:
     return code, {"Content-Length": str(len(body))}, body[: len(body) // 2]
 
 
-def without_last(answer: Answer) -> Answer:
-    rows = json.loads(answer[2])["data"]
-    return 200, {}, json.dumps({"data": rows[1:]}).encode()
+def changed(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[Answer], Answer]:
+    return lambda answer: instead({"data": change(json.loads(answer[2])["data"])})(answer)
 
 
-def same_index(answer: Answer) -> Answer:
-    rows = [row | {"index": 0} for row in json.loads(answer[2])["data"]]
-    return 200, {}, json.dumps({"data": rows}).encode()
-
-
-def of_other_length(answer: Answer) -> Answer:
-    rows = json.loads(answer[2])["data"]
-    rows = [row | {"embedding": row["embedding"][:7]} for row in rows]
-    return 200, {}, json.dumps({"data": rows}).encode()
+without_last = changed(lambda rows: rows[1:])
+same_index = changed(lambda rows: [row | {"index": 0} for row in rows])
+of_other_length = changed(lambda rows: [row | {"embedding": row["embedding"][:7]} for row in rows])
 
 
 def refused(embedder: HttpEmbedder) -> EmbedderError:
@@ -73,23 +67,16 @@ def refused(embedder: HttpEmbedder) -> EmbedderError:
 
 def test_a_hundred_texts_go_in_a_request(service: Service, embedder: HttpEmbedder) -> None:
     texts = [f"note {n}" for n in range(250)]
+    service.gate = threading.Barrier(3)
 
     vectors = embedder.embed(texts)
 
     sizes = sorted(len(str(each["input"]).split(",")) for each in service.requests)
     assert sizes == [50, 100, 100]
+    assert service.most_at_once == 3
     assert {str(each["model"]) for each in service.requests} == {"hash"}
     for a, b in zip(vectors, HashEmbedder().embed(texts), strict=True):
         assert cosine(a, b) == pytest.approx(1.0)
-
-
-def test_three_requests_run_at_once(service: Service, embedder: HttpEmbedder) -> None:
-    service.gate = threading.Barrier(3)
-
-    embedder.embed([f"note {n}" for n in range(600)])
-
-    assert service.most_at_once == 3
-    assert len(service.requests) == 6
 
 
 def test_after_three_requests_there_is_a_rest(
@@ -104,6 +91,7 @@ def test_after_three_requests_there_is_a_rest(
 
     assert clock.monotonic() == pytest.approx(3 * 0.2)
     assert len(service.requests) == 3 + 1 + 7
+    assert service.most_at_once <= 3
     clock.advance(10)
     embedder.embed(TEXTS)
     assert clock.monotonic() == pytest.approx(10 + 3 * 0.2)

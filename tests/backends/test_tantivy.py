@@ -173,19 +173,11 @@ def test_a_version_beside_an_older_commit_does_not_count(folder: Path, text: str
 # --- damage ----------------------------------------------------------------------------
 
 
-def _cut(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def _lose_the_end(path: Path) -> None:
-    os.truncate(path, path.stat().st_size - 1)
-
-
 DAMAGE: dict[str, Callable[[Path], None]] = {
     "gone": Path.unlink,
     "empty": lambda path: os.truncate(path, 0),
-    "half": _cut,
-    "short": _lose_the_end,
+    "half": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "short": lambda path: os.truncate(path, path.stat().st_size - 1),
 }
 
 
