@@ -5,11 +5,11 @@ Only the chosen one is loaded, because a cold command line waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder, read_export
+from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
@@ -65,11 +65,7 @@ def embedder_for(
 
 
 def reranker_for(setting: str) -> Reranker | None:
-    """The cross-encoder in a folder; None for `none`.
-
-    Raises:
-        EmbedderError: there is no model in the folder.
-    """
+    """The cross-encoder in a folder, if there is one; None for `none`."""
     if setting == "none":
         return None
     return CrossReranker(Path(setting).expanduser())
@@ -81,21 +77,10 @@ def _exported(
     model = f"{name}+{EXPORT}"
     folder = models / model
 
-    def embed(export: Path, texts: Sequence[str]) -> list[list[float]]:
-        return OnnxEmbedder(export, model=model, dimension=dimension).embed(texts)
-
     def make() -> None:
         from vaultsync.backends.embedders.onnx_export import export_model
 
-        source = weights()
-        export_model(
-            SentenceEmbedder(source),
-            source.path,
-            folder,
-            model=model,
-            embed=embed,
-            is_whole=lambda export: read_export(export, model) is not None,
-        )
+        export_model(weights(), folder)
 
     return OnnxEmbedder(folder, model=model, dimension=dimension, make=make)
 

@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import file_digest
 from math import fsum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
+from vaultsync.backends.embedders.sentence import SentenceEmbedder, SentenceModel
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
 
@@ -55,38 +57,10 @@ SENTENCES = (
 """The texts by which an export is compared with the reference."""
 
 
-class ReferenceEmbedder(Protocol):
-    """The embedder that is exported."""
+def export_model(source: SentenceModel, folder: Path) -> None:
+    """Make the export of a model in a folder that bears its name, unless it is there.
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """As `Embedder`."""
-        ...
-
-    def loaded(self) -> Any:  # noqa: ANN401 - of a package that may be missing
-        """The `SentenceTransformer` itself."""
-        ...
-
-
-def export_model(
-    reference: ReferenceEmbedder,
-    source: Path,
-    folder: Path,
-    *,
-    model: str,
-    embed: Callable[[Path, Sequence[str]], list[list[float]]],
-    is_whole: Callable[[Path], bool],
-) -> None:
-    """Make the export, unless another process has made it meanwhile.
-
-    The folder appears with all its files, or not at all.
-
-    Args:
-        reference: the embedder that is exported.
-        source: the folder of its model, whose tokenizer is copied.
-        folder: where the export goes.
-        model: the name of the export.
-        embed: runs the export in a folder.
-        is_whole: whether a folder holds a whole export.
+    The folder appears with all its files, or not at all; one process makes it.
 
     Raises:
         EmbedderError: a package is missing, the model cannot be exported, or its export
@@ -97,36 +71,30 @@ def export_model(
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{folder.name}.lock")):
-        if is_whole(folder):
+        if read_export(folder, folder.name) is not None:
             return
         making = folder.with_name(f"{folder.name}.making")
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir()
         try:
-            _make(reference, source, making, model=model, embed=embed)
+            _make(source, making, model=folder.name)
             shutil.rmtree(folder, ignore_errors=True)
             making.replace(folder)
         finally:
             shutil.rmtree(making, ignore_errors=True)
 
 
-def _make(
-    reference: ReferenceEmbedder,
-    source: Path,
-    folder: Path,
-    *,
-    model: str,
-    embed: Callable[[Path, Sequence[str]], list[list[float]]],
-) -> None:
+def _make(source: SentenceModel, folder: Path, *, model: str) -> None:
     from importlib.metadata import version
 
-    tokenizer = source / "tokenizer.json"
+    tokenizer = source.path / "tokenizer.json"
     if not tokenizer.is_file():
         raise EmbedderError(
             f"{model} has no tokenizer.json, which its export needs",
-            hint=f"use it as it is: `sentence:{source}`",
+            hint=f"use it as it is: `sentence:{source.path}`",
         )
     shutil.copyfile(tokenizer, folder / "tokenizer.json")
+    reference = SentenceEmbedder(source)
     loaded = reference.loaded()
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -141,23 +109,24 @@ def _make(
         reason = str(why).partition("\n")[0][:200]
         raise EmbedderError(
             f"the export of {model} cannot be made: {reason}",
-            hint=f"use the model as it is: `sentence:{source}`",
+            hint=f"use the model as it is: `sentence:{source.path}`",
         ) from None
     manifest = {
         "model": model,
         "max_length": loaded.max_seq_length or _MAX_LENGTH,
-        "source_sha256": _sha(source / "model.safetensors"),
+        "source_sha256": _sha(source.path / "model.safetensors"),
         "made_with": {package: version(package) for package in _PACKAGES},
         "files": {name: _file_fingerprint(folder / name) for name in _FILES},
     }
     _write(folder / _MANIFEST, manifest)
-    found = agreement(reference.embed(SENTENCES), embed(folder, SENTENCES))
+    export = OnnxEmbedder(folder, model=model, dimension=source.dimension)
+    found = agreement(reference.embed(SENTENCES), export.embed(SENTENCES))
     if found["cosine"] < MIN_COSINE or found["neighbours"] < MIN_SHARED_NEIGHBOURS:
         raise EmbedderError(
             f"the export of {model} does not agree with it: mean cosine"
             f" {found['cosine']:.3f} of {MIN_COSINE}, {found['neighbours']:.0%} of the"
             f" neighbours of {MIN_SHARED_NEIGHBOURS:.0%}",
-            hint=f"use the model as it is: `sentence:{source}`",
+            hint=f"use the model as it is: `sentence:{source.path}`",
         )
     _write(folder / _MANIFEST, {**manifest, "agreement": found})
 
@@ -218,27 +187,20 @@ def agreement(
     `cosine` is the mean cosine of a text's two vectors, `least` the smallest one, and
     `neighbours` the share of each text's three nearest texts that are the same.
     """
-    cosines = [_dot(a, b) for a, b in zip(reference, export, strict=True)]
-    pairs = zip(_nearest(reference), _nearest(export), strict=True)
-    shared = [len(a & b) / _NEAREST for a, b in pairs]
+    import numpy as np
+
+    cosines = (np.array(reference) * np.array(export)).sum(axis=1)
+    nearest = []
+    for vectors in map(np.array, (reference, export)):
+        similar = vectors @ vectors.T
+        np.fill_diagonal(similar, -np.inf)
+        nearest.append(np.argsort(-similar, axis=1, kind="stable")[:, :_NEAREST].tolist())
+    shared = [len({*a} & {*b}) / _NEAREST for a, b in zip(*nearest, strict=True)]
     return {
-        "cosine": round(fsum(cosines) / len(cosines), 5),
-        "least": round(min(cosines), 5),
+        "cosine": round(float(cosines.mean()), 5),
+        "least": round(float(cosines.min()), 5),
         "neighbours": round(fsum(shared) / len(shared), 5),
     }
-
-
-def _nearest(vectors: Sequence[Sequence[float]]) -> list[set[int]]:
-    found = []
-    for at, vector in enumerate(vectors):
-        others = [index for index in range(len(vectors)) if index != at]
-        others.sort(key=lambda index: -_dot(vector, vectors[index]))
-        found.append({*others[:_NEAREST]})
-    return found
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return fsum(x * y for x, y in zip(a, b, strict=True))
 
 
 def _file_fingerprint(file: Path) -> dict[str, object]:
