@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
+from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, kinds, notice, taken
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.sync.recovery import FEW_DISPLACED
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 PATH = "team-core/notes/mine.md"
 TO_LESSON = "team-core/lessons/mine.md"
 
@@ -23,8 +23,7 @@ def _shapeless(world: World, text: str = "Just words.\n") -> str:
     return fact.id
 
 
-def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is() -> None:
-    world = World()
+def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is(world: World) -> None:
     fact_id = _shapeless(world)
     before = world.text(PATH)
     world.agent_updates(fact_id, content="# A heading\n\nAgent's words.")
@@ -39,8 +38,7 @@ def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is() -
     world.assert_at_rest()
 
 
-def test_what_a_note_never_showed_can_be_taken_out() -> None:
-    world = World()
+def test_what_a_note_never_showed_can_be_taken_out(world: World) -> None:
     fact = world.agent_remembers("Words.", title="Mine", confidence=0.5)
     world.person_writes(PATH, f"---\nid: {fact.id}\n---\n# Mine\n\nWords.\n")
     world.quiesce()
@@ -49,8 +47,7 @@ def test_what_a_note_never_showed_can_be_taken_out() -> None:
     world.assert_at_rest()
 
 
-def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to() -> None:
-    world = World()
+def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to(world: World) -> None:
     fact = world.mirrored(type="decision")
     world.mirrored("Stays.", title="A bystander")
     world.person_renames(world.path(fact.id), TO_LESSON)
@@ -63,8 +60,7 @@ def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to() -> 
     world.assert_at_rest()
 
 
-def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form() -> None:
-    world = World()
+def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(world: World) -> None:
     fact_id = _shapeless(world)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact_id)
@@ -79,8 +75,7 @@ def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form() 
     world.assert_at_rest()
 
 
-def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes() -> None:
-    world = World()
+def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes(world: World) -> None:
     fact_id = _shapeless(world)
     text = world.text(PATH)
     world.agent_updates(fact_id, scope="public")
@@ -90,9 +85,7 @@ def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes() -
     world.assert_at_rest()
 
 
-def test_two_saves_while_a_note_is_written_are_both_kept() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fact) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     first = data.replace(ALPHA.encode(), b"Alpha, saved first.")
     second = data.replace(ALPHA.encode(), b"Alpha, saved second.")
@@ -119,8 +112,7 @@ def _refuse() -> None:
 
 
 @pytest.mark.parametrize("person_edits", [False, True])
-def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(person_edits: bool) -> None:
-    world = World()
+def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edits: bool) -> None:
     fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
     if person_edits:
         world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -139,9 +131,7 @@ def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(person_edits
     world.assert_at_rest()
 
 
-def test_a_note_that_becomes_a_link_before_it_is_written_is_named_and_left() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_becomes_a_link_before_it_is_written_is_left(world: World, fact: Fact) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.agent_updates(fact.id, content=AGENTS)
 
@@ -169,11 +159,9 @@ def test_a_note_that_becomes_a_link_before_it_is_written_is_named_and_left() -> 
     ],
     ids=["deleted", "saved"],
 )
-def test_what_happens_right_after_a_write_is_seen_by_the_next_pass(
-    happens: Callable[[World, str], None],
+def test_what_happens_right_after_a_write_is_seen(
+    world: World, fact: Fact, happens: Callable[[World, str], None]
 ) -> None:
-    world = World()
-    fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
@@ -187,8 +175,7 @@ def test_what_happens_right_after_a_write_is_seen_by_the_next_pass(
     world.assert_at_rest()
 
 
-def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner() -> None:
-    world = World()
+def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner(world: World) -> None:
     for number in range(FEW_DISPLACED + 1):
         world.person_writes(f"team-core/notes/{number}.md", f"Number {number}.\n")
     path = "team-core/notes/7.md"

@@ -60,8 +60,7 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
     world.assert_at_rest()
 
 
-def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note() -> None:
-    world = World()
+def test_what_an_agent_changed_before_the_base_reaches_the_note(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
     world.agent_updates(fact.id, tags=["a"], importance=0.8)
@@ -90,8 +89,7 @@ def test_a_note_that_agreed_with_its_fact_keeps_its_shape(text: str) -> None:
     world.assert_at_rest()
 
 
-def test_a_priority_that_the_folder_tells_is_not_written_into_the_note() -> None:
-    world = World()
+def test_a_priority_that_the_folder_tells_is_not_written_into_the_note(world: World) -> None:
     path = "team-core/observations/critical/seen.md"
     world.person_writes(path, "Seen.\n")
     world.quiesce()
@@ -105,8 +103,7 @@ def test_a_priority_that_the_folder_tells_is_not_written_into_the_note() -> None
 
 
 @pytest.mark.parametrize("heading", ["Entities", "Related Facts"])
-def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(heading: str) -> None:
-    world = World()
+def test_links_in_the_block_alone_become_no_properties(world: World, heading: str) -> None:
     world.mirrored("Other.", title="Other", type="person")
     fact = world.mirrored()
     path = world.path(fact.id)
@@ -181,9 +178,7 @@ def test_a_fact_whose_broken_note_is_taken_away_gets_another_one() -> None:
     world.assert_at_rest()
 
 
-def test_a_new_note_links_to_one_that_had_no_base_either() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_new_note_links_to_one_that_had_no_base_either(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha says", "Alpha wrote")
     world.lose_archive()
     other = world.agent_remembers(title="Another", relatedFactIds=[fact.id])

@@ -43,8 +43,7 @@ def test_nothing_is_parsed_and_the_archive_is_what_it_was(monkeypatch: pytest.Mo
     world.assert_equal_sides()
 
 
-def test_many_facts_are_asked_for_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
+def test_facts_are_asked_for_a_few_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for scope in ("public", "team-core", "team-other"):
         world.mirrored(scope=scope)
     world.lose_archive()
@@ -74,9 +73,7 @@ def _during_the_look(world: World, act: Callable[[], object]) -> None:
     world.store.find_many = slowly  # type: ignore[assignment, method-assign]
 
 
-def test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_an_agent_writes_during_the_scan_is_no_base(world: World, fact: Fact) -> None:
     world.lose_archive()
     _during_the_look(world, lambda: world.agent_updates(fact.id, content=AGENTS))
     report = world.sync()
@@ -85,9 +82,7 @@ def test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base() -> None:
     assert "Charlie says what the agent says." in world.everything_kept()
 
 
-def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_an_agent_forgets_during_the_scan_comes_back(world: World, fact: Fact) -> None:
     world.lose_archive()
     _during_the_look(world, lambda: world.agent_forgets(fact.id))
     report = world.sync()
@@ -95,8 +90,7 @@ def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None
     world.assert_at_rest()
 
 
-def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
-    world = World()
+def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note(world: World) -> None:
     world.mirrored()
     keys = ("cursor", "cursor_row")
     before = {key: world.archive.setting(key) for key in keys}
@@ -218,9 +212,7 @@ def test_parsed_or_not_a_pass_does_the_same(
         assert _told(acts, request) == told
 
 
-def test_a_note_that_was_edited_is_merged_as_ever() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_was_edited_is_merged_as_ever(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), LINES, PERSONS)
     world.lose_archive()
     world.sync()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World
 from vaultsync.errors import ArchiveError
+from vaultsync.model.fact import Fact
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 NEW = "team-core/notes/new.md"
 
 
@@ -20,8 +20,7 @@ def _edit(world: World, path: str, new: str = PERSONS_ALPHA) -> bytes:
     return world.data(path).replace(ALPHA.encode(), new.encode())
 
 
-def test_a_new_note_that_was_made_before_a_crash_is_not_made_twice() -> None:
-    world = World()
+def test_a_new_note_that_was_made_before_a_crash_is_not_made_twice(world: World) -> None:
     fact = world.agent_remembers(LINES, title="New")
     world.dies_at("sync", number=2)
     assert len(world.notes()) == 1
@@ -30,8 +29,7 @@ def test_a_new_note_that_was_made_before_a_crash_is_not_made_twice() -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_new_note_that_a_power_cut_tore_is_written_anew() -> None:
-    world = World()
+def test_a_new_note_that_a_power_cut_tore_is_written_anew(world: World) -> None:
     fact = world.agent_remembers(LINES, title="New")
     world.dies_at("sync", keep=_all)
     world.assert_at_rest()
@@ -52,8 +50,7 @@ def test_a_rewrite_that_a_power_cut_tore_is_done_again(edited: bool) -> None:
     assert world.conflicts() == []
 
 
-def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again() -> None:
-    world = World()
+def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again(world: World) -> None:
     fact = world.mirrored(confidence=0.5)
     path = world.path(fact.id)
     world.lose_archive()
@@ -66,8 +63,7 @@ def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again() -> None:
     assert "confidence: 0.5" in world.note(fact.id)
 
 
-def test_a_new_note_edited_after_a_crash_stays_one_fact() -> None:
-    world = World()
+def test_a_new_note_edited_after_a_crash_stays_one_fact(world: World) -> None:
     world.person_writes(NEW, "Words.\n")
     world.dies_at("exchange")
     assert len(world.facts()) == 1
@@ -77,8 +73,7 @@ def test_a_new_note_edited_after_a_crash_stays_one_fact() -> None:
     assert world.notes() == [NEW]
 
 
-def test_a_new_note_saved_in_the_moment_of_a_crash_stays_one_fact() -> None:
-    world = World()
+def test_a_new_note_saved_in_the_moment_of_a_crash_stays_one_fact(world: World) -> None:
     world.person_writes(NEW, "Words.\n")
 
     def save() -> None:
@@ -122,9 +117,7 @@ def test_a_save_that_a_dying_pass_ran_over_is_put_back(both: bool) -> None:
     assert ("Bravo says it again." in now) is both
 
 
-def test_an_agents_edit_after_a_crash_counts_as_one() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_edit_after_a_crash_counts_as_one(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.dies_at("exchange.examine")
     world.agent_updates(fact.id, status="archived")
@@ -134,9 +127,7 @@ def test_an_agents_edit_after_a_crash_counts_as_one() -> None:
     assert "status: archived" in world.note(fact.id)
 
 
-def test_a_late_save_over_one_that_cannot_be_read_becomes_a_note_beside() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_late_save_over_an_unreadable_one_becomes_another_note(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
     editors = []
@@ -170,8 +161,7 @@ def _late_save_beside(world: World) -> None:
     world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
 
 
-def test_a_save_is_put_beside_its_note_only_once_whatever_crashes() -> None:
-    world = World()
+def test_a_save_is_put_beside_its_note_only_once_whatever_crashes(world: World) -> None:
     _late_save_beside(world)
     made = False
 
@@ -194,9 +184,7 @@ def test_a_save_is_put_beside_its_note_only_once_whatever_crashes() -> None:
     assert kept.count(PERSONS_ALPHA) == 1
 
 
-def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on(world: World, fact: Fact) -> None:
     world.archive._rows.blobs.clear()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     with pytest.raises(ArchiveError) as lost:

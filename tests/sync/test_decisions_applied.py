@@ -188,10 +188,8 @@ def test_the_examples_reach_all_rows_there_are() -> None:
 @pytest.mark.parametrize("store", STORE, ids=lambda s: s.name.lower())
 @pytest.mark.parametrize("vault", VAULT, ids=lambda v: v.name.lower())
 def test_each_row_for_a_fact_with_a_base(
-    vault: V, store: S, monkeypatch: pytest.MonkeyPatch
+    world: World, fact: Fact, vault: V, store: S, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
-    fact = world.mirrored()
     other = world.mirrored("Not touched by anybody.", title="A bystander")
     bystander = world.note(other.id)
     VAULT[vault].do(world, fact)
@@ -239,17 +237,13 @@ def test_reformatting_writes_no_file_and_changes_no_fact(store: S) -> None:
     assert world.data(world.path(fact.id)) == note
 
 
-def test_reformatting_writes_no_revision() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_reformatting_writes_no_revision(world: World, fact: Fact) -> None:
     _reformat(world, fact)
     world.quiesce()
     assert world.fact(fact.id).revision == fact.revision
 
 
-def test_a_touched_fact_is_no_reason_to_write_its_note() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_touched_fact_is_no_reason_to_write_its_note(world: World, fact: Fact) -> None:
     note, stamp = world.note(fact.id), world.vault.files[world.path(fact.id)].stamp
     world.agent_updates(fact.id, accessCount=7, lastAccessedAt="2026-02-14T14:00:00Z")
     world.quiesce()
@@ -402,9 +396,8 @@ NEWCOMERS: dict[tuple[V, S], Newcomer] = {
 
 @pytest.mark.parametrize("pair", NEWCOMERS, ids=lambda p: f"{p[0].name}-{p[1].name}".lower())
 def test_each_row_for_a_fact_without_a_base(
-    pair: tuple[V, S], monkeypatch: pytest.MonkeyPatch
+    world: World, pair: tuple[V, S], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
     request = NEWCOMERS[pair].act(world)
     before = sides(world)
     with decisions(monkeypatch) as seen:
@@ -427,8 +420,7 @@ def test_each_row_for_a_fact_without_a_base(
         assert sides(world) == before
 
 
-def test_a_note_with_an_unknown_id_waits_for_a_person() -> None:
-    world = World()
+def test_a_note_with_an_unknown_id_waits_for_a_person(world: World) -> None:
     fact_id = _note_with_id(world)
     report = world.sync()
     assert [each.kind for each in report.attention] == ["unknown_id"]

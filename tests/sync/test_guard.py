@@ -6,6 +6,7 @@ import pytest
 
 from tests.world import World
 from vaultsync.errors import GuardError
+from vaultsync.model.fact import Fact
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
@@ -184,9 +185,7 @@ def test_a_dry_run_of_an_implausible_plan_says_so_and_raises_nothing() -> None:
     assert _seen(world) == before
 
 
-def test_a_dry_run_shows_what_a_pass_does_and_writes_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_dry_run_shows_what_a_pass_does_and_writes_nothing(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", "Beta")
     world.person_writes("team-core/notes/new.md", "New.\n")
     with world.nobody_writes():
@@ -198,8 +197,7 @@ def test_a_dry_run_shows_what_a_pass_does_and_writes_nothing() -> None:
     assert [each.action for each in dry.actions] == [each.action for each in wet.actions]
 
 
-def test_the_first_pass_may_be_a_dry_run() -> None:
-    world = World()
+def test_the_first_pass_may_be_a_dry_run(world: World) -> None:
     world.agent_remembers("New.")
     with world.nobody_writes():
         report = world.sync(SyncRequest(dry_run=True))

@@ -7,7 +7,8 @@ import json
 from msgspec import convert, to_builtins
 
 from tests.doubles.recall_log import MemoryRecallLog
-from tests.world import AGENTS, LINES, PERSONS, World
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World
+from vaultsync.model.fact import Fact
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
@@ -15,17 +16,13 @@ from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNo
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
-
 
 def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
     entries = world.archive.history(fact_id=fact_id)
     return [each for each in entries if each.field == field]
 
 
-def test_a_persons_edit_is_written_down_with_both_values() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_persons_edit_is_written_down_with_both_values(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync(SyncRequest(actor="mara")).run
     (entry,) = _of(world, fact.id, "content")
@@ -34,8 +31,7 @@ def test_a_persons_edit_is_written_down_with_both_values() -> None:
     assert entry.at
 
 
-def test_an_agents_edit_is_written_down_with_the_agents_name() -> None:
-    world = World()
+def test_an_agents_edit_is_written_down_with_the_agents_name(world: World) -> None:
     fact = world.mirrored(agent="indy")
     world.agent_updates(fact.id, agent="ada", content=AGENTS)
     world.sync()
@@ -44,9 +40,7 @@ def test_an_agents_edit_is_written_down_with_the_agents_name() -> None:
     assert (entry.before, entry.after) == (LINES, AGENTS)
 
 
-def test_of_a_merge_each_field_names_its_side() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_of_a_merge_each_field_names_its_side(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, priority=0)
     world.sync()
@@ -54,9 +48,7 @@ def test_of_a_merge_each_field_names_its_side() -> None:
     assert [each.side for each in _of(world, fact.id, "priority")] == ["store"]
 
 
-def test_what_lost_in_a_conflict_is_in_the_history() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_lost_in_a_conflict_is_in_the_history(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, status="dormant")
     world.sync()
@@ -70,9 +62,7 @@ def _told(world: World, fact_id: str, field: str) -> list[tuple[str, ...]]:
     return [(x.side, x.actor, str(x.before), str(x.after)) for x in found]
 
 
-def test_of_a_conflict_each_is_named_with_what_they_wrote() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_of_a_conflict_each_is_named_with_what_they_wrote(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, agent="ada", status="dormant")
     world.sync(SyncRequest(actor="mara"))
@@ -82,8 +72,7 @@ def test_of_a_conflict_each_is_named_with_what_they_wrote() -> None:
     ]
 
 
-def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote() -> None:
-    world = World()
+def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote(world: World) -> None:
     fact = world.mirrored(tags=["a", "b"])
     world.person_edits(world.path(fact.id), "  - a\n  - b", "  - b\n  - c")
     world.agent_updates(fact.id, agent="ada", tags=["b"])
@@ -94,9 +83,7 @@ def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote() -> None
     ]
 
 
-def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     world.agent_forgets(fact.id, agent="ada")
@@ -107,8 +94,7 @@ def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
     ]
 
 
-def test_creations_deletions_and_renames_are_written_down() -> None:
-    world = World()
+def test_creations_deletions_and_renames_are_written_down(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.mirrored()
     path = world.path(fact.id)
@@ -124,8 +110,7 @@ def test_creations_deletions_and_renames_are_written_down() -> None:
     assert (gone.after, gone.side) == (None, "vault")
 
 
-def test_a_new_note_is_written_down_as_a_new_fact() -> None:
-    world = World()
+def test_a_new_note_is_written_down_as_a_new_fact(world: World) -> None:
     world.person_writes("team-core/notes/new.md", "Words.\n")
     world.quiesce()
     (fact,) = world.facts()
@@ -134,8 +119,7 @@ def test_a_new_note_is_written_down_as_a_new_fact() -> None:
     assert entry.side == "vault"
 
 
-def test_a_quiet_pass_leaves_no_history_and_no_run() -> None:
-    world = World()
+def test_a_quiet_pass_leaves_no_history_and_no_run(world: World) -> None:
     world.mirrored()
     before, last = world.archive.history(), world.archive.last_run()
     world.sync()
@@ -143,9 +127,7 @@ def test_a_quiet_pass_leaves_no_history_and_no_run() -> None:
     assert world.archive.last_run() == last
 
 
-def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_pass_that_did_something_is_remembered_with_its_report(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     report = world.sync()
     run = world.archive.find_run(report.run)
@@ -154,9 +136,7 @@ def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
     assert run.report == to_builtins(report)
 
 
-def test_the_status_says_what_the_next_pass_would_do() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_status_says_what_the_next_pass_would_do(world: World, fact: Fact) -> None:
     world.quiesce()
     now = read_status(world.ctx)
     assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
@@ -176,9 +156,7 @@ def test_the_status_says_what_the_next_pass_would_do() -> None:
     assert "store_away" in [each.kind for each in now.attention]
 
 
-def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fact: Fact) -> None:
     other = world.mirrored("Other.", title="Other")
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, status="dormant")
@@ -190,9 +168,7 @@ def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
     assert now.pending == 0
 
 
-def test_what_was_recalled_waits_for_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_was_recalled_waits_for_nothing(world: World, fact: Fact) -> None:
     world.quiesce()
     recalled = AccessCounter(world.ctx, MemoryRecallLog())
     recalled.add([fact.id])
@@ -211,9 +187,7 @@ def test_progress_is_told_of_scan_and_apply() -> None:
     assert told[-1] == ("apply", 1, 1)
 
 
-def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, status="archived")
     rebuild(world.ctx, "vault")
     assert world.fact(fact.id).status == "active"
@@ -222,9 +196,7 @@ def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
     assert (entry.side, entry.actor) == ("vault", "person")
 
 
-def test_what_an_agent_wrote_is_named_where_a_rebuild_takes_a_persons_words() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_words_that_a_rebuild_replaces_are_named(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, agent="ada", status="dormant")
     rebuild(world.ctx, "vault")

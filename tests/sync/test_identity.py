@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
+from vaultsync.model.fact import Fact
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 COPY = "team-core/notes/A copy.md"
 
 
-def test_a_new_note_gets_an_id_and_nothing_else() -> None:
-    world = World()
+def test_a_new_note_gets_an_id_and_nothing_else(world: World) -> None:
     path = "team-core/notes/new.md"
     world.person_writes(path, "# New\n\nWords.\n")
     report = world.sync()
@@ -23,8 +22,7 @@ def test_a_new_note_gets_an_id_and_nothing_else() -> None:
     world.assert_at_rest()
 
 
-def test_a_new_note_with_frontmatter_gets_one_line_more() -> None:
-    world = World()
+def test_a_new_note_with_frontmatter_gets_one_line_more(world: World) -> None:
     path = "team-core/decisions/new.md"
     text = "---\ntitle: 'New'  # mine\ntags: [a, b]\n---\n\nWords.\n"
     world.person_writes(path, text)
@@ -46,10 +44,9 @@ def test_a_new_note_with_frontmatter_gets_one_line_more() -> None:
         ("team-core/somewhere/else", "note", 2),
     ],
 )
-def test_the_folder_of_a_new_note_says_its_type_and_tier(
-    folder: str, type_name: str, priority: int
+def test_the_folder_of_a_new_note_says_its_type(
+    world: World, folder: str, type_name: str, priority: int
 ) -> None:
-    world = World()
     world.person_writes(f"{folder}/new.md", "Words.\n")
     world.quiesce()
     (fact,) = world.facts()
@@ -57,8 +54,7 @@ def test_the_folder_of_a_new_note_says_its_type_and_tier(
     world.assert_at_rest()
 
 
-def test_an_empty_new_note_waits_until_it_says_something() -> None:
-    world = World()
+def test_an_empty_new_note_waits_until_it_says_something(world: World) -> None:
     world.person_writes("team-core/notes/Untitled.md", b"")
     world.quiesce()
     assert world.facts() == []
@@ -79,9 +75,7 @@ def test_a_note_outside_of_all_scopes_is_left_alone_and_counted() -> None:
     assert read_status(world.ctx).foreign == 1
 
 
-def test_a_copy_becomes_a_fact_of_its_own() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_copy_becomes_a_fact_of_its_own(world: World, fact: Fact) -> None:
     path, original = world.path(fact.id), world.note(fact.id)
     world.person_copies(path, COPY)
     world.sync()
@@ -94,9 +88,7 @@ def test_a_copy_becomes_a_fact_of_its_own() -> None:
     world.assert_at_rest()
 
 
-def test_edits_of_copy_and_original_go_to_their_own_facts() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_edits_of_copy_and_original_go_to_their_own_facts(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), COPY)
     world.person_edits(COPY, ALPHA, "The copy says this.")
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
@@ -107,9 +99,7 @@ def test_edits_of_copy_and_original_go_to_their_own_facts() -> None:
     world.assert_at_rest()
 
 
-def test_a_copy_in_another_scope_belongs_to_that_scope() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_copy_in_another_scope_belongs_to_that_scope(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "project-tide/notes/copy.md")
     world.quiesce()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
@@ -118,9 +108,7 @@ def test_a_copy_in_another_scope_belongs_to_that_scope() -> None:
     world.assert_at_rest()
 
 
-def test_a_rename_changes_nothing_but_the_path() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_rename_changes_nothing_but_the_path(world: World, fact: Fact) -> None:
     note, to = world.note(fact.id), "team-core/notes/Another name.md"
     world.person_renames(world.path(fact.id), to)
     report = world.sync()
@@ -131,8 +119,7 @@ def test_a_rename_changes_nothing_but_the_path() -> None:
     world.assert_at_rest()
 
 
-def test_a_rename_in_case_only_is_a_rename() -> None:
-    world = World()
+def test_a_rename_in_case_only_is_a_rename(world: World) -> None:
     world.vault.case_insensitive = True
     fact = world.mirrored()
     path = world.path(fact.id)
@@ -144,8 +131,7 @@ def test_a_rename_in_case_only_is_a_rename() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_without_heading_is_renamed_and_so_is_its_fact() -> None:
-    world = World()
+def test_a_note_without_heading_is_renamed_and_so_is_its_fact(world: World) -> None:
     world.person_writes("team-core/notes/old name.md", "Words.\n")
     world.quiesce()
     (fact,) = world.facts()
@@ -155,9 +141,7 @@ def test_a_note_without_heading_is_renamed_and_so_is_its_fact() -> None:
     world.assert_at_rest()
 
 
-def test_renamed_and_edited_on_both_sides_merges() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_renamed_and_edited_on_both_sides_merges(world: World, fact: Fact) -> None:
     to = "team-core/notes/Another name.md"
     world.person_renames(world.path(fact.id), to)
     world.person_edits(to, ALPHA, PERSONS_ALPHA)
@@ -169,9 +153,7 @@ def test_renamed_and_edited_on_both_sides_merges() -> None:
     world.assert_at_rest()
 
 
-def test_a_persons_rename_stays_for_good() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_persons_rename_stays_for_good(world: World, fact: Fact) -> None:
     to = "team-core/notes/Another name.md"
     world.person_renames(world.path(fact.id), to)
     world.quiesce()
@@ -181,8 +163,7 @@ def test_a_persons_rename_stays_for_good() -> None:
     assert world.notes() == [to]
 
 
-def test_a_renamed_folder_moves_all_its_notes() -> None:
-    world = World()
+def test_a_renamed_folder_moves_all_its_notes(world: World) -> None:
     many = [world.mirrored(f"Number {n}.", title=f"Fact {n}") for n in range(4)]
     world.person_renames_folder("team-core/notes", "team-core/sorted/by hand")
     report = world.sync()
@@ -194,8 +175,7 @@ def test_a_renamed_folder_moves_all_its_notes() -> None:
     world.assert_at_rest()
 
 
-def test_two_notes_that_swap_their_names_keep_their_facts() -> None:
-    world = World()
+def test_two_notes_that_swap_their_names_keep_their_facts(world: World) -> None:
     one = world.mirrored("One.", title="One")
     two = world.mirrored("Two.", title="Two")
     first, second = world.path(one.id), world.path(two.id)
@@ -210,8 +190,7 @@ def test_two_notes_that_swap_their_names_keep_their_facts() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_moved_onto_the_path_of_a_deleted_one_is_itself() -> None:
-    world = World()
+def test_a_note_moved_onto_the_path_of_a_deleted_one_is_itself(world: World) -> None:
     one = world.mirrored("One.", title="One")
     two = world.mirrored("Two.", title="Two")
     first = world.path(one.id)
@@ -225,9 +204,7 @@ def test_a_note_moved_onto_the_path_of_a_deleted_one_is_itself() -> None:
     world.assert_at_rest()
 
 
-def test_moved_into_the_folder_of_another_type_is_a_change_of_type() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_move_into_the_folder_of_another_type_changes_the_type(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), "team-core/decisions/now one.md")
     world.quiesce()
     assert world.fact(fact.id).type == "decision"
@@ -236,8 +213,7 @@ def test_moved_into_the_folder_of_another_type_is_a_change_of_type() -> None:
     world.assert_at_rest()
 
 
-def test_moved_into_the_folder_of_another_tier_is_a_change_of_priority() -> None:
-    world = World()
+def test_moved_into_the_folder_of_another_tier_is_a_change_of_priority(world: World) -> None:
     fact = world.mirrored(type="observation", priority=3)
     assert "/background/" in world.path(fact.id)
     to = "team-core/observations/critical/urgent.md"
@@ -248,9 +224,7 @@ def test_moved_into_the_folder_of_another_tier_is_a_change_of_priority() -> None
     world.assert_at_rest()
 
 
-def test_a_type_that_an_agent_changes_moves_the_note() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_type_that_an_agent_changes_moves_the_note(world: World, fact: Fact) -> None:
     old = world.path(fact.id)
     world.agent_updates(fact.id, type="lesson")
     report = world.sync()
@@ -261,9 +235,7 @@ def test_a_type_that_an_agent_changes_moves_the_note() -> None:
     world.assert_at_rest()
 
 
-def test_a_place_that_a_person_chose_is_theirs() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_place_that_a_person_chose_is_theirs(world: World, fact: Fact) -> None:
     chosen = "team-core/reading/list.md"
     world.person_renames(world.path(fact.id), chosen)
     world.quiesce()
@@ -274,9 +246,7 @@ def test_a_place_that_a_person_chose_is_theirs() -> None:
     world.assert_at_rest()
 
 
-def test_an_id_taken_out_is_put_back() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_id_taken_out_is_put_back(world: World, fact: Fact) -> None:
     before = world.note(fact.id)
     world.person_edits(world.path(fact.id), f"id: {fact.id}\n", "")
     world.quiesce()
@@ -287,9 +257,7 @@ def test_an_id_taken_out_is_put_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["0193f6c2-0000-7000-8000-00000000000a", "mine", "7"])
-def test_an_id_that_a_person_changed_is_put_back_and_reported(text: str) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_id_that_a_person_changed_is_put_back(world: World, fact: Fact, text: str) -> None:
     world.person_edits(world.path(fact.id), f"id: {fact.id}", f"id: {text}")
     report = world.sync()
     assert report.attention
@@ -299,8 +267,7 @@ def test_an_id_that_a_person_changed_is_put_back_and_reported(text: str) -> None
     world.assert_equal_sides()
 
 
-def test_an_id_taken_from_another_note_steals_nothing() -> None:
-    world = World()
+def test_an_id_taken_from_another_note_steals_nothing(world: World) -> None:
     one = world.mirrored("One.", title="One")
     two = world.mirrored("Two.", title="Two")
     world.person_edits(world.path(two.id), two.id, one.id)
@@ -311,9 +278,7 @@ def test_an_id_taken_from_another_note_steals_nothing() -> None:
     world.assert_at_rest()
 
 
-def test_two_notes_with_one_id_that_both_left_its_place_wait_for_a_person() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_two_notes_with_one_id_elsewhere_wait_for_a_person(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_renames(path, "team-core/notes/a.md")
     world.person_edits("team-core/notes/a.md", "Bravo", "Bravissimo")
@@ -333,9 +298,7 @@ def test_two_notes_with_one_id_that_both_left_its_place_wait_for_a_person() -> N
     world.assert_at_rest()
 
 
-def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_is_the_fact() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_wins(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_copies(path, "team-core/notes/edited.md")
     world.person_edits("team-core/notes/edited.md", "Bravo", "Bravissimo")
@@ -347,8 +310,7 @@ def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_is_the_fact() -> No
     world.assert_at_rest()
 
 
-def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted() -> None:
-    world = World()
+def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
     fact_id = world.clock.new_id()
     for name in ("one", "two"):
         path = f"team-core/notes/{name}.md"
@@ -362,8 +324,7 @@ def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted() -> No
     world.assert_at_rest()
 
 
-def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named() -> None:
-    world = World()
+def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named(world: World) -> None:
     text = "---\nid: ../../etc/passwd\n---\nWords.\n"
     world.person_writes("team-core/notes/new.md", text)
     report = world.sync()
@@ -372,8 +333,7 @@ def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named() -> None:
     assert world.facts() == []
 
 
-def test_two_titles_that_differ_only_in_case_get_two_files() -> None:
-    world = World()
+def test_two_titles_that_differ_only_in_case_get_two_files(world: World) -> None:
     one = world.agent_remembers("One.", title="Alice", type="person")
     two = world.agent_remembers("Two.", title="ALICE", type="person")
     world.quiesce()
@@ -384,8 +344,7 @@ def test_two_titles_that_differ_only_in_case_get_two_files() -> None:
     world.assert_at_rest()
 
 
-def test_a_new_fact_never_replaces_a_file_that_is_there() -> None:
-    world = World()
+def test_a_new_fact_never_replaces_a_file_that_is_there(world: World) -> None:
     world.person_writes("team-core/people/alice.md", "---\nid: mine\n---\nMine.\n")
     fact = world.agent_remembers("Hers.", title="Alice", type="person")
     world.quiesce()
@@ -394,8 +353,7 @@ def test_a_new_fact_never_replaces_a_file_that_is_there() -> None:
     assert world.path(fact.id).casefold() != "team-core/people/alice.md"
 
 
-def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept() -> None:
-    world = World()
+def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept(world: World) -> None:
     fact = world.agent_remembers("Hers.", title="Alice", type="person")
 
     def person_is_faster(step: str) -> None:
@@ -417,8 +375,7 @@ def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept() ->
     "title", ["x" * 300, "🙂🙂🙂", "CON", "a/b:c?", "..", "ж" * 300, "#^[]|", ".hidden", "שלום"]
 )
 @pytest.mark.parametrize("type_name", ["note", "person"])
-def test_any_title_gets_a_note_inside_its_folder(title: str, type_name: str) -> None:
-    world = World()
+def test_any_title_gets_a_note_inside_its_folder(world: World, title: str, type_name: str) -> None:
     fact = world.agent_remembers("Words.", title=title, type=type_name)
     world.quiesce()
     folder = "team-core/people/" if type_name == "person" else "team-core/notes/"
@@ -430,8 +387,7 @@ def test_any_title_gets_a_note_inside_its_folder(title: str, type_name: str) -> 
     world.assert_at_rest()
 
 
-def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place() -> None:
-    world = World()
+def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place(world: World) -> None:
     two = world.mirrored("Two.", title="Two")
     one = world.mirrored("One.", title="One")
     path = world.path(one.id)
@@ -445,9 +401,7 @@ def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place() -> 
     world.assert_at_rest()
 
 
-def test_the_copy_of_a_note_that_became_a_link_takes_nothing_from_it() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_copy_of_a_note_that_became_a_link_is_its_own(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_copies(path, COPY)
     world.vault.delete(path)
@@ -459,8 +413,7 @@ def test_the_copy_of_a_note_that_became_a_link_takes_nothing_from_it() -> None:
     assert fact.id not in world.text(COPY)
 
 
-def test_two_new_facts_that_lead_to_one_note_link_it_alike() -> None:
-    world = World()
+def test_two_new_facts_that_lead_to_one_note_link_it_alike(world: World) -> None:
     other = world.mirrored("About something else.", title="Another fact")
     facts = [
         world.agent_remembers(f"{n}.", title=f"Fact {n}", relatedFactIds=[other.id])
@@ -473,8 +426,7 @@ def test_two_new_facts_that_lead_to_one_note_link_it_alike() -> None:
     world.assert_at_rest()
 
 
-def test_what_cannot_be_linked_is_named_by_its_id_alone() -> None:
-    world = World()
+def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
     odd = world.mirrored("Odd.", title="Odd")
     world.person_renames(world.path(odd.id), "team-core/notes/a [b] #c.md")
     world.quiesce()

@@ -6,9 +6,11 @@ import pytest
 
 from tests.world import (
     AGENTS,
+    ALPHA,
     LINES,
     MERGED,
     PERSONS,
+    PERSONS_ALPHA,
     World,
     action,
     changed_lines,
@@ -16,17 +18,14 @@ from tests.world import (
     notice,
     taken,
 )
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
-
-def test_a_persons_edit_reaches_the_store() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_persons_edit_reaches_the_store(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     note = world.note(fact.id)
     report = world.sync()
@@ -37,18 +36,14 @@ def test_a_persons_edit_reaches_the_store() -> None:
 
 
 @pytest.mark.parametrize("by_rename", [False, True])
-def test_how_an_editor_saves_makes_no_difference(by_rename: bool) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_how_an_editor_saves_makes_no_difference(world: World, fact: Fact, by_rename: bool) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA, by_rename=by_rename)
     world.sync()
     assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
 
 
-def test_an_agents_edit_changes_only_its_line() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_edit_changes_only_its_line(world: World, fact: Fact) -> None:
     before = world.note(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
     report = world.sync()
@@ -61,9 +56,7 @@ def test_an_agents_edit_changes_only_its_line() -> None:
     world.assert_at_rest()
 
 
-def test_edits_of_different_lines_merge() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_edits_of_different_lines_merge(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     report = world.sync()
@@ -75,9 +68,7 @@ def test_edits_of_different_lines_merge() -> None:
     world.assert_at_rest()
 
 
-def test_edits_of_different_fields_merge() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_edits_of_different_fields_merge(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, priority=0)
     world.sync()
@@ -87,9 +78,7 @@ def test_edits_of_different_fields_merge() -> None:
     world.assert_at_rest()
 
 
-def test_the_same_edit_on_both_sides_is_no_conflict() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_same_edit_on_both_sides_is_no_conflict(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=PERSONS)
     revision = world.fact(fact.id).revision
@@ -99,8 +88,7 @@ def test_the_same_edit_on_both_sides_is_no_conflict() -> None:
     world.assert_at_rest()
 
 
-def test_a_tag_removed_by_one_side_stays_removed() -> None:
-    world = World()
+def test_a_tag_removed_by_one_side_stays_removed(world: World) -> None:
     fact = world.mirrored(tags=["alpha", "bravo", "charlie"])
     world.person_edits(world.path(fact.id), "  - alpha\n", "")
     world.agent_updates(fact.id, tags=["alpha", "bravo", "charlie", "delta"])
@@ -114,8 +102,7 @@ def test_a_tag_removed_by_one_side_stays_removed() -> None:
     world.assert_at_rest()
 
 
-def test_the_order_of_tags_is_no_edit() -> None:
-    world = World()
+def test_the_order_of_tags_is_no_edit(world: World) -> None:
     fact = world.mirrored(tags=["alpha", "bravo"])
     world.person_edits(world.path(fact.id), "  - alpha\n  - bravo\n", "  - bravo\n  - alpha\n")
     revision = fact.revision
@@ -125,9 +112,7 @@ def test_the_order_of_tags_is_no_edit() -> None:
     assert world.note(fact.id) == note
 
 
-def test_nothing_depends_on_updated_at() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_nothing_depends_on_updated_at(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     line = next(x for x in world.text(path).split("\n") if x.startswith("updatedAt"))
     # Older than anything, yet it is the person's newest word.
@@ -140,9 +125,7 @@ def test_nothing_depends_on_updated_at() -> None:
     assert world.fact(fact.id).content == MERGED
 
 
-def test_updated_at_taken_out_by_a_person_is_no_edit() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_updated_at_taken_out_by_a_person_is_no_edit(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     line = next(x for x in world.text(path).split("\n") if x.startswith("updatedAt"))
     world.person_edits(path, line + "\n", "")
@@ -153,8 +136,7 @@ def test_updated_at_taken_out_by_a_person_is_no_edit() -> None:
     world.assert_at_rest()
 
 
-def test_what_obsidians_property_editor_rewrites_is_no_edit() -> None:
-    world = World()
+def test_what_obsidians_property_editor_rewrites_is_no_edit(world: World) -> None:
     path = "team-core/notes/mine.md"
     world.person_writes(
         path,
@@ -176,8 +158,7 @@ def test_what_obsidians_property_editor_rewrites_is_no_edit() -> None:
     world.assert_at_rest()
 
 
-def test_an_edit_after_a_reformat_is_seen_against_the_reformatted_note() -> None:
-    world = World()
+def test_an_edit_after_a_reformat_is_seen_against_the_reformatted_note(world: World) -> None:
     fact = world.mirrored(tags=["alpha", "bravo"])
     path = world.path(fact.id)
     world.person_edits(path, "  - alpha\n  - bravo", "  - 'alpha'\n  - 'bravo'")
@@ -188,9 +169,7 @@ def test_an_edit_after_a_reformat_is_seen_against_the_reformatted_note() -> None
     world.assert_at_rest()
 
 
-def test_a_new_title_is_an_edit_and_no_rename() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_new_title_is_an_edit_and_no_rename(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "# A plain fact", "# A fancy fact")
     world.quiesce()
@@ -202,8 +181,7 @@ def test_a_new_title_is_an_edit_and_no_rename() -> None:
     assert world.path(fact.id) == path
 
 
-def test_a_field_taken_out_by_a_person_is_cleared() -> None:
-    world = World()
+def test_a_field_taken_out_by_a_person_is_cleared(world: World) -> None:
     fact = world.mirrored(type="decision", decisionOutcome="implemented")
     world.person_edits(world.path(fact.id), "decisionOutcome: implemented\n", "")
     world.quiesce()
@@ -243,10 +221,9 @@ def test_a_persons_own_properties_are_shared(line: str, field: str, value: Value
         ("source: session", "source: hearsay", "source"),
     ],
 )
-def test_an_edit_of_what_is_not_a_persons_is_reported_and_put_back(
-    old: str, new: str, key: str
+def test_an_edit_of_what_is_not_a_persons_is_put_back(
+    world: World, old: str, new: str, key: str
 ) -> None:
-    world = World()
     fact = world.mirrored(confidence=0.5, source="session")
     note = world.note(fact.id)
     world.person_edits(world.path(fact.id), old, new)
@@ -258,9 +235,7 @@ def test_an_edit_of_what_is_not_a_persons_is_reported_and_put_back(
     world.assert_at_rest()
 
 
-def test_a_value_that_its_field_does_not_take_is_named_and_left_in_place() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_invalid_value_is_named_and_left_in_place(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", "priority: high")
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
@@ -283,11 +258,9 @@ def test_a_value_that_its_field_does_not_take_is_named_and_left_in_place() -> No
 
 
 @pytest.mark.parametrize("content", [LINES, AGENTS])
-def test_only_the_field_that_a_note_cannot_say_is_held_when_an_agent_changes_it(
-    content: str,
+def test_only_the_field_with_an_invalid_value_is_held(
+    world: World, fact: Fact, content: str
 ) -> None:
-    world = World()
-    fact = world.mirrored()
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", "priority: 7")
     world.sync()
@@ -310,8 +283,7 @@ def test_only_the_field_that_a_note_cannot_say_is_held_when_an_agent_changes_it(
     assert world.fact(fact.id).priority == 1
 
 
-def test_a_long_change_of_what_a_note_cannot_say_is_not_repeated_in_the_hint() -> None:
-    world = World()
+def test_a_long_change_of_what_a_note_cannot_say_is_not_repeated_in_the_hint(world: World) -> None:
     fact = world.mirrored(type="lesson", lessonPrevention="Look.")
     path = world.path(fact.id)
     world.person_edits(path, "lessonPrevention: Look.", "lessonPrevention: [Look, Up]")
@@ -322,9 +294,7 @@ def test_a_long_change_of_what_a_note_cannot_say_is_not_repeated_in_the_hint() -
     world.assert_at_rest()
 
 
-def test_an_agents_change_of_nothing_but_what_a_note_cannot_say_is_named() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_change_of_an_invalid_field_alone_is_named(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", "priority: 7")
     world.sync()
@@ -335,9 +305,7 @@ def test_an_agents_change_of_nothing_but_what_a_note_cannot_say_is_named() -> No
     world.assert_at_rest()
 
 
-def test_two_agents_update_the_same_fact_and_both_edits_reach_the_note() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_edits_of_two_agents_both_reach_the_note(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="indy", priority=1)
     world.agent_updates(fact.id, agent="ada", status="archived")
     world.sync()
@@ -346,9 +314,7 @@ def test_two_agents_update_the_same_fact_and_both_edits_reach_the_note() -> None
     world.assert_at_rest()
 
 
-def test_a_save_between_reading_and_writing_is_merged_and_not_overwritten() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_save_between_reading_and_writing_is_merged(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
 
@@ -373,9 +339,7 @@ def test_a_save_between_reading_and_writing_is_merged_and_not_overwritten() -> N
     "step", ["exchange", "exchange.swap", "exchange.examine", "stage", "sync", "scan"]
 )
 @pytest.mark.parametrize("by_rename", [False, True])
-def test_a_save_at_any_step_of_a_merge_is_kept(step: str, by_rename: bool) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_save_at_any_step_is_kept(world: World, fact: Fact, step: str, by_rename: bool) -> None:
     path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -400,9 +364,7 @@ def test_a_save_at_any_step_of_a_merge_is_kept(step: str, by_rename: bool) -> No
     world.assert_at_rest()
 
 
-def test_an_editor_that_writes_into_the_displaced_file_loses_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_an_editor_writes_into_a_displaced_file_is_kept(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     editor = world.vault.open_handle(path)
     data = world.data(path)
@@ -417,8 +379,7 @@ def test_an_editor_that_writes_into_the_displaced_file_loses_nothing() -> None:
     world.assert_at_rest()
 
 
-def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields() -> None:
-    world = World()
+def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world: World) -> None:
     other = world.mirrored("About something else.", title="Another fact")
     fact = world.mirrored(entities=["Convex"])
     path = world.path(fact.id)
@@ -432,9 +393,7 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields() -> 
     world.assert_at_rest()
 
 
-def test_text_in_or_below_the_managed_block_is_content() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_text_in_or_below_the_managed_block_is_content(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.text(path) + "\nWritten below.\n")
     world.quiesce()
@@ -450,8 +409,7 @@ def test_text_in_or_below_the_managed_block_is_content() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_keeps_the_shape_its_author_gave_it() -> None:
-    world = World()
+def test_a_note_keeps_the_shape_its_author_gave_it(world: World) -> None:
     path = "team-core/notes/shapeless.md"
     world.person_writes(path, "Just words, no heading.\n")
     world.quiesce()
@@ -513,8 +471,7 @@ def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
     world.assert_at_rest()
 
 
-def test_a_pass_with_nothing_to_do_reads_no_note() -> None:
-    world = World()
+def test_a_pass_with_nothing_to_do_reads_no_note(world: World) -> None:
     for number in range(3):
         world.mirrored(f"Number {number}.", title=f"Fact {number}")
     read: list[str] = []
@@ -524,9 +481,7 @@ def test_a_pass_with_nothing_to_do_reads_no_note() -> None:
     assert "stage" not in read
 
 
-def test_a_new_file_time_without_new_bytes_is_no_edit() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_new_file_time_without_new_bytes_is_no_edit(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.data(path))
     report = world.sync()
@@ -535,9 +490,7 @@ def test_a_new_file_time_without_new_bytes_is_no_edit() -> None:
     world.assert_at_rest()
 
 
-def test_the_report_names_what_was_done_and_why() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_report_names_what_was_done_and_why(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     report = world.sync()
     assert taken(report, fact.id) == ["update_store"]
@@ -547,8 +500,7 @@ def test_the_report_names_what_was_done_and_why() -> None:
     assert line.reason == "changed in the vault"
 
 
-def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit() -> None:
-    world = World()
+def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit(world: World) -> None:
     world.person_writes("team-core/notes/n.md", "---\nabout:\n---\nOne.\n")
     world.clock.advance(60)
     world.quiesce()
@@ -561,9 +513,7 @@ def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit() -> N
     world.assert_at_rest()
 
 
-def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_change_that_cannot_be_written_is_named_by_all(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
     path = world.path(fact.id)
     world.person_edits(path, "# A plain fact\n", "")
@@ -577,8 +527,7 @@ def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> N
     assert read_status(world.ctx).pending == 1
 
 
-def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> None:
-    world = World()
+def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted(world: World) -> None:
     path = "team-core/notes/odd.md"
     world.person_writes(path, "---\n{a: 1}\n---\nWords.\n")
     with world.nobody_writes():

@@ -7,14 +7,11 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World
+from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World
+from vaultsync.model.fact import Fact
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
-
-def test_a_save_into_a_displaced_file_and_one_into_the_note_are_both_kept() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_saves_into_a_displaced_file_and_the_note_are_both_kept(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     editor, data = world.vault.open_handle(path), world.data(path)
     world.agent_updates(fact.id, content=AGENTS)
@@ -28,9 +25,7 @@ def test_a_save_into_a_displaced_file_and_one_into_the_note_are_both_kept() -> N
     world.assert_at_rest()
 
 
-def test_a_displaced_file_that_was_emptied_waits_for_its_editor() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_displaced_file_that_was_emptied_waits_for_its_editor(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     editor, data = world.vault.open_handle(path), world.data(path)
     world.agent_updates(fact.id, content=AGENTS)
@@ -44,9 +39,7 @@ def test_a_displaced_file_that_was_emptied_waits_for_its_editor() -> None:
     world.assert_at_rest()
 
 
-def test_a_displaced_file_goes_when_its_time_is_up() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_displaced_file_goes_when_its_time_is_up(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
     assert world.vault.ops()
@@ -76,16 +69,14 @@ def _assert_saved(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
-    world = World()
+def test_a_save_into_the_file_of_a_deleted_note_is_kept(world: World) -> None:
     save = _forgotten_while_open(world)
     world.sync()
     save()
     _assert_saved(world)
 
 
-def test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept() -> None:
-    world = World()
+def test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept(world: World) -> None:
     save = _forgotten_while_open(world)
     world.dies_at("stage_removal.examine", keep=lambda _: True)
     world.sync()
@@ -111,17 +102,14 @@ def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -
     _assert_saved(world)
 
 
-def test_staged_files_that_nothing_rests_on_are_swept_away() -> None:
-    world = World()
+def test_staged_files_that_nothing_rests_on_are_swept_away(world: World) -> None:
     world.mirrored()
     world.vault.stage("left-behind", b"x")
     world.sync()
     assert world.vault.ops() == []
 
 
-def test_an_intent_waits_until_the_store_can_be_asked() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_intent_waits_until_the_store_can_be_asked(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
 
@@ -169,9 +157,7 @@ def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(step:
     world.assert_at_rest()
 
 
-def test_a_save_into_a_displaced_file_waits_while_an_intent_is_open() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_save_into_a_displaced_file_waits_for_an_open_intent(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     editor, data = world.vault.open_handle(path), world.data(path)
     world.agent_updates(fact.id, content=AGENTS)

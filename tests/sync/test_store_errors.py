@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.doubles.store import MemoryStore
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds
 from vaultsync.errors import (
     FactNotFoundError,
     GuardError,
@@ -14,22 +14,19 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.operations.verify import verify_all
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
-
 
 def _files(world: World) -> dict[str, bytes]:
     return {path: inode.data for path, inode in world.vault.files.items()}
 
 
-def test_a_pass_without_the_store_says_so_and_changes_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_pass_without_the_store_says_so_and_changes_nothing(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     before = _files(world)
     world.store.away = True
@@ -43,9 +40,7 @@ def test_a_pass_without_the_store_says_so_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("passes", [0, 1, 3])
-def test_a_persons_edit_during_an_outage_arrives_afterwards(passes: int) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_persons_edit_in_an_outage_arrives_later(world: World, fact: Fact, passes: int) -> None:
     world.store.away = True
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     for _ in range(passes):
@@ -57,8 +52,7 @@ def test_a_persons_edit_during_an_outage_arrives_afterwards(passes: int) -> None
 
 
 @pytest.mark.parametrize("passes", [0, 1, 3])
-def test_a_note_written_during_an_outage_becomes_a_fact_afterwards(passes: int) -> None:
-    world = World()
+def test_a_note_written_in_an_outage_becomes_a_fact_afterwards(world: World, passes: int) -> None:
     world.store.away = True
     world.person_writes("team-core/notes/new.md", "Words.\n")
     for _ in range(passes):
@@ -71,9 +65,7 @@ def test_a_note_written_during_an_outage_becomes_a_fact_afterwards(passes: int) 
 
 
 @pytest.mark.parametrize("passes", [0, 1, 3])
-def test_a_note_renamed_during_an_outage_keeps_its_fact(passes: int) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_renamed_in_an_outage_keeps_its_fact(world: World, fact: Fact, passes: int) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.store.away = True
     world.person_renames(world.path(fact.id), "team-core/elsewhere/moved.md")
@@ -101,8 +93,7 @@ def test_a_note_deleted_during_an_outage_is_deleted_afterwards(passes: int) -> N
     world.assert_at_rest()
 
 
-def test_what_an_agent_remembers_during_an_outage_waits_in_the_outbox() -> None:
-    world = World()
+def test_what_an_agent_remembers_during_an_outage_waits_in_the_outbox(world: World) -> None:
     world.mirrored()
     world.store.away = True
     fact = world.agent_remembers("From the outage.", title="Late")
@@ -116,8 +107,7 @@ def test_what_an_agent_remembers_during_an_outage_waits_in_the_outbox() -> None:
     world.assert_at_rest()
 
 
-def test_an_agents_update_during_an_outage_is_merged_afterwards() -> None:
-    world = World()
+def test_an_agents_update_during_an_outage_is_merged_afterwards(world: World) -> None:
     fact = world.mirrored(tags=["a"])
     world.store.away = True
     late = fact_work.update(world.ctx, fact.id, {"content": AGENTS}, agent="indy", add_tags=["b"])
@@ -135,8 +125,7 @@ def test_an_agents_update_during_an_outage_is_merged_afterwards() -> None:
     world.assert_at_rest()
 
 
-def test_two_updates_during_an_outage_are_both_there_afterwards() -> None:
-    world = World()
+def test_two_updates_during_an_outage_are_both_there_afterwards(world: World) -> None:
     fact = world.mirrored(tags=["a"])
     world.store.away = True
     fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["b"])
@@ -150,8 +139,7 @@ def test_two_updates_during_an_outage_are_both_there_afterwards() -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_made_and_updated_during_one_outage_is_there_afterwards() -> None:
-    world = World()
+def test_a_fact_made_and_updated_during_one_outage_is_there_afterwards(world: World) -> None:
     world.store.away = True
     fact = world.agent_remembers("First.", title="Late")
     late = fact_work.update(world.ctx, fact.id, {"content": "Second."}, agent="indy")
@@ -161,9 +149,7 @@ def test_a_fact_made_and_updated_during_one_outage_is_there_afterwards() -> None
     assert world.fact(fact.id).content == "Second."
 
 
-def test_what_others_wrote_during_our_outage_is_not_overwritten_by_the_outbox() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_others_wrote_is_not_overwritten_by_the_outbox(world: World, fact: Fact) -> None:
     world.store.away = True
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "Alpha of the outbox."))
     world.store.away = False
@@ -176,8 +162,7 @@ def test_what_others_wrote_during_our_outage_is_not_overwritten_by_the_outbox() 
     world.assert_at_rest()
 
 
-def test_a_fact_that_replaces_another_during_an_outage_waits_as_well() -> None:
-    world = World()
+def test_a_fact_that_replaces_another_during_an_outage_waits_as_well(world: World) -> None:
     first = world.mirrored()
     world.store.away = True
     second = fact_work.supersede(world.ctx, first.id, "Second.", agent="indy")
@@ -194,8 +179,7 @@ def test_a_fact_that_replaces_another_during_an_outage_waits_as_well() -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_that_replaced_another_though_nobody_heard_of_it_does_so_once() -> None:
-    world = World()
+def test_a_fact_that_replaced_another_though_nobody_heard_of_it_does_so_once(world: World) -> None:
     first = world.mirrored()
     world.store.lose_ack = True
     second = fact_work.supersede(world.ctx, first.id, "Second.", agent="indy")
@@ -207,10 +191,7 @@ def test_a_fact_that_replaced_another_though_nobody_heard_of_it_does_so_once() -
     world.assert_at_rest()
 
 
-def test_what_helps_a_store_in_trouble_is_told_by_a_pass_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    world = World()
+def test_a_pass_tells_what_helps_a_store(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.mirrored()
 
     def full() -> StoreState:
@@ -224,9 +205,7 @@ def test_what_helps_a_store_in_trouble_is_told_by_a_pass_too(
     )
 
 
-def test_a_deletion_during_an_outage_waits_as_well() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_deletion_during_an_outage_waits_as_well(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.store.away = True
     world.agent_forgets(fact.id)
@@ -238,8 +217,7 @@ def test_a_deletion_during_an_outage_waits_as_well() -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_that_waits_can_be_read_and_changed_when_the_store_is_back() -> None:
-    world = World()
+def test_a_fact_that_waits_can_be_read_and_changed_when_the_store_is_back(world: World) -> None:
     world.store.away = True
     fact = world.agent_remembers("First.", title="Late", tags=["a"])
     world.store.away = False  # and no pass has brought it over yet
@@ -257,8 +235,7 @@ def test_a_fact_that_waits_can_be_read_and_changed_when_the_store_is_back() -> N
     world.assert_at_rest()
 
 
-def test_a_fact_that_waits_can_be_forgotten_when_the_store_is_back() -> None:
-    world = World()
+def test_a_fact_that_waits_can_be_forgotten_when_the_store_is_back(world: World) -> None:
     world.store.away = True
     fact = world.agent_remembers("First.", title="Late")
     world.store.away = False
@@ -270,9 +247,7 @@ def test_a_fact_that_waits_can_be_forgotten_when_the_store_is_back() -> None:
     world.assert_at_rest()
 
 
-def test_an_edit_that_others_made_meanwhile_beats_a_deletion_in_the_outbox() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_edit_made_meanwhile_beats_a_deletion_in_the_outbox(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.store.away = True
     world.agent_forgets(fact.id)
@@ -282,9 +257,7 @@ def test_an_edit_that_others_made_meanwhile_beats_a_deletion_in_the_outbox() -> 
     assert "what the agent says" in world.everything_kept()
 
 
-def test_a_fact_can_be_read_from_its_base_during_an_outage() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_fact_can_be_read_from_its_base_during_an_outage(world: World, fact: Fact) -> None:
     world.store.away = True
     assert fact_work.get(world.ctx, fact.id, agent="indy").content == LINES
     with pytest.raises(StoreUnavailableError):
@@ -295,8 +268,7 @@ def test_a_fact_can_be_read_from_its_base_during_an_outage() -> None:
         world.agent_forgets(world.clock.new_id())
 
 
-def test_an_outbox_row_that_was_written_already_is_harmless() -> None:
-    world = World()
+def test_an_outbox_row_that_was_written_already_is_harmless(world: World) -> None:
     fact = world.mirrored(tags=["a"])
     world.store.lose_ack = True
     fact_work.update(world.ctx, fact.id, {}, agent="indy", add_tags=["b"])
@@ -309,8 +281,7 @@ def test_an_outbox_row_that_was_written_already_is_harmless() -> None:
     world.assert_at_rest()
 
 
-def test_a_store_that_goes_away_again_keeps_the_rest_in_the_outbox() -> None:
-    world = World()
+def test_a_store_that_goes_away_again_keeps_the_rest_in_the_outbox(world: World) -> None:
     world.store.away = True
     one = world.agent_remembers("One.", title="One")
     two = world.agent_remembers("Two.", title="Two")
@@ -334,9 +305,7 @@ def test_a_store_that_goes_away_again_keeps_the_rest_in_the_outbox() -> None:
     world.assert_at_rest()
 
 
-def test_an_answer_that_got_lost_in_a_pass_is_found_out_by_the_next() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_answer_that_got_lost_is_found_out_by_the_next_pass(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.store.lose_ack = True
@@ -349,8 +318,7 @@ def test_an_answer_that_got_lost_in_a_pass_is_found_out_by_the_next() -> None:
     world.assert_at_rest()
 
 
-def test_an_answer_that_got_lost_for_a_new_note_makes_no_second_fact() -> None:
-    world = World()
+def test_an_answer_that_got_lost_for_a_new_note_makes_no_second_fact(world: World) -> None:
     world.person_writes("team-core/notes/new.md", "Words.\n")
     world.store.lose_ack = True
     with pytest.raises(StoreUnavailableError):
@@ -362,9 +330,7 @@ def test_an_answer_that_got_lost_for_a_new_note_makes_no_second_fact() -> None:
     world.assert_at_rest()
 
 
-def test_an_answer_that_got_lost_for_a_deletion_is_harmless() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_answer_that_got_lost_for_a_deletion_is_harmless(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes_for_good(world.path(fact.id))
     world.store.lose_ack = True
@@ -402,9 +368,7 @@ def test_a_store_that_goes_away_in_the_middle_of_a_pass_loses_nothing(method: st
     world.assert_at_rest()
 
 
-def test_an_agent_that_writes_in_the_middle_of_a_pass_is_not_overwritten() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agent_that_writes_during_a_pass_is_not_overwritten(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
 
     def agent_is_faster(method: str) -> None:
@@ -421,8 +385,7 @@ def test_an_agent_that_writes_in_the_middle_of_a_pass_is_not_overwritten() -> No
     world.assert_at_rest()
 
 
-def test_an_empty_store_stops_the_pass() -> None:
-    world = World()
+def test_an_empty_store_stops_the_pass(world: World) -> None:
     facts = [world.mirrored(f"{n}.", title=f"Fact {n}") for n in range(3)]
     before = _files(world)
     world.store.clear()
@@ -438,8 +401,7 @@ def test_an_empty_store_stops_the_pass() -> None:
     world.assert_at_rest()
 
 
-def test_a_store_from_an_old_backup_stops_the_pass() -> None:
-    world = World()
+def test_a_store_from_an_old_backup_stops_the_pass(world: World) -> None:
     one = world.mirrored("One.", title="One")
     backup = world.store.snapshot()
     two = world.mirrored("Two.", title="Two")
@@ -457,8 +419,7 @@ def test_a_store_from_an_old_backup_stops_the_pass() -> None:
     world.assert_at_rest()
 
 
-def test_a_backup_that_was_written_to_since_stops_the_pass_all_the_same() -> None:
-    world = World()
+def test_a_backup_that_was_written_to_since_stops_the_pass_all_the_same(world: World) -> None:
     one = world.mirrored("One.", title="One")
     backup = world.store.snapshot()
     two = world.mirrored("Two.", title="Two")
@@ -477,8 +438,7 @@ def test_a_backup_that_was_written_to_since_stops_the_pass_all_the_same() -> Non
 
 
 @pytest.mark.parametrize("more", [2, 3, 5])
-def test_a_backup_that_was_written_to_a_lot_stops_the_pass_all_the_same(more: int) -> None:
-    world = World()
+def test_a_backup_that_was_written_to_a_lot_stops_the_pass_too(world: World, more: int) -> None:
     one = world.mirrored("One.", title="One")
     backup = world.store.snapshot()
     two = world.mirrored("Two.", title="Two")
@@ -493,9 +453,7 @@ def test_a_backup_that_was_written_to_a_lot_stops_the_pass_all_the_same(more: in
     assert not world.is_alive(two.id)
 
 
-def test_another_store_stops_the_pass() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_another_store_stops_the_pass(world: World, fact: Fact) -> None:
     before = _files(world)
     other = MemoryStore(world.clock, "another")
     ctx = SyncContext(other, world.archive, world.clock, vault=world.vault)
@@ -506,8 +464,7 @@ def test_another_store_stops_the_pass() -> None:
     assert world.archive.find_base(fact.id) is not None
 
 
-def test_no_guard_is_needed_to_refuse_what_a_store_lost() -> None:
-    world = World()
+def test_no_guard_is_needed_to_refuse_what_a_store_lost(world: World) -> None:
     for number in range(30):
         world.agent_remembers(f"{number}.", title=f"Fact {number}")
     world.quiesce()
@@ -520,8 +477,7 @@ def test_no_guard_is_needed_to_refuse_what_a_store_lost() -> None:
     assert _files(world) == before
 
 
-def test_verify_needs_the_store() -> None:
-    world = World()
+def test_verify_needs_the_store(world: World) -> None:
     world.mirrored()
     world.store.away = True
     with pytest.raises(StoreUnavailableError):

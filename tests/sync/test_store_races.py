@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import (
     FactNotFoundError,
     RevisionMismatchError,
@@ -14,12 +14,12 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.operations.export_import import import_facts
 from vaultsync.operations.undo import undo_run
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 ALWAYS = 1_000
 
 
@@ -30,9 +30,7 @@ def _quiet(world: World) -> None:
 # --- the outbox ------------------------------------------------------------------------
 
 
-def test_an_outbox_that_others_overtake_is_delivered_on_top_of_them() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_overtaken_outbox_is_delivered_on_top_of_the_others(world: World, fact: Fact) -> None:
     world.store.away = True
     world.agent_updates(fact.id, status="archived")
     world.store.away = False
@@ -59,9 +57,7 @@ def test_an_outbox_that_others_overtake_every_time_waits_for_the_next_pass() -> 
     world.assert_at_rest()
 
 
-def test_an_edit_in_an_outage_beats_a_deletion_meanwhile() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_edit_in_an_outage_beats_a_deletion_meanwhile(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.store.away = True
     world.agent_updates(fact.id, content=AGENTS)
@@ -73,9 +69,7 @@ def test_an_edit_in_an_outage_beats_a_deletion_meanwhile() -> None:
     world.assert_at_rest()
 
 
-def test_an_edit_in_an_outage_of_what_the_store_lost_gives_it_back() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_edit_in_an_outage_gives_back_what_the_store_lost(world: World, fact: Fact) -> None:
     world.store.away = True
     world.agent_updates(fact.id, status="archived")
     world.store.away = False
@@ -92,8 +86,7 @@ def test_an_edit_in_an_outage_of_what_the_store_lost_gives_it_back() -> None:
     world.assert_at_rest()
 
 
-def test_in_an_outage_each_fact_is_known_with_its_own_edits_only() -> None:
-    world = World()
+def test_in_an_outage_each_fact_is_known_with_its_own_edits_only(world: World) -> None:
     one, two = world.mirrored(title="One"), world.mirrored(title="Two")
     world.store.away = True
     world.agent_updates(one.id, status="archived")
@@ -102,17 +95,14 @@ def test_in_an_outage_each_fact_is_known_with_its_own_edits_only() -> None:
     assert (found.title, found.status, found.priority) == ("Two", "active", 0)
 
 
-def test_what_an_agent_forgot_in_an_outage_is_gone_for_it() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_an_agent_forgot_in_an_outage_is_gone_for_it(world: World, fact: Fact) -> None:
     world.store.away = True
     world.agent_forgets(fact.id)
     with pytest.raises(FactNotFoundError):
         fact_work.get(world.ctx, fact.id, agent="indy")
 
 
-def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it() -> None:
-    world = World()
+def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it(world: World) -> None:
     world.store.away = True
     fact = world.agent_remembers("First.", title="Late")
     world.agent_updates(fact.id, content="Second.")
@@ -139,9 +129,7 @@ def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it() -> 
 # --- a store that comes and goes -------------------------------------------------------
 
 
-def test_a_store_that_comes_back_during_a_pass_is_named_as_such() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_store_that_comes_back_during_a_pass_is_named_as_such(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     asked = 0
 
@@ -160,9 +148,7 @@ def test_a_store_that_comes_back_during_a_pass_is_named_as_such() -> None:
     world.assert_at_rest()
 
 
-def test_a_store_that_goes_away_after_the_writes_of_a_pass_costs_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_store_that_goes_away_after_the_writes_costs_nothing(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     wrote = False
 
@@ -182,8 +168,7 @@ def test_a_store_that_goes_away_after_the_writes_of_a_pass_costs_nothing() -> No
     world.assert_at_rest()
 
 
-def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing() -> None:
-    world = World()
+def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing(world: World) -> None:
     world.mirrored()
     world.store.clear()
     with pytest.raises(StoreRewoundError) as stopped:
@@ -203,17 +188,14 @@ def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing() -> None:
 # --- commands --------------------------------------------------------------------------
 
 
-def test_an_import_that_is_never_fast_enough_says_so() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_import_that_is_never_fast_enough_says_so(world: World, fact: Fact) -> None:
     line = json.dumps({"id": fact.id, "scope": "public", "content": "Other words."})
     world.others_write_first(fact.id, times=ALWAYS)
     with pytest.raises(RevisionMismatchError):
         import_facts(world.ctx, [line])
 
 
-def test_a_line_may_say_what_only_the_store_can_know() -> None:
-    world = World()
+def test_a_line_may_say_what_only_the_store_can_know(world: World) -> None:
     line = {"content": "Words.", "path": "a.md", "revision": "7", "mirrored": True}
     assert import_facts(world.ctx, [json.dumps(line)]) == 1
     (fact,) = world.facts()
@@ -221,9 +203,7 @@ def test_a_line_may_say_what_only_the_store_can_know() -> None:
     assert fact.path is None
 
 
-def test_an_undo_that_others_overtake_is_done_on_top_of_them() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_undo_that_others_overtake_is_done_on_top_of_them(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
     world.others_write_first(fact.id, times=2)
@@ -235,9 +215,7 @@ def test_an_undo_that_others_overtake_is_done_on_top_of_them() -> None:
     world.assert_at_rest()
 
 
-def test_an_undo_that_is_never_fast_enough_says_so() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_undo_that_is_never_fast_enough_says_so(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
     world.others_write_first(fact.id, times=ALWAYS)
@@ -246,11 +224,9 @@ def test_an_undo_that_is_never_fast_enough_says_so() -> None:
 
 
 @pytest.mark.parametrize(("times", "settled"), [(2, True), (ALWAYS, False)])
-def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
-    times: int, settled: bool
+def test_an_overtaken_resolution_is_repeated_or_open(
+    world: World, fact: Fact, times: int, settled: bool
 ) -> None:
-    world = World()
-    fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "Alpha, agent's."))
     world.sync()
@@ -270,9 +246,7 @@ def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
     world.assert_at_rest()
 
 
-def test_an_edit_in_an_outage_of_what_nobody_knows_any_more_stays_in_the_history() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_edit_of_what_nobody_knows_any_more_is_in_the_history(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     world.store.away = True
     world.agent_updates(fact.id, status="archived")

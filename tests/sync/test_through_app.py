@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.apps import APPS, FakeApp
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.world import AGENTS, ALPHA, MERGED, PERSONS_ALPHA, World
 from tests.worlds import sha
 from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp, WriteOffer, WriteReply
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 BROKEN = {
     "an open bracket": b"---\nid: ID\ntags: [a, b\n---\n# T\n\nWords.\n",
@@ -55,8 +54,7 @@ def test_what_cannot_be_read_is_left_alone_until_it_is_mended(what: str) -> None
 
 
 @pytest.mark.parametrize("what", [what for what in BROKEN if what != "half saved"])
-def test_a_new_file_that_cannot_be_read_becomes_no_fact(what: str) -> None:
-    world = World()
+def test_a_new_file_that_cannot_be_read_becomes_no_fact(world: World, what: str) -> None:
     path = "team-core/notes/new.md"
     world.person_writes(path, BROKEN[what].replace(b"ID", b"x"))
     world.clock.advance(600)
@@ -70,17 +68,13 @@ def test_a_new_file_that_cannot_be_read_becomes_no_fact(what: str) -> None:
     world.assert_at_rest()
 
 
-def test_the_line_of_the_flaw_is_named() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_line_of_the_flaw_is_named(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: a: b")
     report = world.sync()
     assert notice(report, "unreadable").line == 5
 
 
-def test_an_agents_edit_waits_while_the_note_cannot_be_read() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_edit_waits_while_the_note_cannot_be_read(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: [active")
     bad = world.data(path)
@@ -99,9 +93,7 @@ def test_an_agents_edit_waits_while_the_note_cannot_be_read() -> None:
     world.assert_at_rest()
 
 
-def test_an_agents_edit_of_a_broken_note_begins_no_write() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_edit_of_a_broken_note_begins_no_write(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: [active")
     world.sync()
     world.agent_updates(fact.id, content=AGENTS)
@@ -111,9 +103,7 @@ def test_an_agents_edit_of_a_broken_note_begins_no_write() -> None:
     assert not {"stage", "exchange"} & set(steps)
 
 
-def test_an_agents_deletion_waits_while_the_note_cannot_be_read() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_deletion_waits_while_the_note_cannot_be_read(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: [active")
     bad = world.data(path)
@@ -128,9 +118,7 @@ def test_an_agents_deletion_waits_while_the_note_cannot_be_read() -> None:
     assert world.fact(fact.id).content == PERSONS
 
 
-def test_a_broken_note_that_is_renamed_is_not_deleted() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_broken_note_that_is_renamed_is_not_deleted(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: [active")
@@ -146,9 +134,7 @@ def test_a_broken_note_that_is_renamed_is_not_deleted() -> None:
     world.assert_at_rest()
 
 
-def test_an_emptied_note_waits_and_then_counts_as_an_edit() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_emptied_note_waits_and_then_counts_as_an_edit(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, b"")
     world.sync()
@@ -163,9 +149,7 @@ def test_an_emptied_note_waits_and_then_counts_as_an_edit() -> None:
     world.assert_at_rest()
 
 
-def test_an_emptied_note_that_is_refilled_lost_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_emptied_note_that_is_refilled_lost_nothing(world: World, fact: Fact) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     world.person_writes(path, b"")
     world.sync()
@@ -180,9 +164,7 @@ def test_an_emptied_note_that_is_refilled_lost_nothing() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_saved_in_two_steps_is_taken_whole() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_saved_in_two_steps_is_taken_whole(world: World, fact: Fact) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     fresh = good.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     for end in (0, 5, len(good) // 3, good.index(b"Bravo") + 2):
@@ -196,9 +178,7 @@ def test_a_note_saved_in_two_steps_is_taken_whole() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_truncated_for_good_counts_as_an_edit_after_a_while() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_truncated_for_good_counts_as_an_edit_later(world: World, fact: Fact) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     world.person_writes(path, good[: good.index(b"Bravo") + 2])
     world.sync()
@@ -208,8 +188,7 @@ def test_a_note_truncated_for_good_counts_as_an_edit_after_a_while() -> None:
     world.assert_at_rest()
 
 
-def test_a_deleted_last_paragraph_is_an_edit_at_once() -> None:
-    world = World()
+def test_a_deleted_last_paragraph_is_an_edit_at_once(world: World) -> None:
     world.person_writes("team-core/notes/n.md", f"# N\n\n{LINES}\n")
     world.quiesce()
     (fact,) = world.facts()
@@ -239,8 +218,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_form_of_a_note_is_kept(form: str) -> None:
-    world = World()
+def test_the_form_of_a_note_is_kept(world: World, form: str) -> None:
     path, data = "team-core/notes/a note.md", FORMS[form]
     world.person_writes(path, data)
     world.quiesce()
@@ -271,8 +249,7 @@ def test_the_form_of_a_note_is_kept(form: str) -> None:
     world.assert_at_rest()
 
 
-def test_a_body_that_begins_with_three_dashes_is_no_frontmatter() -> None:
-    world = World()
+def test_a_body_that_begins_with_three_dashes_is_no_frontmatter(world: World) -> None:
     path = "team-core/notes/n.md"
     world.person_writes(path, "---\nJust a line of prose.\n---\n\nMore.\n")
     world.quiesce()
@@ -288,8 +265,7 @@ def test_agents_may_write_what_looks_like_frontmatter() -> None:
     world.assert_at_rest()
 
 
-def test_a_file_that_is_too_large_is_left_alone_and_named() -> None:
-    world = World()
+def test_a_file_that_is_too_large_is_left_alone_and_named(world: World) -> None:
     world.vault.max_bytes = 1000
     world.person_writes("team-core/notes/big.md", b"x" * 1001)
     report = world.sync()
@@ -304,8 +280,7 @@ def test_a_file_that_is_too_large_is_left_alone_and_named() -> None:
 
 
 @pytest.mark.parametrize("kind", ["a link", "a hard link", "a device"])
-def test_only_regular_files_are_read(kind: str) -> None:
-    world = World()
+def test_only_regular_files_are_read(world: World, kind: str) -> None:
     world.vault.make_odd("team-core/notes/odd.md", kind)
     report = world.sync()
     assert kinds(report) == ["odd"]
@@ -315,9 +290,7 @@ def test_only_regular_files_are_read(kind: str) -> None:
     assert kinds(world.sync()) == []
 
 
-def test_a_note_that_became_a_link_is_neither_written_nor_deleted() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_became_a_link_is_neither_written_nor_deleted(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     world.vault.delete(path)
@@ -329,8 +302,7 @@ def test_a_note_that_became_a_link_is_neither_written_nor_deleted() -> None:
     assert world.vault.files[VaultPath(path)].kind == "a link"
 
 
-def test_notices_go_when_the_file_goes() -> None:
-    world = World()
+def test_notices_go_when_the_file_goes(world: World) -> None:
     path = "team-core/notes/bad.md"
     world.person_writes(path, BROKEN["an open bracket"])
     assert kinds(world.sync()) == ["unreadable"]
@@ -361,8 +333,7 @@ def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
     world.assert_at_rest()
 
 
-def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again() -> None:
-    world = World()
+def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again(world: World) -> None:
     facts = [world.mirrored(f"{n}.", title=f"Fact {n}") for n in range(2)]
     for fact in facts:
         path, to = world.path(fact.id), f"team-core/notes/moved {fact.content}md"
@@ -373,9 +344,7 @@ def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again() -> None
     assert all(world.is_alive(fact.id) for fact in facts)
 
 
-def test_a_broken_copy_is_named_wherever_it_lies() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_broken_copy_is_named_wherever_it_lies(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "Inbox/copy.md")
     world.person_writes("Inbox/strange.md", BROKEN["an open bracket"])
     world.person_edits("Inbox/copy.md", "status: active", "status: [active")
@@ -386,8 +355,7 @@ def test_a_broken_copy_is_named_wherever_it_lies() -> None:
     assert len(world.facts()) == 2
 
 
-def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed() -> None:
-    world = World()
+def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed(world: World) -> None:
     path = world.path(world.mirrored().id)
     world.person_edits(path, "status: active", "status: [active")
     assert kinds(world.sync()) == ["unreadable"]
@@ -406,9 +374,7 @@ def _made_readable(world: World) -> None:
     world.vault.max_bytes = 4 << 20
 
 
-def test_a_note_that_could_not_be_opened_is_tried_again_by_each_pass() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_could_not_be_opened_is_tried_by_each_pass(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     _too_large(world, path)
@@ -420,9 +386,7 @@ def test_a_note_that_could_not_be_opened_is_tried_again_by_each_pass() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_that_is_as_it_was_is_no_longer_called_unreadable() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_is_as_it_was_is_no_longer_called_unreadable(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.data(path))
     _too_large(world, path)
@@ -433,8 +397,7 @@ def test_a_note_that_is_as_it_was_is_no_longer_called_unreadable() -> None:
     world.assert_at_rest()
 
 
-def test_a_new_note_that_could_not_be_opened_is_taken_in_later() -> None:
-    world = World()
+def test_a_new_note_that_could_not_be_opened_is_taken_in_later(world: World) -> None:
     path = "team-core/notes/new.md"
     world.person_writes(path, "Words.\n")
     world.clock.advance(600)
@@ -446,9 +409,7 @@ def test_a_new_note_that_could_not_be_opened_is_taken_in_later() -> None:
     world.assert_at_rest()
 
 
-def test_an_unreadable_note_that_becomes_readable_and_is_deleted_is_not_named() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_became_readable_and_was_deleted_is_not_named(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.data(path))
     _too_large(world, path)
@@ -463,9 +424,7 @@ def test_an_unreadable_note_that_becomes_readable_and_is_deleted_is_not_named() 
     world.assert_at_rest()
 
 
-def test_what_was_said_of_a_note_goes_with_it() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_was_said_of_a_note_goes_with_it(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "status: active", "status: [a, b]")
     assert kinds(world.sync()) == ["invalid_field"]
     world.agent_forgets(fact.id)
@@ -474,9 +433,7 @@ def test_what_was_said_of_a_note_goes_with_it() -> None:
     world.assert_at_rest()
 
 
-def test_what_was_said_of_a_note_stays_when_it_is_saved_as_it_was() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_was_said_of_a_note_stays_when_it_is_saved_as_it_was(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: [a, b]")
     assert kinds(world.sync()) == ["invalid_field"]
@@ -485,9 +442,7 @@ def test_what_was_said_of_a_note_stays_when_it_is_saved_as_it_was() -> None:
     assert kinds(world.sync()) == ["invalid_field"]
 
 
-def test_what_was_said_of_a_note_goes_along_where_it_is_moved() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_was_said_of_a_note_goes_along_where_it_is_moved(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: [a, b]")
     assert kinds(world.sync()) == ["invalid_field"]
@@ -513,8 +468,7 @@ def test_what_is_said_of_a_note_that_the_same_pass_moves_names_its_new_place() -
     assert [each.path for each in report.attention] == [world.path(fact.id)]
 
 
-def test_what_was_said_of_a_note_goes_with_its_folder_and_not_with_its_rights() -> None:
-    world = World()
+def test_what_was_said_of_a_note_goes_with_its_folder_and_not_with_its_rights(world: World) -> None:
     world.person_writes("team-core/notes/new.md", BROKEN["an open bracket"])
     world.clock.advance(600)
     assert kinds(world.sync()) == ["unreadable"]
@@ -528,9 +482,7 @@ def test_what_was_said_of_a_note_goes_with_its_folder_and_not_with_its_rights() 
 
 
 @pytest.mark.parametrize("kind", ["a link", "a hard link", "a pipe"])
-def test_a_note_that_is_put_back_as_it_was_is_no_longer_called_odd(kind: str) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_is_put_back_is_no_longer_odd(world: World, fact: Fact, kind: str) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.vault.make_odd(path, kind)
     assert kinds(world.sync()) == ["odd"]

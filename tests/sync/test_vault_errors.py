@@ -6,21 +6,19 @@ import errno
 
 import pytest
 
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import VaultMismatchError, VaultMissingError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
 from vaultsync.sync.sync_request import SyncRequest
-
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
 def _facts(store: Store) -> dict[str, str]:
     return {fact.id: fact.revision for fact in store.iter_facts()}
 
 
-def test_a_missing_root_is_no_deletion() -> None:
-    world = World()
+def test_a_missing_root_is_no_deletion(world: World) -> None:
     world.mirrored()
     before = _facts(world.store)
     world.vault.vanish()
@@ -32,8 +30,7 @@ def test_a_missing_root_is_no_deletion() -> None:
     world.assert_at_rest()
 
 
-def test_an_empty_folder_in_the_place_of_the_vault_is_no_deletion() -> None:
-    world = World()
+def test_an_empty_folder_in_the_place_of_the_vault_is_no_deletion(world: World) -> None:
     world.mirrored()
     before = _facts(world.store)
     world.vault.names.clear()
@@ -42,8 +39,7 @@ def test_an_empty_folder_in_the_place_of_the_vault_is_no_deletion() -> None:
     assert _facts(world.store) == before
 
 
-def test_a_root_that_goes_in_the_middle_of_a_pass_is_no_deletion() -> None:
-    world = World()
+def test_a_root_that_goes_in_the_middle_of_a_pass_is_no_deletion(world: World) -> None:
     world.mirrored()
     before = _facts(world.store)
 
@@ -60,8 +56,7 @@ def test_a_root_that_goes_in_the_middle_of_a_pass_is_no_deletion() -> None:
     world.assert_at_rest()
 
 
-def test_another_vault_at_the_same_place_stops_the_pass() -> None:
-    world = World()
+def test_another_vault_at_the_same_place_stops_the_pass(world: World) -> None:
     world.mirrored()
     before = _facts(world.store)
     world.vault.swap_id("0193f6c2-0000-7000-8000-00000000ffff")
@@ -74,9 +69,7 @@ def test_another_vault_at_the_same_place_stops_the_pass() -> None:
         world.sync()
 
 
-def test_an_unreadable_folder_is_no_deletion_and_is_named() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_unreadable_folder_is_no_deletion_and_is_named(world: World, fact: Fact) -> None:
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
     world.vault.break_folder("team-core/notes")
     world.agent_updates(fact.id, content=AGENTS)
@@ -94,9 +87,7 @@ def test_an_unreadable_folder_is_no_deletion_and_is_named() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_that_may_lie_in_an_unreadable_folder_is_not_deleted() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: Fact) -> None:
     gone = world.mirrored("A lesson.", type="lesson", title="A lesson")
     world.mirrored("An idea.", type="observation", title="An idea")
     path, there = world.path(fact.id), "team-core/observations/Moved.md"
@@ -117,9 +108,7 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_is_not_deleted() -> None:
     world.assert_at_rest()
 
 
-def test_an_unreadable_root_is_no_deletion() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_unreadable_root_is_no_deletion(world: World, fact: Fact) -> None:
     world.vault.break_folder("team-core")
     for _ in range(3):
         world.sync()
@@ -128,9 +117,7 @@ def test_an_unreadable_root_is_no_deletion() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_deleted_behind_a_locked_door_is_deleted_when_it_opens() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_deleted_in_an_unreadable_folder_is_deleted_later(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     world.vault.break_folder("team-core/notes")
@@ -143,8 +130,7 @@ def test_a_note_deleted_behind_a_locked_door_is_deleted_when_it_opens() -> None:
     assert not world.is_alive(fact.id)
 
 
-def test_a_fact_whose_folder_is_locked_gets_its_note_later() -> None:
-    world = World()
+def test_a_fact_whose_folder_is_locked_gets_its_note_later(world: World) -> None:
     world.mirrored()
     world.vault.break_folder("team-core/notes")
     fact = world.agent_remembers("New.", title="New")
@@ -159,9 +145,7 @@ def test_a_fact_whose_folder_is_locked_gets_its_note_later() -> None:
 
 
 @pytest.mark.parametrize("room", [0, 100, 400])
-def test_a_full_disk_loses_nothing(room: int) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     new = world.agent_remembers("New.", title="New")
@@ -181,9 +165,7 @@ def test_a_full_disk_loses_nothing(room: int) -> None:
     world.assert_at_rest()
 
 
-def test_a_full_disk_with_a_conflict_loses_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_full_disk_with_a_conflict_loses_nothing(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, "The person's.")
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."))
     world.vault.quota = 0
@@ -215,9 +197,7 @@ _STEPS = (
 
 @pytest.mark.parametrize("step", _STEPS)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_crash_at_any_step_is_repaired_by_the_next_pass(step: str, number: int) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_crash_at_any_step_is_repaired(world: World, fact: Fact, step: str, number: int) -> None:
     other = world.mirrored(title="Another")
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
@@ -284,9 +264,7 @@ def test_a_crash_at_any_write_of_the_archive_is_repaired(number: int) -> None:
     world.assert_at_rest()
 
 
-def test_nothing_is_written_where_it_must_not_be() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_nothing_is_written_where_it_must_not_be(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, "The person's.")
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."))
     world.quiesce()

@@ -25,8 +25,7 @@ def _remembered(
     return notes.note(fact, actor="indy")
 
 
-def test_a_new_fact_has_its_note_before_any_pass() -> None:
-    world = World()
+def test_a_new_fact_has_its_note_before_any_pass(world: World) -> None:
     notes = NoteWriter(world.ctx)
     assert notes.empty
     fact = _remembered(world, notes)
@@ -42,15 +41,13 @@ def test_a_new_fact_has_its_note_before_any_pass() -> None:
     assert world.notes() == [fact.path]
 
 
-def test_nothing_to_flush_writes_nothing() -> None:
-    world = World()
+def test_nothing_to_flush_writes_nothing(world: World) -> None:
     with world.nobody_writes():
         NoteWriter(world.ctx).flush()
 
 
 @pytest.mark.parametrize("flush", [True, False])
-def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
-    world = World()
+def test_a_pass_that_comes_first_makes_no_second_note(world: World, flush: bool) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     note = world.text(str(fact.path))
@@ -65,8 +62,7 @@ def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
 
 
 @pytest.mark.parametrize("type_name", ["note", "person"])
-def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
-    world = World()
+def test_two_facts_of_one_title_get_two_notes(world: World, type_name: str) -> None:
     notes = NoteWriter(world.ctx)
     one = _remembered(world, notes, type=type_name)
     two = _remembered(world, notes, type=type_name)
@@ -76,8 +72,7 @@ def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
     assert len(world.notes()) == 2
 
 
-def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
-    world = World()
+def test_a_note_that_a_person_edited_before_its_base_is_merged(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
@@ -87,8 +82,7 @@ def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
     world.assert_at_rest()
 
 
-def test_an_edit_before_the_base_is_no_conflict() -> None:
-    world = World()
+def test_an_edit_before_the_base_is_no_conflict(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.agent_updates(fact.id, content=AGENTS)
@@ -102,8 +96,7 @@ def test_an_edit_before_the_base_is_no_conflict() -> None:
 
 
 @pytest.mark.parametrize("left", [0, 9])
-def test_a_save_that_is_under_way_before_the_base_is_no_conflict(left: int) -> None:
-    world = World()
+def test_a_save_that_is_under_way_before_the_base_is_no_conflict(world: World, left: int) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     path, whole = str(fact.path), world.text(str(fact.path))
@@ -117,9 +110,8 @@ def test_a_save_that_is_under_way_before_the_base_is_no_conflict(left: int) -> N
 
 
 def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_edits(str(fact.path), "Alpha says this.", "Alpha says more.")
@@ -136,8 +128,7 @@ def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
 
 
 @pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n"])
-def test_what_took_the_place_of_a_note_before_its_base_is_another_note(text: str) -> None:
-    world = World()
+def test_what_took_the_place_of_a_new_note_is_another_note(world: World, text: str) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_writes(str(fact.path), text)
@@ -148,8 +139,7 @@ def test_what_took_the_place_of_a_note_before_its_base_is_another_note(text: str
     assert LINES in world.note(fact.id)
 
 
-def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None:
-    world = World()
+def test_a_note_that_a_person_deleted_before_its_base_is_written_again(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.person_deletes(str(fact.path))
@@ -159,8 +149,7 @@ def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None
     assert LINES in world.note(fact.id)
 
 
-def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
-    world = World()
+def test_a_fact_that_was_updated_before_its_base_reaches_its_note(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.agent_updates(fact.id, content="Changed.")
@@ -170,8 +159,7 @@ def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
     assert world.conflicts() == []
 
 
-def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
-    world = World()
+def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
@@ -182,8 +170,7 @@ def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
     assert len(world.notes()) == 1
 
 
-def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
-    world = World()
+def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass(world: World) -> None:
     notes = NoteWriter(world.ctx)
     world.vault.make_odd("team-core/notes", "a link")
     fact = _remembered(world, notes)
@@ -195,8 +182,7 @@ def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
     assert LINES in world.note(fact.id)
 
 
-def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
-    world = World()
+def test_a_new_note_may_take_the_place_of_one_that_is_gone(world: World) -> None:
     old = world.mirrored(title="At once")
     world.mirrored("Stays.", title="A bystander")
     path = world.path(old.id)
@@ -211,8 +197,7 @@ def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
     world.assert_at_rest()
 
 
-def test_many_notes_share_one_wait() -> None:
-    world = World()
+def test_many_notes_share_one_wait(world: World) -> None:
     notes = NoteWriter(world.ctx)
     for number in range(MAX_PENDING_NOTES):
         assert not notes.full
@@ -222,8 +207,7 @@ def test_many_notes_share_one_wait() -> None:
     assert world.archive.count_bases() == MAX_PENDING_NOTES
 
 
-def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() -> None:
-    world = World()
+def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass(world: World) -> None:
     notes = NoteWriter(world.ctx)
     one = _remembered(world, notes)
     folder = "team-core/notes"
@@ -237,10 +221,9 @@ def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() 
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_why(
-    number: int,
+def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass(
+    world: World, number: int
 ) -> None:
-    world = World()
     notes = NoteWriter(world.ctx)
     made = [_remembered(world, notes) for _ in range(number - 1)]
 
@@ -266,8 +249,7 @@ def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_wh
     assert len(world.notes()) == len(made) + 1
 
 
-def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
-    world = World()
+def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed(world: World) -> None:
     notes = NoteWriter(world.ctx)
     world.mirrored()
     older = world.store.snapshot()
@@ -281,8 +263,7 @@ def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
     world.assert_at_rest()
 
 
-def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass() -> None:
-    world = World()
+def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = _remembered(world, notes)
     world.store.away = True
