@@ -111,7 +111,7 @@ def _shuffled(world: World, seed: int) -> Report | None:
     """A pass that carries out its plan in some other order."""
 
     def apply(work: SyncRun, *, progress: Progress | None) -> ApplyOutcome:
-        random.Random(seed).shuffle(work.plan.actions)
+        random.Random(seed).shuffle(work.actions)
         return apply_plan(work, progress=progress)
 
     with patch.object(passes, "apply_plan", apply):

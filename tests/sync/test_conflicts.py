@@ -72,7 +72,7 @@ def test_a_conflict_is_resolved_once_for_all(
     world.person_edits(world.path(conflict.fact_id), "Bravo", "Bravissimo")
     world.agent_updates(conflict.fact_id, priority=0)
     world.quiesce()
-    assert world.conflict_notes() == world.conflicts() == []
+    assert (world.conflict_notes(), world.conflicts()) == ([], [])
 
 
 def test_a_conflict_in_an_unreadable_folder_stays_open(world: World, conflict: Conflict) -> None:
@@ -118,7 +118,7 @@ def test_a_deletion_that_an_edit_beat_is_carried_out_if_chosen(
     words = AGENTS if deletes == "person" else PERSONS
     resolve(world, conflict)
     world.quiesce()
-    assert world.conflict_notes() == world.conflicts() == []
+    assert (world.conflict_notes(), world.conflicts()) == ([], [])
     assert world.is_alive(conflict.fact_id) is lives
     assert len(world.notes()) == 1 + lives
     assert words in (world.note(conflict.fact_id) if lives else world.everything_kept())

@@ -592,7 +592,7 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     """
     ctx = work.ctx
     outcome = ApplyOutcome(stamps=_record_unchanged(ctx, work.unchanged))
-    todo = [action for action in work.plan.actions if action.do not in _IDLE]
+    todo = [action for action in work.actions if action.do not in _IDLE]
     size = ctx.policy.batch
     # Notes of this run can link to each other before they have bases.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]

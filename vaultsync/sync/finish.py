@@ -17,7 +17,7 @@ from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.planning import SyncRun, waiting_facts
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, row_mark
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
 from vaultsync.sync.snapshot import path_in, trusted_stamp
@@ -72,7 +72,7 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     """The settings that say where the next run begins."""
-    waiting = dict.fromkeys([*waiting_facts(work.plan.actions), *outcome.waiting])
+    waiting = dict.fromkeys([*(x.fact_id for x in work.actions if _waits(x)), *outcome.waiting])
     if work.snapshot.is_partial or not work.feed.is_available:
         # What this run did not look at still waits.
         is_scan = work.request.folders is not None
@@ -91,6 +91,13 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         if is_rebuild:
             settings[HIGH_WATER_SETTING] = row_mark(last.seq, last.revision) if last else None
     return settings
+
+
+def _waits(action: PlannedAction) -> bool:
+    """Whether the next run has to look at a fact again."""
+    if action.do is ActionKind.NEEDS_REVIEW:
+        return (action.base, action.store) != (None, None)
+    return action.do is ActionKind.WAIT and not action.new_id
 
 
 def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
@@ -147,7 +154,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
     # What happens in another folder may decide whose note it is.
     paths += [s.path for files in work.identities.duplicate_ids.values() for s in files]
     waiting = set(outcome.waiting)
-    for action in work.plan.actions:
+    for action in work.actions:
         if action.do in (ActionKind.WAIT, ActionKind.NEEDS_REVIEW) or action.fact_id in waiting:
             base = action.base.path if action.base else None
             paths += [path for path in (action.to, action.path, base) if path]
@@ -199,7 +206,7 @@ def changed_notices(
     for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
-    for each in work.plan.notices:
+    for each in work.notices:
         if each.kind in LASTING_NOTICES:
             new.setdefault(each.path, []).append(each)
     if not (old or new):
@@ -290,14 +297,14 @@ def make_report(
     if work.request.dry_run and kept:
         outdated = changed_notices(work)
         kept = [each for each in kept if each.path not in outdated]
-    lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.plan.notices, *notices]}
+    lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.notices, *notices]}
     attention = [*lasting.values()]
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
-        actions += [_taken(each) for each in work.plan.actions if each.do is ActionKind.WAIT]
+        actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
     if work.unchanged:  # at the end: of a long report only the beginning is kept
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
         name = _ACTION_NAMES[row.do]

@@ -18,7 +18,7 @@ from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.history import error_notice
-from vaultsync.sync.identity import Case, adopted_folders
+from vaultsync.sync.identity import adopted_folders
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
@@ -29,7 +29,21 @@ def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
     return [n._replace(message=redact(n.message), hint=redact(n.hint)) for n in notices]
 
 
-def store_unavailable_notice(ctx: SyncContext) -> Notice:
+def run_notices(work: SyncRun) -> list[Notice]:
+    """The notices of the scan and the plan of a run, without secrets."""
+    ctx, request = work.ctx, work.request
+    review = {a.path for a in work.actions if a.do is ActionKind.NEEDS_REVIEW and a.path}
+    listed = _scan_notices(work, request.adopt | review)
+    if work.cases:
+        listed += _plan_notices(work)
+    if request.dry_run:
+        listed += _refusal_notices(ctx, work.actions)
+    if not work.feed.is_available:
+        listed.append(_store_unavailable_notice(ctx))
+    return redact_notices(ctx, listed)
+
+
+def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     """The notice of a run without the store."""
     hint = "the next run after it is back brings everything over"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
@@ -52,7 +66,7 @@ def store_unavailable_notice(ctx: SyncContext) -> Notice:
 NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 
 
-def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
+def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
     """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
@@ -173,23 +187,16 @@ def _placeholder_notices(ctx: SyncContext, action: PlannedAction, path: VaultPat
     ]
 
 
-def plan_notices(
-    ctx: SyncContext,
-    cases: Sequence[Case],
-    actions: Sequence[PlannedAction],
-    allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
-) -> list[Notice]:
+def _plan_notices(work: SyncRun) -> list[Notice]:
     """Moves into other scopes, edits of protected fields, invalid values, unknown ids."""
     listed: list[Notice] = []
-    if not cases:
-        return listed
-    at = ctx.now()
-    for case, action in zip(cases, actions, strict=True):
+    ctx, at = work.ctx, work.ctx.now()
+    for case, action in zip(work.cases, work.actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope
         if case.base is None and action.store is not None and action.note is not None:
             scope = action.note.place.scope
-        if scope is not None and not allow_scope_moves and action.merged:
+        if scope is not None and not work.request.allow_scope_moves and action.merged:
             if scope == action.merged.scope:
                 continue
             text = (
@@ -215,7 +222,7 @@ def plan_notices(
     return listed
 
 
-def refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
+def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
     """What a run would not write, because it could not prove that nothing else changes."""
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
