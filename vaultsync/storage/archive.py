@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -99,6 +100,12 @@ class Notice(NamedTuple):
     """The sha of the file it is about; empty when it is not about the bytes of a file."""
     seen: str = ""
     """When it was first seen."""
+
+    @classmethod
+    def of(cls, kind: str, error: NoteError, at: str, sha: str = "") -> Notice:
+        """The notice of an error about one note."""
+        path = VaultPath(error.path)
+        return cls(kind, path, error.message, error.hint, error.line, sha, at)
 
 
 class RunRecord(NamedTuple):

@@ -18,7 +18,7 @@ from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
 from vaultsync.sync.planning import SyncRun
-from vaultsync.sync.preconditions import HIGH_WATER_SETTING, row_mark
+from vaultsync.sync.preconditions import HIGH_WATER_SETTING
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
 from vaultsync.sync.snapshot import path_in, trusted_stamp
 
@@ -89,7 +89,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         settings["cursor"] = str(last.seq) if last else None
         settings["cursor_row"] = last.revision if last else None
         if is_rebuild:
-            settings[HIGH_WATER_SETTING] = row_mark(last.seq, last.revision) if last else None
+            settings[HIGH_WATER_SETTING] = f"{last.seq} {last.revision}" if last else None
     return settings
 
 
@@ -217,13 +217,17 @@ def changed_notices(
     after: dict[VaultPath, list[Notice]] = {}
     for path in {*old, *new}:
         notices, to = new.get(path, []), moved.get(path)
+        is_scanned = parent_folder(path) in snapshot.scanned_folders
         if path in in_sync and not notices:
             # It was readable once, so it still is; other defects that it had are still there.
             notices = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
-        elif not notices and not _was_examined(work, path):
+        elif not notices and path not in snapshot.seen and not is_scanned:
             notices = old[path]
         if to:
-            after[to] = [_notice_at(each, to) for each in notices]
+            after[to] = [
+                each._replace(path=to, message=each.message.replace(path, to, 1))
+                for each in notices
+            ]
         gone = path in outcome.removed or _notice_path_gone(work, path)
         after.setdefault(path, [] if gone else notices)
     return {
@@ -231,15 +235,6 @@ def changed_notices(
         for path, notices in after.items()
         if _notice_keys(old.get(path, [])) != _notice_keys(notices)
     }
-
-
-def _notice_at(notice: Notice, to: VaultPath) -> Notice:
-    """The notice of a note that was moved."""
-    return notice._replace(path=to, message=notice.message.replace(notice.path, to, 1))
-
-
-def _was_examined(work: SyncRun, path: VaultPath) -> bool:
-    return path in work.snapshot.seen or parent_folder(path) in work.snapshot.scanned_folders
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:

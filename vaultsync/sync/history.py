@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.errors import NoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -14,15 +12,10 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.archive import Archive, HistoryEntry, Notice
+from vaultsync.storage.archive import Archive, HistoryEntry
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
 VAULT_SIDE, STORE_SIDE = "vault", "store"
-
-
-def error_notice(kind: str, error: NoteError, at: str) -> Notice:
-    """The notice of an error about one note."""
-    return Notice(kind, VaultPath(error.path), error.message, error.hint, error.line, "", at)
 
 
 def history_entries(
@@ -50,7 +43,9 @@ def history_entries(
             last = action.vault or action.base
             assert last is not None  # noqa: S101 - there was a note
             side = STORE_SIDE if action.do is ActionKind.DELETE_NOTE else VAULT_SIDE
-            yield entry(side, "note", make_note_tombstone(last, action), None)
+            # What is needed to restore the note.
+            tombstone = {"sha": action.sha or "", "path": action.path or last.path}
+            yield entry(side, "note", {**tombstone, "fact": fact_to_json(last)}, None)
             yield from _discarded(action, fact, entry)
             return
         case _:
@@ -157,20 +152,6 @@ def readable_history(
         yield entry._replace(before=old, after=new)
 
 
-@dataclass(frozen=True, slots=True)
-class NoteTombstone:
-    """The last note of a fact that has none now."""
-
-    fact: Fact
-    data: bytes
-
-
-def make_note_tombstone(base: Fact, action: PlannedAction) -> Value:
-    """What is needed to restore a note: the sha of its bytes, its path and its fact."""
-    path = action.path or base.path
-    return {"sha": action.sha or "", "path": path, "fact": fact_to_json(base)}
-
-
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     """Where the note was whose removal an entry records."""
     if entry is None or not isinstance(entry.before, dict):
@@ -178,11 +159,11 @@ def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     return VaultPath(str(entry.before["path"]))
 
 
-def restore_note(archive: Archive, entry: HistoryEntry | None) -> NoteTombstone | None:
-    """The note whose removal an entry records, if its bytes are still kept."""
+def last_note(archive: Archive, entry: HistoryEntry | None) -> tuple[Fact, bytes] | None:
+    """The fact and the bytes of the note whose removal an entry records, if still kept."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     data = archive.blob(str(entry.before.get("sha")))
     if data is None:
         return None
-    return NoteTombstone(fact_from_json(str(entry.before["fact"])), data)
+    return fact_from_json(str(entry.before["fact"])), data

@@ -17,7 +17,6 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.history import error_notice
 from vaultsync.sync.identity import adopted_folders
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
@@ -116,7 +115,10 @@ def _file_notices(
         if problem.key != "id":
             listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
         elif seen.base is None:
-            listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
+            text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
+            at = ctx.now()
+            notice = Notice("foreign_id", seen.path, text, problem.hint, problem.line, seen=at)
+            listed.append(notice)
     return listed
 
 
@@ -124,11 +126,6 @@ def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
     """Whether an unreadable file has the id of a note that is elsewhere."""
     fact_id = id_in(seen.file.data)
     return fact_id is not None and ctx.archive.find_base(fact_id) is not None
-
-
-def _foreign_id(ctx: SyncContext, path: VaultPath, line: int, hint: str) -> Notice:
-    text = f"{path}:{line}: its id is unknown, so the note is left alone"
-    return Notice("foreign_id", path, text, hint, line, seen=ctx.now())
 
 
 def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
@@ -178,15 +175,6 @@ def _unheld_value_notices(
     return listed
 
 
-def _placeholder_notices(ctx: SyncContext, action: PlannedAction, path: VaultPath) -> list[Notice]:
-    """Placeholders in the note that stand for no secret."""
-    return [
-        invalid_field_notice(ctx, path, action.sha or "", problem)
-        for problem in (action.note.problems if action.note else ())
-        if isinstance(problem, UnknownPlaceholder)
-    ]
-
-
 def _plan_notices(work: SyncRun) -> list[Notice]:
     """Moves into other scopes, edits of protected fields, invalid values, unknown ids."""
     listed: list[Notice] = []
@@ -211,7 +199,11 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
             listed += _reverted_notices(action, path, at)
         if action.note is not None and action.note.problems:
             listed += _unheld_value_notices(action, path, at, ctx.view)
-            listed += _placeholder_notices(ctx, action, path)
+            listed += [  # placeholders that stand for no secret
+                invalid_field_notice(ctx, path, action.sha or "", problem)
+                for problem in action.note.problems
+                if isinstance(problem, UnknownPlaceholder)
+            ]
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
@@ -238,5 +230,5 @@ def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list
             elif action.new_id:
                 add_id_line(note, action.fact_id)
         except NoteError as unsafe:
-            listed.append(error_notice("unsafe_splice", unsafe, ctx.now()))
+            listed.append(Notice.of("unsafe_splice", unsafe, ctx.now()))
     return listed

@@ -7,6 +7,8 @@ an unfinished run wrote or read, or that were written when a fact became a note 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from vaultsync.errors import (
     StoreMismatchError,
     StoreRewoundError,
@@ -21,11 +23,6 @@ HIGH_WATER_SETTING = "newest_row"
 """The setting that holds it: number and revision."""
 
 
-def row_mark(seq: int, revision: str) -> str:
-    """A row of the store as the setting holds it."""
-    return f"{seq} {revision}"
-
-
 def newest_row_mark(ctx: SyncContext) -> str | None:
     """The new high-water mark, to be set in one transaction with what depends on it.
 
@@ -38,7 +35,7 @@ def newest_row_mark(ctx: SyncContext) -> str | None:
         seq = ctx.store.state().seq
         revision = ctx.store.revision_at(seq)
         if revision is not None:
-            return row_mark(seq, revision)
+            return f"{seq} {revision}"
     return ctx.archive.setting(HIGH_WATER_SETTING)
 
 
@@ -55,11 +52,7 @@ def lacks_row(ctx: SyncContext, *, seen_up_to: int) -> bool:
 
 
 def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
-    """Check that the folder is the vault that the archive knows.
-
-    Raises:
-        VaultMissingError, VaultMismatchError: nothing may be done.
-    """
+    """Check that this is the known vault. Raises VaultMissingError, VaultMismatchError."""
     found = ctx.vault.vault_id()
     expected = ctx.archive.setting("vault_id")
     if expected is None and not dry_run:
@@ -82,26 +75,30 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState 
         return None
     known = ctx.archive.setting("store_id")
     if known is None:
-        if not request.dry_run:
-            with ctx.archive.transaction():
-                ctx.archive.set_setting("store_id", state.store_id)
+        _set(ctx, request, {"store_id": state.store_id})
         return state
     if known != state.store_id and state.store_id == ctx.archive.setting("next_store_id"):
         # A migration copied the facts of the known store; the revisions are new.
-        _accept_migrated_store(ctx, request, state)
+        accepted = {"store_id": state.store_id, "next_store_id": None}
+        _set(ctx, request, {**accepted, **_full_compare(ctx)})
     elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
     why = None if request.trust_store else _rewind_evidence(ctx, state, request)
     if why is None:
         return state
     if not is_confirmed(ctx, request):
-        if not request.dry_run:
-            record_stopped_run(ctx, run)
+        stop_run(ctx, request, run)
         raise StoreRewoundError(why, run)
+    _set(ctx, request, _full_compare(ctx))
+    return state
+
+
+def _set(ctx: SyncContext, request: SyncRequest, settings: Mapping[str, str | None]) -> None:
+    """Set settings, all at once; a dry run sets none."""
     if not request.dry_run:
         with ctx.archive.transaction():
-            _request_full_compare(ctx)
-    return state
+            for key, value in settings.items():
+                ctx.archive.set_setting(key, value)
 
 
 def feed_cursor(ctx: SyncContext, state: StoreState | None, request: SyncRequest) -> int:
@@ -112,26 +109,14 @@ def feed_cursor(ctx: SyncContext, state: StoreState | None, request: SyncRequest
     return int(ctx.archive.setting("cursor") or 0)
 
 
-def _request_full_compare(ctx: SyncContext) -> None:
-    """Make the next runs compare all facts with the store, until one run is complete.
+def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
+    """The settings that make the next runs compare all facts, until one run is complete.
 
     This includes facts of which the store's feed has no row any more.
     """
     everything = " ".join(base.fact.id for base in ctx.archive.iter_bases())
-    ctx.archive.set_setting("cursor", None)
-    ctx.archive.set_setting("cursor_row", None)
-    ctx.archive.set_setting(HIGH_WATER_SETTING, None)
-    ctx.archive.set_setting("waiting", everything)
-
-
-def _accept_migrated_store(ctx: SyncContext, request: SyncRequest, state: StoreState) -> None:
-    """Continue with the store that a migration filled: all of it is compared once."""
-    if request.dry_run:
-        return
-    with ctx.archive.transaction():
-        ctx.archive.set_setting("store_id", state.store_id)
-        ctx.archive.set_setting("next_store_id", None)
-        _request_full_compare(ctx)
+    unread = dict.fromkeys(("cursor", "cursor_row", HIGH_WATER_SETTING))
+    return {**unread, "waiting": everything}
 
 
 def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) -> str | None:
@@ -141,7 +126,8 @@ def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) 
         return "it is empty"
     if state.seq < cursor:
         return f"it stands at {state.seq}, and {cursor} was seen"
-    if cursor and _has_other_history(ctx, cursor):
+    seen = ctx.archive.setting("cursor_row")
+    if cursor and seen is not None and ctx.store.revision_at(cursor) != seen:
         return "what it says happened is not what was seen"
     same = ctx.archive.setting("store_id") == state.store_id
     if same and lacks_row(ctx, seen_up_to=cursor):
@@ -149,16 +135,9 @@ def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) 
     return None
 
 
-def _has_other_history(ctx: SyncContext, cursor: int) -> bool:
-    """Whether the row at the cursor is not the one that was read there."""
-    seen = ctx.archive.setting("cursor_row")
-    return seen is not None and ctx.store.revision_at(cursor) != seen
-
-
-def record_stopped_run(ctx: SyncContext, run: str) -> None:
+def stop_run(ctx: SyncContext, request: SyncRequest, run: str) -> None:
     """Remember that a run was stopped, so that the user can confirm it."""
-    with ctx.archive.transaction():
-        ctx.archive.set_setting("stopped_run", run)
+    _set(ctx, request, {"stopped_run": run})
 
 
 def is_confirmed(ctx: SyncContext, request: SyncRequest) -> bool:

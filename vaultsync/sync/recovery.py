@@ -58,7 +58,7 @@ def recover(ctx: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
 
 def _repair(ctx: SyncContext, intent: WriteIntent, run: str) -> None:
     staged = ctx.vault.staged(intent.op)
-    here = _read(ctx, intent.path)
+    here = ctx.find_file(intent.path)
     stored = _store_leg(ctx, intent)
     base: Base | None = None
     displaced: DisplacedFile | None = None
@@ -67,7 +67,7 @@ def _repair(ctx: SyncContext, intent: WriteIntent, run: str) -> None:
         dropped = stored is not None and _is_gone(intent, staged, here)
         displaced = _keep_displaced(ctx, intent, staged)
     elif stored and _is_written(intent, staged, here):
-        base = Base(_at(stored, intent.path), intent.after, None)
+        base = Base(stored.evolve(path=intent.path), intent.after, None)
     elif staged is not None and staged.sha == intent.after:
         base, displaced = _not_written(ctx, intent, staged, here, stored)
     elif staged is not None:
@@ -177,13 +177,6 @@ def _displaced(
     return _base_of_unwritten(ctx, intent, stored), None
 
 
-def _read(ctx: SyncContext, path: VaultPath) -> NoteFile | None:
-    try:
-        return ctx.vault.read(path)
-    except NoteError:
-        return None
-
-
 def _store_leg(ctx: SyncContext, intent: WriteIntent) -> Fact | None:
     """The fact as the store held it after the intended write; None if it never did.
 
@@ -197,10 +190,6 @@ def _store_leg(ctx: SyncContext, intent: WriteIntent) -> Fact | None:
         return current
     ours = intent.fact.revision or ctx.store.was_applied(intent.fact_id, intent.op)
     return intent.fact if ours else None
-
-
-def _at(fact: Fact, path: VaultPath) -> Fact:
-    return fact.evolve(path=path)
 
 
 def _base_of_before(ctx: SyncContext, intent: WriteIntent, old: Base) -> Base:
@@ -229,7 +218,7 @@ def _base_of_unwritten(ctx: SyncContext, intent: WriteIntent, stored: Fact | Non
         return _base_of_before(ctx, intent, old) if changed else None
     if _carries_id(ctx, intent):
         return None
-    return Base(_at(stored, intent.path), intent.before, None)
+    return Base(stored.evolve(path=intent.path), intent.before, None)
 
 
 def _carries_id(ctx: SyncContext, intent: WriteIntent) -> bool:
@@ -279,7 +268,7 @@ def _write_again(
     except NoteError:
         return _base_of_unwritten(ctx, intent, stored), None
     record = _keep_displaced(ctx, intent, torn, held=torn.sha)
-    return Base(_at(stored, intent.path), intent.after or "", None), record
+    return Base(stored.evolve(path=intent.path), intent.after or "", None), record
 
 
 def _finish_new(
@@ -292,7 +281,7 @@ def _finish_new(
     """
     if intent.before is None or intent.after is None:
         return None, None
-    fact = _at(stored, intent.path)
+    fact = stored.evolve(path=intent.path)
     try:
         ctx.vault.exchange(intent.op, intent.path, intent.before)
     except NoteError:
@@ -323,7 +312,7 @@ def _exchanged(
         return None, record
     assert intent.after is not None  # noqa: S101 - there were bytes to be written
     path = intent.fact.path or intent.path
-    return Base(_at(stored, path), intent.after, None), record
+    return Base(stored.evolve(path=path), intent.after, None), record
 
 
 def _sweep(ctx: SyncContext) -> None:

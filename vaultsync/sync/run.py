@@ -32,7 +32,6 @@ from vaultsync.sync.identity import (
     is_note_back,
     make_cases,
     resolve_identities,
-    take_unchanged,
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
@@ -43,7 +42,7 @@ from vaultsync.sync.preconditions import (
     check_vault,
     feed_cursor,
     is_confirmed,
-    record_stopped_run,
+    stop_run,
 )
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
@@ -91,7 +90,7 @@ def sync_once(
     _plan(work, plan, progress)
     implausible = _guard_reason(work)
     if implausible and not is_confirmed(ctx, request):
-        record_stopped_run(ctx, run)
+        stop_run(ctx, request, run)
         raise GuardError(implausible, run)
     record_absent(work)
     outcome = ApplyOutcome()
@@ -195,8 +194,7 @@ def observe(
         feed = replace(feed, rows=ctx.store.feed(since), is_whole=since == 0)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     wanted = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
-    unchanged, rows = take_unchanged(identities, feed.rows, recheck=wanted)
-    cases = make_cases(ctx, snapshot, identities, rows, feed, recheck=wanted)
+    cases, unchanged = make_cases(ctx, snapshot, identities, feed, recheck=wanted)
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
