@@ -141,7 +141,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "what a deletion took away goes when the pass crashed",
         "sync/recovery.py",
-        (("        displaced = _keep_displaced(ctx, intent, staged)\n", ""),),
+        (("            self._keep_displaced(staged)\n", ""),),
         "sync/test_recovery.py"
         "::test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept",
     ),

@@ -250,12 +250,10 @@ class ApplyBatch:
         """Decide what is written, one action per step; writes nothing."""
         self.notes.prepare(self.actions)
         for action in self.actions:
-            item = self._prepare(action)
-            if item is not None:
-                self.items.append(item)
+            self._prepare(action)
             yield
 
-    def _prepare(self, action: PlannedAction) -> PendingAction | None:
+    def _prepare(self, action: PlannedAction) -> None:
         fact = action.merged or action.store or action.base
         assert fact is not None  # noqa: S101 - what is carried out is about a fact
         item = PendingAction(action, "", fact)
@@ -263,14 +261,14 @@ class ApplyBatch:
             item.data = self.notes.of(action, fact)
         except NoteError as unsafe:
             self._give_up(item, Notice.of("unsafe_splice", unsafe, self.at))
-            return None
+            return
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
         if item.writes_store and action.do is not ActionKind.DELETE_FACT:
             item.fact = fact.evolve(updated_at=self.today, revision="")
         if item.writes_vault or item.writes_store:
             item.op = self.ctx.clock.new_id().replace("-", "")
-        return item
+        self.items.append(item)
 
     def _is_back(self, item: PendingAction) -> bool:
         """Whether the note is there after all: the last check before a fact is deleted."""

@@ -273,14 +273,9 @@ def make_report(
     *,
     guarded: str | None = None,
 ) -> Report:
-    """The report of a run that did `done`, or would.
+    """The report of a run that did `done`, with these `notices`, or would.
 
-    Args:
-        work: the run.
-        done: the actions that were carried out.
-        notices: those of carrying them out.
-        seconds: how long the run took.
-        guarded: why the guard would stop the run; None when it would not.
+    `guarded` says why the guard would stop the run; it is None when it would not.
     """
     counts = dict.fromkeys(REPORT_COUNTS, 0)
     for action in done:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
@@ -422,6 +423,14 @@ def base_note(ctx: SyncContext, base: Base) -> Note:
             hint="move the archive away; the next sync rebuilds it from both sides",
         )
     return ctx.view.from_base_note(read_note(data, base.path), base.fact)
+
+
+def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *known: Fact) -> Fact:
+    """The fact as another text of its note says it. Raises UnreadableNoteError."""
+    now = read_note(data, path)
+    before = base_note(ctx, base)
+    now = ctx.view.from_note(now, base.fact, *known, before=before)
+    return apply_note_edits(base.fact, before, now, ids=ctx.ids(before.links ^ now.links, path))
 
 
 def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities) -> set[str]:

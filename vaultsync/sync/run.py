@@ -87,8 +87,7 @@ def sync_once(
     if state is not None and request.drain_outbox_first:
         recheck += drain_outbox(ctx)
     work = observe(ctx, request, run, state, recheck, progress=progress)
-    _plan(work, plan, progress)
-    implausible = _guard_reason(work)
+    implausible = _plan(work, plan, progress)
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
         raise GuardError(implausible, run)
@@ -118,21 +117,10 @@ def preview_run(
     run = ctx.clock.new_id()
     check_vault(ctx, dry_run=True)
     work = observe(ctx, request, run, check_store(ctx, run, request), progress=progress)
-    _plan(work, plan, progress)
+    guarded = _plan(work, plan, progress)
     would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
     seconds = ctx.clock.monotonic() - began
-    return work, make_report(work, would_do, [], seconds, guarded=_guard_reason(work))
-
-
-def _guard_reason(work: SyncRun) -> str | None:
-    """Why the plan is not plausible; None when it is."""
-    if not work.actions or work.request.kind.startswith(UNGUARDED_KINDS):
-        return None
-    return guard(
-        [a for a in work.actions if a.fact_id not in work.request.exempt_from_guard],
-        work.ctx.archive.count_bases(),
-        max_delete=work.request.max_delete,
-    )
+    return work, make_report(work, would_do, [], seconds, guarded=guarded)
 
 
 def observe(
@@ -228,8 +216,13 @@ def _confirm_absences(ctx: SyncContext, identities: NoteIdentities) -> None:
             del identities.absent[base.fact.id]
 
 
-def _plan(work: SyncRun, plan: Planner, progress: Progress | None = None) -> None:
-    """Plan each case, and collect the notices of the scan and of the plan."""
+def _plan(work: SyncRun, plan: Planner, progress: Progress | None) -> str | None:
+    """Plan each case, and collect the notices of the scan and of the plan.
+
+    Returns:
+        Why the plan is not plausible; None when it is.
+    """
+    request = work.request
     for number, case in enumerate(work.cases):
         action = plan(case, work)
         target = action.to or (action.path if action.do in CREATES_NOTE else None)
@@ -240,6 +233,10 @@ def _plan(work: SyncRun, plan: Planner, progress: Progress | None = None) -> Non
         if progress is not None and number % PROGRESS_EVERY == 0:
             progress("plan", number, len(work.cases))
     work.notices = run_notices(work)
+    if not work.actions or request.kind.startswith(UNGUARDED_KINDS):
+        return None
+    guarded = [a for a in work.actions if a.fact_id not in request.exempt_from_guard]
+    return guard(guarded, work.ctx.archive.count_bases(), max_delete=request.max_delete)
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:
