@@ -213,7 +213,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a store that went back goes unnoticed",
         "sync/preconditions.py",
-        ((" else _rewind_evidence(ctx, state, request)\n", " else None\n"),),
+        (("    why = _rewind_evidence(ctx, state, since)\n", "    why = None\n"),),
         "sync/test_store_errors.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
     Bug(

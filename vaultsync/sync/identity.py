@@ -178,10 +178,10 @@ def _claims_by_id(
             identities.blocked[seen.base.fact.id] = seen
         else:
             identities.unreadable.append(seen)
-    _block_unreadable_moves(identities)
     identities.without_id = claims.pop("", [])
     bases |= ctx.archive.find_bases(claims)
-    _block_unreadable_unknown(ctx, identities, claims)
+    if identities.unreadable:
+        _block_unreadable(ctx, identities, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _is_absent_from_path(ctx, snapshot, base):
@@ -189,8 +189,12 @@ def _claims_by_id(
     return claims, bases
 
 
-def _block_unreadable_moves(identities: NoteIdentities) -> None:
-    """A note that was renamed and made unreadable at once is not gone, but unreadable."""
+def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:
+    """A note that was renamed and made unreadable at once is not gone, but unreadable.
+
+    An unreadable file may also be the note of a fact without a base: if the archive was
+    lost, that fact must not get a second note.
+    """
     for fact_id, base in list(identities.absent.items()):
         for seen in identities.unreadable:
             same_file = base.stamp and base.stamp.inode == seen.file.stamp.inode
@@ -198,15 +202,6 @@ def _block_unreadable_moves(identities: NoteIdentities) -> None:
                 identities.blocked[fact_id] = seen
                 del identities.absent[fact_id]
                 break
-
-
-def _block_unreadable_unknown(
-    ctx: SyncContext, identities: NoteIdentities, claims: Container[str]
-) -> None:
-    """An unreadable file may be the note of a fact without a base.
-
-    If the archive was lost, that fact must not get a second note.
-    """
     unreadable = {id_in(seen.file.data) or "": seen for seen in reversed(identities.unreadable)}
     known = ctx.archive.find_bases(unreadable)
     for fact_id, seen in unreadable.items():

@@ -16,6 +16,7 @@ from vaultsync.errors import (
     VaultMismatchError,
 )
 from vaultsync.storage.store import StoreState
+from vaultsync.sync.changes import StoreFeed
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -62,8 +63,8 @@ def check_vault(ctx: SyncContext, *, dry_run: bool) -> None:
         raise VaultMismatchError("the vault's folder", found, expected)
 
 
-def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState | None:
-    """Check the store, and return its state; None when it is unavailable.
+def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreFeed:
+    """Check the store, and return where its feed has to be read from.
 
     Raises:
         StoreMismatchError: another store than the archive knows.
@@ -72,25 +73,29 @@ def check_store(ctx: SyncContext, run: str, request: SyncRequest) -> StoreState 
     try:
         state = ctx.store.state()
     except StoreUnavailableError:
-        return None
+        return StoreFeed(is_available=False)
     known = ctx.archive.setting("store_id")
     if known is None:
         _set(ctx, request, {"store_id": state.store_id})
-        return state
-    if known != state.store_id and state.store_id == ctx.archive.setting("next_store_id"):
+        return StoreFeed()
+    is_same = known == state.store_id
+    since = int(ctx.archive.setting("cursor") or 0) if is_same else 0
+    if not is_same and state.store_id == ctx.archive.setting("next_store_id"):
         # A migration copied the facts of the known store; the revisions are new.
         accepted = {"store_id": state.store_id, "next_store_id": None}
         _set(ctx, request, {**accepted, **_full_compare(ctx)})
-    elif known != state.store_id:
+    elif not is_same:
         raise StoreMismatchError(state.store_id, known)
-    why = None if request.trust_store else _rewind_evidence(ctx, state, request)
+    if request.trust_store:
+        return StoreFeed()
+    why = _rewind_evidence(ctx, state, since)
     if why is None:
-        return state
+        return StoreFeed(since=since)
     if not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
         raise StoreRewoundError(why, run)
     _set(ctx, request, _full_compare(ctx))
-    return state
+    return StoreFeed()
 
 
 def _set(ctx: SyncContext, request: SyncRequest, settings: Mapping[str, str | None]) -> None:
@@ -99,14 +104,6 @@ def _set(ctx: SyncContext, request: SyncRequest, settings: Mapping[str, str | No
         with ctx.archive.transaction():
             for key, value in settings.items():
                 ctx.archive.set_setting(key, value)
-
-
-def feed_cursor(ctx: SyncContext, state: StoreState | None, request: SyncRequest) -> int:
-    """The row up to which the store's feed was read; 0 for another store than before."""
-    known = ctx.archive.setting("store_id")
-    if request.trust_store or (state and known not in (None, state.store_id)):
-        return 0
-    return int(ctx.archive.setting("cursor") or 0)
 
 
 def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
@@ -119,9 +116,8 @@ def _full_compare(ctx: SyncContext) -> Mapping[str, str | None]:
     return {**unread, "waiting": everything}
 
 
-def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) -> str | None:
+def _rewind_evidence(ctx: SyncContext, state: StoreState, cursor: int) -> str | None:
     """What shows that the store lost rows; None when nothing does."""
-    cursor = feed_cursor(ctx, state, request)
     if not state.seq and ctx.archive.count_bases():
         return "it is empty"
     if state.seq < cursor:
@@ -129,8 +125,7 @@ def _rewind_evidence(ctx: SyncContext, state: StoreState, request: SyncRequest) 
     seen = ctx.archive.setting("cursor_row")
     if cursor and seen is not None and ctx.store.revision_at(cursor) != seen:
         return "what it says happened is not what was seen"
-    same = ctx.archive.setting("store_id") == state.store_id
-    if same and lacks_row(ctx, seen_up_to=cursor):
+    if ctx.archive.setting("store_id") == state.store_id and lacks_row(ctx, seen_up_to=cursor):
         return "it does not know what was written last"
     return None
 

@@ -31,11 +31,8 @@ from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 def recover(ctx: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
     """Repair what a crash left, and examine displaced files.
 
-    Args:
-        ctx: the two sides and the archive.
-        run: the run; the history records repairs as part of it.
-        rescue: whether a save into a displaced file becomes the note now. It is merged
-            with the store's version, which must not be older than the note.
+    With `rescue`, a save into a displaced file becomes the note now. It is merged with the
+    store's version, which must not be older than the note.
 
     Returns:
         The facts that the run has to look at.

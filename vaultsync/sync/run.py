@@ -19,7 +19,6 @@ from vaultsync.errors import GuardError
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.storage.archive import RunRecord
-from vaultsync.storage.store import StoreState
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
 from vaultsync.sync.conflicts import find_resolutions, preview_resolutions, resolve_conflict
@@ -37,13 +36,7 @@ from vaultsync.sync.identity import (
 from vaultsync.sync.notices import redact_notices, run_notices
 from vaultsync.sync.outbox import drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
-from vaultsync.sync.preconditions import (
-    check_store,
-    check_vault,
-    feed_cursor,
-    is_confirmed,
-    stop_run,
-)
+from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
@@ -80,13 +73,14 @@ def sync_once(
     began = ctx.clock.monotonic()
     run = request.after.run if request.after else request.run or ctx.clock.new_id()
     check_vault(ctx, dry_run=False)
-    state = check_store(ctx, run, request)
+    feed = check_store(ctx, run, request)
     recheck = recover(ctx, run, rescue=not request.trust_store)
     if ctx.archive.intents():
-        state = None  # it stopped answering: a merge before the repair has a wrong base
-    if state is not None and request.drain_outbox_first:
+        # It stopped answering: a merge before the repair has a wrong base.
+        feed = StoreFeed(is_available=False)
+    if feed.is_available and request.drain_outbox_first:
         recheck += drain_outbox(ctx)
-    work = observe(ctx, request, run, state, recheck, progress=progress)
+    work = observe(ctx, request, run, feed, recheck, progress=progress)
     implausible = _plan(work, plan, progress)
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
@@ -127,7 +121,7 @@ def observe(
     ctx: SyncContext,
     request: SyncRequest,
     run: str,
-    state: StoreState | None,
+    feed: StoreFeed,
     recheck: Collection[str] = (),
     *,
     progress: Progress | None = None,
@@ -136,24 +130,15 @@ def observe(
 
     Between the scan and the reading of the store's feed, the conflicts that the user
     resolved in their conflict notes are closed, which writes to both sides. A dry run
-    works out what the store would hold then.
-
-    Args:
-        ctx: the two sides and the archive.
-        request: what to look at.
-        run: the id of the run.
-        state: the state of the store; None while it does not answer.
-        recheck: facts to look at even when nothing seems to have changed.
-        progress: called while the vault is scanned.
+    works out what the store would hold then. The facts in `recheck` are looked at even
+    when nothing seems to have changed.
     """
     wanted = dict.fromkeys([*recheck, *request.fact_ids])
-    since = feed_cursor(ctx, state, request)
-    feed = StoreFeed(since=since, is_available=state is not None)
     folders: AbstractSet[VaultPath] | None = None
     if request.facts_only:
         folders = folders_of_facts(ctx, list(wanted))
-    elif request.folders is not None and since > 0 and feed.is_available:
-        feed = replace(feed, rows=ctx.store.feed(since))
+    elif request.folders is not None and feed.since > 0 and feed.is_available:
+        feed = replace(feed, rows=ctx.store.feed(feed.since))
         touched = [*(row.fact_id for row in feed.rows), *wanted]
         folders = request.folders | folders_of_facts(ctx, touched)
     reread = request.reread | request.adopt
@@ -179,7 +164,7 @@ def observe(
         _confirm_absences(ctx, identities)
     if folders is None and feed.is_available:
         # Read after the resolutions, so that it has the rows that they wrote.
-        feed = replace(feed, rows=ctx.store.feed(since), is_whole=since == 0)
+        feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     wanted = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
     cases, unchanged = make_cases(ctx, snapshot, identities, feed, recheck=wanted)
