@@ -30,13 +30,15 @@ def record_absent(work: SyncRun) -> None:
     base of a note that is somewhere else twice, or cannot be read there.
     """
     ctx, identities, snapshot = work.ctx, work.identities, work.snapshot
-    if snapshot.is_partial:
-        return
     missing = [*identities.absent.values()]
-    if identities.duplicate_ids:
+    if snapshot.is_partial:
+        # A note may be elsewhere, but not where another one is.
+        taken = {a.to or a.path for a in work.actions if a.do is not ActionKind.WAIT}
+        missing = [base for base in missing if base.path in taken]
+    elif identities.duplicate_ids:
         bases = ctx.archive.find_bases(identities.duplicate_ids)
         missing += [base for base in bases.values() if not snapshot.is_unreadable(base.path)]
-    if identities.blocked:
+    if identities.blocked and not snapshot.is_partial:
         bases = ctx.archive.find_bases(identities.blocked)
         missing += [
             base
