@@ -136,7 +136,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/identity.py",
         (("row and row.revision == seen.canonical_of.revision and", "row and"),),
         "sync/test_canonical_form.py"
-        "::test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base",
+        "::test_what_an_agent_writes_during_the_scan_is_no_base",
     ),
     Bug(
         "what a deletion took away goes when the pass crashed",
@@ -202,7 +202,7 @@ BUGS: tuple[Bug, ...] = (
             ),
         ),
         "sync/test_store_errors.py::"
-        "test_what_others_wrote_during_our_outage_is_not_overwritten_by_the_outbox",
+        "test_what_others_wrote_is_not_overwritten_by_the_outbox",
     ),
     Bug(
         "the outbox waits for no conflict note",

@@ -20,44 +20,30 @@ def fact(world: World, fact: Fact) -> Fact:
 
 def test_a_note_that_is_gone_is_deleted_only_at_the_second_look(world: World, fact: Fact) -> None:
     world.person_deletes(world.path(fact.id))
-    first = world.sync()
+    first, began = world.sync(), world.clock.now()
     assert world.is_alive(fact.id)
     assert first.counts["deleted_in_store"] == 0
+    world.clock.advance(-1)
     second = world.sync()
+    assert (world.clock.now() - began).total_seconds() >= world.ctx.policy.grace_seconds
     assert not world.is_alive(fact.id)
     assert second.counts["deleted_in_store"] == 1
     world.assert_at_rest()
 
 
-def test_the_two_looks_are_a_grace_apart(world: World, fact: Fact) -> None:
-    world.person_deletes(world.path(fact.id))
-    world.sync()
-    before = world.clock.now()
-    world.clock.advance(-1)
-    world.sync()
-    assert (world.clock.now() - before).total_seconds() >= 0
-
-
-def test_a_note_that_is_back_at_the_second_look_was_never_deleted(world: World, fact: Fact) -> None:
+@pytest.mark.parametrize("to", [None, "team-core/elsewhere/back.md"])
+def test_a_note_that_is_back_at_the_second_look_was_never_deleted(
+    world: World, fact: Fact, to: str | None
+) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes(path)
     world.sync()
-    world.person_writes(path, data)
+    world.person_writes(to or path, data)
     report = world.sync()
     assert world.is_alive(fact.id)
     assert report.counts["deleted_in_store"] == 0
     assert world.archive.missing_bases() == []
-    world.assert_at_rest()
-
-
-def test_a_note_that_is_elsewhere_at_the_second_look_was_moved(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
-    world.person_deletes(path)
-    world.sync()
-    world.person_writes("team-core/elsewhere/back.md", data)
-    world.quiesce()
-    assert world.is_alive(fact.id)
-    assert world.path(fact.id) == "team-core/elsewhere/back.md"
+    assert world.path(fact.id) == (to or path)
     world.assert_at_rest()
 
 
@@ -91,13 +77,8 @@ def test_an_agents_edit_beats_a_persons_deletion(world: World, fact: Fact) -> No
     (conflict,) = world.conflicts()
     assert [each.field for each in conflict.fields] == ["note"]
     world.assert_at_rest()
-
-
-def test_a_second_deletion_without_a_new_edit_is_honoured(world: World, fact: Fact) -> None:
-    world.person_deletes(world.path(fact.id))
-    world.agent_updates(fact.id, content=AGENTS)
-    world.quiesce()
-    world.person_deletes(world.path(fact.id))
+    # A second deletion, without a new edit, is honoured.
+    world.person_deletes(path)
     world.quiesce()
     assert not world.is_alive(fact.id)
     assert len(world.notes()) == 1
@@ -128,65 +109,52 @@ def test_what_an_agent_deletes_while_a_person_saves_is_revived(world: World, fac
     world.assert_at_rest()
 
 
-def test_an_agents_deletion_takes_the_note_and_keeps_its_bytes(world: World, fact: Fact) -> None:
-    data, sha = world.note(fact.id).encode(), world.base(fact.id).sha
-    world.agent_forgets(fact.id)
-    report = world.sync()
-    assert taken(report, fact.id) == ["delete_note"]
-    assert len(world.notes()) == 1
-    assert world.archive.blob(sha) == data
-    assert not [path for path in world.vault.names if path.startswith(".trash")]
+def _restored(world: World, fact: Fact) -> str:
+    """The note of a fact that an agent restores."""
+    fact_work.restore(world.ctx, fact.id, agent="indy")
     world.assert_at_rest()
+    return world.note(fact.id)
 
 
-def test_an_agents_deletion_and_restoration_give_the_note_back(world: World, fact: Fact) -> None:
+def test_an_agents_deletion_keeps_the_note_for_a_restoration(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: 'active'  # by hand")
     world.quiesce()
-    text = world.text(path)
+    text, sha = world.text(path), world.base(fact.id).sha
     world.agent_forgets(fact.id)
-    world.quiesce()
-    fact_work.restore(world.ctx, fact.id, agent="indy")
-    world.quiesce()
+    assert taken(world.sync(), fact.id) == ["delete_note"]
+    assert len(world.notes()) == 1
+    assert world.archive.blob(sha) == text.encode()
+    assert not [path for path in world.vault.names if path.startswith(".trash")]
+    world.assert_at_rest()
+    again = _restored(world, fact)
     assert world.path(fact.id) == path
-    again = world.text(path)
     assert "status: 'active'  # by hand" in again
     kept = [line for line in text.split("\n") if not line.startswith("updatedAt")]
     assert all(line in again.split("\n") for line in kept)
-    world.assert_at_rest()
 
 
 def test_a_fact_deleted_and_restored_between_passes_is_untouched(world: World, fact: Fact) -> None:
     text = world.note(fact.id)
     world.agent_forgets(fact.id)
-    fact_work.restore(world.ctx, fact.id, agent="indy")
-    world.quiesce()
-    assert world.note(fact.id) == text
-    world.assert_at_rest()
+    assert _restored(world, fact) == text
 
 
-def test_a_note_from_the_trash_restores_its_fact(world: World, fact: Fact) -> None:
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_note_from_the_trash_restores_its_fact(world: World, fact: Fact, edited: bool) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes(path)
     world.quiesce()
     assert not world.is_alive(fact.id)
+    if edited:
+        path = VaultPath("team-core/notes/again.md")
+        data = data.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     world.person_writes(path, data)
     world.quiesce()
-    assert world.fact(fact.id).content == LINES
-    assert world.data(path) == data
+    assert world.fact(fact.id).content == (PERSONS if edited else LINES)
+    assert world.path(fact.id) == path
+    assert world.data(path) == data or edited
     assert len(world.facts()) == 2
-    world.assert_at_rest()
-
-
-def test_a_note_from_the_trash_that_was_edited_restores_the_edit(world: World, fact: Fact) -> None:
-    path, data = world.path(fact.id), world.data(world.path(fact.id))
-    world.person_deletes(path)
-    world.quiesce()
-    fresh = data.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
-    world.person_writes("team-core/notes/again.md", fresh)
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
-    assert world.path(fact.id) == "team-core/notes/again.md"
     world.assert_at_rest()
 
 
@@ -207,24 +175,14 @@ def test_a_restored_fact_keeps_what_its_note_does_not_show(world: World) -> None
     world.assert_at_rest()
 
 
-def test_deleted_on_both_sides_is_deleted_without_a_word(world: World, fact: Fact) -> None:
-    world.person_deletes(world.path(fact.id))
-    world.agent_forgets(fact.id)
-    world.quiesce()
-    assert not world.is_alive(fact.id)
-    assert world.conflict_notes() == []
-    assert world.archive.find_base(fact.id) is None
-    world.assert_at_rest()
-
-
 def test_a_restored_fact_that_both_sides_deleted_gets_a_note(world: World, fact: Fact) -> None:
     world.person_deletes(world.path(fact.id))
     world.agent_forgets(fact.id)
     world.quiesce()
-    fact_work.restore(world.ctx, fact.id, agent="indy")
     world.quiesce()
-    assert LINES in world.note(fact.id)
-    world.assert_at_rest()
+    assert world.conflict_notes() == []
+    assert world.archive.find_base(fact.id) is None
+    assert LINES in _restored(world, fact)
 
 
 def test_a_folder_that_is_gone_takes_its_notes_with_it(world: World) -> None:
@@ -239,62 +197,38 @@ def test_a_folder_that_is_gone_takes_its_notes_with_it(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_fact_forgotten_before_it_had_a_note_never_gets_one(world: World) -> None:
-    fact = world.agent_remembers("Short-lived.")
-    world.agent_forgets(fact.id)
-    world.quiesce()
-    assert world.notes() == []
-    world.assert_at_rest()
-
-
-def test_no_deletion_is_carried_out_by_an_incremental_pass(world: World, fact: Fact) -> None:
+def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world: World) -> None:
+    gone, edited = world.mirrored("Gone.", title="Gone"), world.mirrored()
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
-    world.person_deletes(world.path(fact.id))
+    world.person_deletes(world.path(gone.id))
+    world.person_edits(world.path(edited.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(lesson.id, content="A better lesson.")
     request = SyncRequest.for_facts([lesson.id], "follow")
     world.sync(request)
     world.sync(request)
-    assert len(world.facts()) == 3
-    world.quiesce()
-    assert not world.is_alive(fact.id)
-
-
-def test_an_edit_seen_by_an_incremental_pass_is_not_forgotten(world: World, fact: Fact) -> None:
-    lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.agent_updates(lesson.id, content="A better lesson.")
-    world.sync(SyncRequest.for_facts([lesson.id], "follow"))
     assert "A better lesson." in world.note(lesson.id)
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
+    assert len(world.facts()) == 3
     world.assert_at_rest()
+    assert not world.is_alive(gone.id)
+    assert world.fact(edited.id).content == PERSONS
 
 
-def test_a_folder_named_like_a_note_in_its_place_is_no_deletion(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.vault.delete(path)
-    world.vault.make_folder(path)
-    reports = [world.sync() for _ in range(3)]
-    assert world.is_alive(fact.id)
-    assert "odd" in [each.kind for each in reports[-1].attention]
-    assert world.vault.files[VaultPath(path)].kind == "a folder"
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, link: bool) -> None:
+@pytest.mark.parametrize("kind", ["a locked folder", "a link", "a folder"])
+def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, kind: str) -> None:
     path = world.path(fact.id)
     world.person_deletes(path)
     world.sync()
-    if link:
-        world.vault.make_odd(path, "a link")
-    else:
+    if kind == "a locked folder":
         world.vault.break_folder("team-core/notes")
-    for _ in range(3):
-        world.sync()
-    assert world.is_alive(fact.id)
-    if link:
-        world.vault.delete(path)
     else:
+        world.vault.make_odd(path, kind)
+    reports = [world.sync() for _ in range(3)]
+    assert world.is_alive(fact.id)
+    assert kinds(reports[-1]) == ["unreadable_folder" if kind == "a locked folder" else "odd"]
+    if kind == "a locked folder":
         world.vault.mend_folder("team-core/notes")
+    else:
+        world.vault.delete(path)
     world.quiesce()
     assert not world.is_alive(fact.id)
     world.assert_at_rest()
@@ -338,10 +272,8 @@ def test_a_restored_note_is_where_it_was(world: World, fact: Fact, who: str, to:
         world.person_deletes_for_good(to)
     world.quiesce()
     assert not world.is_alive(fact.id)
-    fact_work.restore(world.ctx, fact.id, agent="indy")
-    world.assert_at_rest()
+    assert LINES in _restored(world, fact)
     assert world.path(fact.id) == to
-    assert LINES in world.text(to)
 
 
 def test_a_restored_note_whose_place_is_taken_gets_another_name(world: World, fact: Fact) -> None:
@@ -350,8 +282,7 @@ def test_a_restored_note_whose_place_is_taken_gets_another_name(world: World, fa
     world.quiesce()
     world.person_writes(path, "Mine.\n")
     world.quiesce()
-    fact_work.restore(world.ctx, fact.id, agent="indy")
-    world.assert_at_rest()
+    _restored(world, fact)
     assert world.path(fact.id) != path
     assert world.text(path).endswith("Mine.\n")
 
@@ -408,3 +339,15 @@ def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice(world: World, fact:
     assert taken(world.sync(), fact.id) == ["wait"]
     assert taken(world.sync(), fact.id) == ["delete_fact"]
     world.assert_at_rest()
+
+
+def test_a_new_note_takes_the_place_of_a_deleted_one_in_an_incremental_pass(world: World) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    gone = world.mirrored("Gone.", title="Alice", type="person")
+    path = world.path(gone.id)
+    world.person_deletes(path)
+    new = world.agent_remembers("New.", title="Alice", type="person")
+    world.sync(SyncRequest.for_facts([gone.id, new.id], "follow"))
+    world.assert_at_rest()
+    assert not world.is_alive(gone.id)
+    assert world.path(new.id) == path
