@@ -143,7 +143,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/recovery.py",
         (("            self._keep_displaced(staged)\n", ""),),
         "sync/test_recovery.py"
-        "::test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept",
+        "::test_a_save_into_the_file_of_a_deleted_note_is_kept",
     ),
     Bug(
         "size decides instead of bytes",

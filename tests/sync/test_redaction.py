@@ -14,6 +14,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import select_facts
 from vaultsync.index_files.entry import IndexEntry
 from vaultsync.index_files.service import _escaped_entry
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.view import NoteView
 from vaultsync.operations.rebuild import rebuild
@@ -36,6 +37,11 @@ UNKNOWN = "[REDACTED:github:00000000]"
 @pytest.fixture
 def world() -> World:
     return World(view=VIEW)
+
+
+@pytest.fixture
+def fact(world: World) -> Fact:
+    return world.mirrored(TEXT)
 
 
 def in_vault(world: World) -> str:
@@ -64,16 +70,14 @@ def test_a_note_that_is_written_through_is_hidden_too(world: World) -> None:
     assert world.fact(fact.id).content == TEXT
 
 
-def test_placeholders_come_back_unharmed_when_a_person_edits(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_placeholders_come_back_unharmed_when_a_person_edits(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.sync()
     assert world.fact(fact.id).content == TEXT.replace("Alpha", "A person")
     world.assert_at_rest()
 
 
-def test_edits_of_both_sides_are_merged_as_true_texts(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_edits_of_both_sides_are_merged_as_true_texts(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", f"{NAME} alpha")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"{OTHER} charlie"))
     report = world.sync()
@@ -85,8 +89,7 @@ def test_edits_of_both_sides_are_merged_as_true_texts(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), f"The key is {NAME}.\n\n", "")
     world.sync()
     assert TOKEN not in world.fact(fact.id).content
@@ -167,8 +170,7 @@ def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: Wo
     assert world.text(path) == before
 
 
-def test_a_copy_of_a_note_has_the_secrets_of_the_note(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_copy_of_a_note_has_the_secrets_of_the_note(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "team-core/notes/copy.md")
     world.quiesce()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
@@ -210,8 +212,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     world.assert_equal_sides()
 
 
-def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "The key is", "The good key is")
     world.agent_updates(fact.id, content=TEXT.replace("The key is", f"{OTHER} is"))
     world.sync()
@@ -237,8 +238,7 @@ def test_without_a_lens_conflicts_show_what_they_are() -> None:
     assert world.ctx.redacted_store is world.store
 
 
-def test_a_crash_before_the_note_is_written_loses_no_secret(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_crash_before_the_note_is_written_loses_no_secret(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"Charlie {OTHER}"))
     world.dies_at("exchange")
@@ -249,8 +249,7 @@ def test_a_crash_before_the_note_is_written_loses_no_secret(world: World) -> Non
     world.assert_at_rest()
 
 
-def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", "<% mine %>")
     world.quiesce()
     world.agent_forgets(fact.id)
@@ -263,8 +262,7 @@ def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World) -> Non
     world.assert_at_rest()
 
 
-def test_a_rebuild_from_either_side_keeps_the_secrets(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_rebuild_from_either_side_keeps_the_secrets(world: World, fact: Fact) -> None:
     for source in ("store", "vault"):
         rebuild(world.ctx, source)
         world.quiesce()
@@ -277,8 +275,7 @@ def test_a_rebuild_from_either_side_keeps_the_secrets(world: World) -> None:
     world.assert_equal_sides()
 
 
-def test_an_undo_takes_back_what_was_hidden(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_an_undo_takes_back_what_was_hidden(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), f"The key is {NAME}.", "No key.")
     report = world.sync()
     undo_run(world.ctx, report.run)
@@ -316,8 +313,7 @@ def test_an_agent_may_write_back_what_it_was_shown(world: World) -> None:
     assert world.fact(fact.id).tags == ("a",)
 
 
-def test_a_placeholder_that_an_agent_made_up_is_refused(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_placeholder_that_an_agent_made_up_is_refused(world: World, fact: Fact) -> None:
     with pytest.raises(UnknownPlaceholderError, match="00000000"):
         world.agent_updates(fact.id, content=f"use {UNKNOWN}")
     assert world.fact(fact.id).content == TEXT
@@ -365,8 +361,7 @@ def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None
     assert entries[-1].before == path
 
 
-def test_conflicts_are_told_while_the_store_is_away(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_conflicts_are_told_while_the_store_is_away(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "key is", "good key is")
     world.agent_updates(fact.id, content=TEXT.replace("key is", f"{OTHER} is"))
     world.sync()
@@ -377,14 +372,12 @@ def test_conflicts_are_told_while_the_store_is_away(world: World) -> None:
     assert OTHER not in shown
 
 
-def test_what_supersedes_a_fact_has_its_secrets(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_what_supersedes_a_fact_has_its_secrets(world: World, fact: Fact) -> None:
     fresh = fact_work.supersede(world.ctx, fact.id, f"now {NAME}", agent="indy")
     assert fresh.content == f"now {TOKEN}"
 
 
-def test_while_the_store_is_away_placeholders_are_understood_too(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_while_the_store_is_away_placeholders_are_understood_too(world: World, fact: Fact) -> None:
     shown = TEXT.replace(TOKEN, NAME)
     world.store.away = True
     world.agent_updates(fact.id, content=f"{shown} Later.")
@@ -406,8 +399,7 @@ def test_notices_hide_what_they_repeat(world: World) -> None:
     assert TOKEN.encode() not in summary
 
 
-def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World, fact: Fact) -> None:
     (listed,) = select_facts(world.ctx, agent=None).facts
     assert listed.content == TEXT.replace(TOKEN, NAME)
     shown = world.ctx.redacted_store

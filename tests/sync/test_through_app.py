@@ -57,9 +57,17 @@ class Opened(World):
         return fact.id
 
 
-def test_what_an_agent_writes_is_written_by_the_app() -> None:
-    world = Opened()
-    key = world.rewritten()
+@pytest.fixture
+def world() -> Opened:
+    return Opened()
+
+
+@pytest.fixture
+def key(world: Opened) -> str:
+    return world.rewritten()
+
+
+def test_what_an_agent_writes_is_written_by_the_app(world: Opened, key: str) -> None:
     before = world.vault.names[world.path(key)].number
 
     world.sync()
@@ -135,8 +143,7 @@ def _died(world: World, step: str, number: int) -> bool:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("number", range(1, 8))
-def test_a_pass_that_ends_anywhere_is_taken_up(step: str, number: int) -> None:
-    world = Opened()
+def test_a_pass_that_ends_anywhere_is_taken_up(world: Opened, step: str, number: int) -> None:
     key = world.rewritten()
     if not _died(world, step, number):
         return
@@ -170,9 +177,7 @@ def _cut(world: Opened, key: str, left: int) -> bytes:
 
 
 @pytest.mark.parametrize("left", [0, 2, 30, 200, -3])
-def test_what_a_power_cut_tore_is_written_again(left: int) -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_what_a_power_cut_tore_is_written_again(world: Opened, key: str, left: int) -> None:
     text = _cut(world, key, left)
     world.app.is_open = False
 
@@ -184,9 +189,7 @@ def test_what_a_power_cut_tore_is_written_again(left: int) -> None:
     world.assert_at_rest()
 
 
-def test_a_torn_note_is_written_again_though_an_agent_went_on() -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_a_torn_note_is_written_again_though_an_agent_went_on(world: Opened, key: str) -> None:
     _cut(world, key, 30)
     more = AGENTS + "\nAnd more."
     world.agent_updates(key, content=more)
@@ -199,9 +202,7 @@ def test_a_torn_note_is_written_again_though_an_agent_went_on() -> None:
     world.assert_at_rest()
 
 
-def test_a_torn_note_in_which_somebody_writes_is_left_to_them() -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_a_torn_note_in_which_somebody_writes_is_left_to_them(world: Opened, key: str) -> None:
     _cut(world, key, 30)
     path = world.path(key)
     world.app.is_open = False
@@ -217,9 +218,7 @@ def test_a_torn_note_in_which_somebody_writes_is_left_to_them() -> None:
     world.assert_at_rest()
 
 
-def test_an_edit_after_a_crash_is_no_torn_note() -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_an_edit_after_a_crash_is_no_torn_note(world: Opened, key: str) -> None:
     path = world.path(key)
     _cut(world, key, 10_000)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
@@ -231,8 +230,7 @@ def test_an_edit_after_a_crash_is_no_torn_note() -> None:
     world.assert_at_rest()
 
 
-def test_a_note_moves_by_the_app() -> None:
-    world = Opened()
+def test_a_note_moves_by_the_app(world: Opened) -> None:
     fact = world.mirrored()
     before = world.path(fact.id)
     world.agent_updates(fact.id, type="lesson")
