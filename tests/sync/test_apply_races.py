@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, kinds, notice, taken
+from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, kinds, notice, refuse, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.sync.recovery import FEW_DISPLACED
@@ -107,10 +107,6 @@ def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fac
     world.assert_at_rest()
 
 
-def _refuse() -> None:
-    raise PermissionError(13, "Permission denied")
-
-
 @pytest.mark.parametrize("person_edits", [False, True])
 def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edits: bool) -> None:
     fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
@@ -118,7 +114,7 @@ def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edit
         world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.agent_updates(other.id, content="Changed.")
-    world.at("exchange", _refuse)
+    world.at("exchange", refuse)
     report = world.sync()
     told = notice(report, "not_written")
     refused = fact if told.path == world.path(fact.id) else other
