@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from msgspec import convert, to_builtins
 
 from tests.doubles.recall_log import MemoryRecallLog
 from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World
 from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNotice
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -22,65 +25,64 @@ def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
     return [each for each in entries if each.field == field]
 
 
-def test_a_persons_edit_is_written_down_with_both_values(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync(SyncRequest(actor="mara")).run
-    (entry,) = _of(world, fact.id, "content")
-    assert (entry.run, entry.side, entry.actor) == (run, "vault", "mara")
-    assert (entry.before, entry.after) == (LINES, PERSONS)
-    assert entry.at
-
-
-def test_an_agents_edit_is_written_down_with_the_agents_name(world: World) -> None:
-    fact = world.mirrored(agent="indy")
-    world.agent_updates(fact.id, agent="ada", content=AGENTS)
-    world.sync()
-    (entry,) = _of(world, fact.id, "content")
-    assert (entry.side, entry.actor) == ("store", "ada")
-    assert (entry.before, entry.after) == (LINES, AGENTS)
-
-
-def test_of_a_merge_each_field_names_its_side(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
-    world.agent_updates(fact.id, priority=0)
-    world.sync()
-    assert [each.side for each in _of(world, fact.id, "status")] == ["vault"]
-    assert [each.side for each in _of(world, fact.id, "priority")] == ["store"]
-
-
-def test_what_lost_in_a_conflict_is_in_the_history(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
-    world.agent_updates(fact.id, status="dormant")
-    world.sync()
-    values = [each.before for each in _of(world, fact.id, "status")]
-    assert "dormant" in values
-    assert "active" in values
-
-
 def _told(world: World, fact_id: str, field: str) -> list[tuple[str, ...]]:
     found = _of(world, fact_id, field)
     return [(x.side, x.actor, str(x.before), str(x.after)) for x in found]
 
 
-def test_of_a_conflict_each_is_named_with_what_they_wrote(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
-    world.agent_updates(fact.id, agent="ada", status="dormant")
-    world.sync(SyncRequest(actor="mara"))
-    assert _told(world, fact.id, "status") == [
-        ("store", "ada", "active", "dormant"),
-        ("vault", "mara", "dormant", "archived"),
-    ]
+ARCHIVED = "status: active", "status: archived"
 
 
-def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote(world: World) -> None:
+@pytest.mark.parametrize(
+    ("edit", "values", "told"),
+    [
+        ((ALPHA, PERSONS_ALPHA), {}, {"content": [("vault", "mara", LINES, PERSONS)]}),
+        (None, {"content": AGENTS}, {"content": [("store", "ada", LINES, AGENTS)]}),
+        (
+            ARCHIVED,
+            {"priority": 0},
+            {
+                "status": [("vault", "mara", "active", "archived")],
+                "priority": [("store", "ada", "2", "0")],
+            },
+        ),
+        (
+            ARCHIVED,
+            {"status": "dormant"},
+            {
+                "status": [
+                    ("store", "ada", "active", "dormant"),
+                    ("vault", "mara", "dormant", "archived"),
+                ]
+            },
+        ),
+        (
+            ("  - a\n  - b", "  - b\n  - c"),
+            {"tags": ["b"]},
+            {
+                "tags": [
+                    ("store", "ada", "['a', 'b']", "['b']"),
+                    ("vault", "mara", "['b']", "['b', 'c']"),
+                ]
+            },
+        ),
+    ],
+)
+def test_each_change_is_told_with_its_author_and_both_values(
+    world: World,
+    edit: tuple[str, str] | None,
+    values: dict[str, Value],
+    told: dict[str, list[tuple[str, ...]]],
+) -> None:
     fact = world.mirrored(tags=["a", "b"])
-    world.person_edits(world.path(fact.id), "  - a\n  - b", "  - b\n  - c")
-    world.agent_updates(fact.id, agent="ada", tags=["b"])
-    world.sync(SyncRequest(actor="mara"))
-    assert _told(world, fact.id, "tags") == [
-        ("store", "ada", "['a', 'b']", "['b']"),
-        ("vault", "mara", "['b']", "['b', 'c']"),
-    ]
+    if edit:
+        world.person_edits(world.path(fact.id), *edit)
+    if values:
+        world.agent_updates(fact.id, agent="ada", **values)
+    run = world.sync(SyncRequest(actor="mara")).run
+    for field, expected in told.items():
+        assert _told(world, fact.id, field) == expected
+        assert all(each.run == run and each.at for each in _of(world, fact.id, field))
 
 
 def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which(world: World, fact: Fact) -> None:
@@ -176,10 +178,7 @@ def test_what_was_recalled_waits_for_nothing(world: World, fact: Fact) -> None:
     assert read_status(world.ctx).pending == 0
 
 
-def test_progress_is_told_of_scan_and_apply() -> None:
-    from vaultsync.sync.run import sync_once
-
-    world = World()
+def test_progress_is_told_of_scan_and_apply(world: World) -> None:
     world.agent_remembers("New.", title="New")
     told: list[tuple[str, int, int]] = []
     sync_once(world.ctx, progress=lambda *args: told.append(args))
@@ -187,23 +186,18 @@ def test_progress_is_told_of_scan_and_apply() -> None:
     assert told[-1] == ("apply", 1, 1)
 
 
-def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, status="archived")
-    rebuild(world.ctx, "vault")
-    assert world.fact(fact.id).status == "active"
-    (entry,) = _of(world, fact.id, "status")
-    assert (entry.before, entry.after) == ("archived", "active")
-    assert (entry.side, entry.actor) == ("vault", "person")
-
-
-def test_an_agents_words_that_a_rebuild_replaces_are_named(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(
+    world: World, fact: Fact, edited: bool
+) -> None:
+    if edited:
+        world.person_edits(world.path(fact.id), *ARCHIVED)
     world.agent_updates(fact.id, agent="ada", status="dormant")
     rebuild(world.ctx, "vault")
-    assert _told(world, fact.id, "status") == [
-        ("store", "ada", "active", "dormant"),
-        ("vault", "person", "dormant", "archived"),
-    ]
+    now = "archived" if edited else "active"
+    assert world.fact(fact.id).status == now
+    agents = [("store", "ada", "active", "dormant")] if edited else []
+    assert _told(world, fact.id, "status") == [*agents, ("vault", "person", "dormant", now)]
 
 
 def test_a_report_comes_back_from_its_json() -> None:

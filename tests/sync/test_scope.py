@@ -23,7 +23,8 @@ ALLOWED = SyncRequest(allow_scope_moves=True)
 
 
 def test_a_move_into_another_scope_is_reported_and_not_followed(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
+    path = world.path(fact.id)
+    world.person_renames(path, OTHER)
     report = world.sync()
     assert kinds(report) == ["scope_move"]
     said = notice(report, "scope_move")
@@ -35,41 +36,7 @@ def test_a_move_into_another_scope_is_reported_and_not_followed(world: World, fa
     assert kinds(world.sync()) == ["scope_move"]
     world.quiesce()
     assert world.notes() == [OTHER]
-    assert world.fact(fact.id).scope == "team-core"
-
-
-def test_a_move_into_another_scope_is_followed_when_allowed(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
-    report = world.sync(ALLOWED)
-    assert kinds(report) == []
-    assert world.fact(fact.id).scope == "project-tide"
-    assert world.notes() == [OTHER]
-    world.assert_at_rest()
-
-
-def test_a_move_that_was_reported_can_be_allowed_later(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
-    world.quiesce()
-    report = world.sync(ALLOWED)
-    assert world.fact(fact.id).scope == "project-tide"
-    assert kinds(report) == []
-    world.assert_at_rest()
-
-
-def test_a_note_moved_back_needs_no_word(world: World, fact: Fact) -> None:
-    path = world.path(fact.id)
-    world.person_renames(path, OTHER)
-    world.quiesce()
-    world.person_renames(OTHER, path)
-    report = world.sync()
-    assert kinds(report) == []
-    assert world.archive.notices() == []
-    world.assert_at_rest()
-
-
-def test_edits_of_a_note_in_another_scope_still_reach_its_fact(world: World, fact: Fact) -> None:
-    world.person_renames(world.path(fact.id), OTHER)
-    world.quiesce()
+    # Edits reach their fact all the same.
     world.person_edits(OTHER, ALPHA, PERSONS_ALPHA)
     world.quiesce()
     assert world.fact(fact.id).content == PERSONS
@@ -79,6 +46,24 @@ def test_edits_of_a_note_in_another_scope_still_reach_its_fact(world: World, fac
     world.quiesce()
     assert "status: archived" in world.text(OTHER)
     assert world.notes() == [OTHER]
+    # Moved back, it needs no word.
+    world.person_renames(OTHER, path)
+    assert kinds(world.sync()) == []
+    assert world.archive.notices() == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("reported", [False, True])
+def test_a_move_into_another_scope_is_followed_when_allowed(
+    world: World, fact: Fact, reported: bool
+) -> None:
+    world.person_renames(world.path(fact.id), OTHER)
+    if reported:
+        world.quiesce()
+    assert kinds(world.sync(ALLOWED)) == []
+    assert world.fact(fact.id).scope == "project-tide"
+    assert world.notes() == [OTHER]
+    world.assert_at_rest()
 
 
 def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing(world: World, fact: Fact) -> None:
