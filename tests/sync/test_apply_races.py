@@ -33,9 +33,8 @@ def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is(wor
         assert told.hint
         assert world.text(PATH) == before
     world.agent_updates(fact_id, content="Agent's words.")
-    world.quiesce()
-    assert "Agent's words." in world.text(PATH)
     world.assert_at_rest()
+    assert "Agent's words." in world.text(PATH)
 
 
 def test_what_a_note_never_showed_can_be_taken_out(world: World) -> None:
@@ -53,11 +52,10 @@ def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to(world
     world.person_renames(world.path(fact.id), TO_LESSON)
     world.person_edits(TO_LESSON, ALPHA, PERSONS_ALPHA)
     world.agent_forgets(fact.id)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).type == "lesson"
     assert "\ntype: lesson\n" in world.text(TO_LESSON)
     assert PERSONS_ALPHA in world.text(TO_LESSON)
-    world.assert_at_rest()
 
 
 def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(world: World) -> None:
@@ -69,20 +67,18 @@ def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(wo
     content = "# A heading\n\nAgent's words."
     fact_work.restore(world.ctx, fact_id, agent="indy")
     world.agent_updates(fact_id, content=content)
-    world.quiesce()
+    world.assert_at_rest()
     assert "# mine" in world.note(fact_id)
     assert content in world.note(fact_id)
-    world.assert_at_rest()
 
 
 def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes(world: World) -> None:
     fact_id = _shapeless(world)
     text = world.text(PATH)
     world.agent_updates(fact_id, scope="public")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact_id) == "public/notes/mine.md"
     assert world.note(fact_id) == text
-    world.assert_at_rest()
 
 
 def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fact) -> None:
@@ -100,11 +96,10 @@ def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fac
 
     world.at("exchange.swap", save)
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert "Alpha, saved second." in world.fact(fact.id).content
     assert "what the agent says" in world.fact(fact.id).content
     assert "Alpha, saved first." in world.everything_kept()
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("person_edits", [False, True])
@@ -142,9 +137,8 @@ def test_a_note_that_becomes_a_link_before_it_is_written_is_left(world: World, f
     world.quiesce()
     world.vault.delete(path)
     world.vault.save_by_rename(path, data)
-    world.quiesce()
-    assert "what the agent says" in world.note(fact.id)
     world.assert_at_rest()
+    assert "what the agent says" in world.note(fact.id)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +180,7 @@ def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner(wo
     world.vault.before = lambda _: None
     world.clock.advance(60)
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert "Number 7, saved late." in world.text(path)
     assert world.vault.ops() == []
     assert len(world.facts()) == FEW_DISPLACED + 1
-    world.assert_at_rest()

@@ -19,10 +19,9 @@ def test_the_agents_text_is_in_the_conflict_note_once(world: World, conflict: Co
     assert text.count(AGENTS) == 1
     assert text.count(PERSONS) == 1
     world.quiesce()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.conflict_notes() == [place_of(conflict)]
     assert world.text(place_of(conflict)) == text
-    world.assert_at_rest()
 
 
 def test_the_conflict_note_beside_the_note_is_no_note(world: World, conflict: Conflict) -> None:
@@ -71,12 +70,11 @@ def test_a_crash_after_the_conflict_note_makes_no_second_one(world: World, fact:
     _dispute(world, fact)
     for step in ("stage", "write", "exchange"):
         world.dies_at(step)
-    world.quiesce()
+    world.assert_at_rest()
     assert len(world.conflict_notes()) == 1
     assert len(world.conflicts()) == 1
     assert PERSONS in world.note(fact.id)
     assert AGENTS in world.text(world.conflict_notes()[0])
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("kind", ["file", "a link"])

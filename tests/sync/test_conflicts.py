@@ -214,11 +214,10 @@ def test_two_fields_are_decided_one_by_one_and_only_once(world: World, fact: Fac
     (left,) = world.conflicts()
     assert [each.field for each in left.fields] == ["title"]
     tick(world, left)
-    world.quiesce()
+    world.assert_at_rest()
     now = world.fact(fact.id)
     assert (now.status, now.title) == ("revived", "The agent's title")
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
 def test_a_conflict_is_found_by_the_beginning_of_its_id(world: World, conflict: Conflict) -> None:
@@ -274,11 +273,10 @@ def test_a_text_made_of_both_versions_is_on_both_sides(world: World, conflict: C
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
     resolution = ConflictResolution(conflict, "vault", (field.field,), merged)
     assert resolve_conflict(world.ctx, resolution).outcome == "mixed"
-    world.quiesce()
+    world.assert_at_rest()
     assert world.conflicts() == []
     assert world.fact(conflict.fact_id).content == merged
     assert "Alpha, as both see it." in world.note(conflict.fact_id)
-    world.assert_at_rest()
 
 
 def test_a_list_made_of_both_versions_has_an_item_in_each_line(world: World) -> None:
@@ -286,6 +284,5 @@ def test_a_list_made_of_both_versions_has_an_item_in_each_line(world: World) -> 
     conflict = replace(conflict_in(world), fields=fields)
     resolution = ConflictResolution(conflict, "vault", ("tags",), "mine\n\n theirs \n")
     resolve_conflict(world.ctx, resolution)
-    world.quiesce()
-    assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}
     world.assert_at_rest()
+    assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}

@@ -135,10 +135,9 @@ def test_a_late_save_over_an_unreadable_one_becomes_another_note(world: World, f
     world.sync()
     (editor,) = editors
     editor.write(b"Saved late, by an editor that saw none of all this.\n")
-    world.quiesce()
+    world.assert_at_rest()
     kept = [world.text(each) for each in world.notes()]
     assert any("Saved late" in text for text in kept)
-    world.assert_at_rest()
 
 
 def test_a_save_is_put_beside_its_note_only_once_whatever_crashes(world: World, fact: Fact) -> None:
@@ -173,6 +172,5 @@ def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on(world: World, fact:
     assert "move the archive away" in lost.value.hint
     assert world.fact(fact.id).content == LINES
     world.lose_archive()
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS

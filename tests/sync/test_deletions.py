@@ -56,11 +56,10 @@ def test_a_note_that_is_back_in_the_last_moment_stays(
     world.at("", lambda: world.vault.save_in_place(path, data), number=number)
     while path not in world.vault.files:
         world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.data(path) == data
     assert world.is_alive(fact.id)
     assert world.path(fact.id) == path
-    world.assert_at_rest()
 
 
 def test_an_agents_edit_beats_a_persons_deletion(world: World, fact: Fact) -> None:
@@ -89,12 +88,11 @@ def test_a_persons_edit_beats_an_agents_deletion(world: World, fact: Fact) -> No
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     text = world.text(path)
     world.agent_forgets(fact.id)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == PERSONS
     assert world.text(path) == text
     (note,) = world.conflict_notes()
     assert "deleted the fact" in world.text(note)
-    world.assert_at_rest()
 
 
 def test_what_an_agent_deletes_while_a_person_saves_is_revived(world: World, fact: Fact) -> None:
@@ -104,9 +102,8 @@ def test_what_an_agent_deletes_while_a_person_saves_is_revived(world: World, fac
     world.at("stage_removal", lambda: world.vault.save_in_place(path, fresh))
     world.sync()
     assert world.data(path) == fresh
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
 def _restored(world: World, fact: Fact) -> str:
@@ -150,12 +147,11 @@ def test_a_note_from_the_trash_restores_its_fact(world: World, fact: Fact, edite
         path = VaultPath("team-core/notes/again.md")
         data = data.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     world.person_writes(path, data)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == (PERSONS if edited else LINES)
     assert world.path(fact.id) == path
     assert world.data(path) == data or edited
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
 def test_a_restored_fact_keeps_what_its_note_does_not_show(world: World) -> None:
@@ -168,11 +164,10 @@ def test_a_restored_fact_keeps_what_its_note_does_not_show(world: World) -> None
     world.person_deletes(path)
     world.quiesce()
     world.person_writes(path, data)
-    world.quiesce()
+    world.assert_at_rest()
     now = world.fact(fact.id)
     assert (now.confidence, now.tags) == (0.5, ("a", "b"))
     assert now.access_count == 9
-    world.assert_at_rest()
 
 
 def test_a_restored_fact_that_both_sides_deleted_gets_a_note(world: World, fact: Fact) -> None:
@@ -192,9 +187,8 @@ def test_a_folder_that_is_gone_takes_its_notes_with_it(world: World) -> None:
     for path in world.notes():
         if "/lessons/" in path:
             world.person_deletes(path)
-    world.quiesce()
-    assert [fact.id for fact in world.facts()] == [other.id]
     world.assert_at_rest()
+    assert [fact.id for fact in world.facts()] == [other.id]
 
 
 def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world: World) -> None:
@@ -229,9 +223,8 @@ def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, 
         world.vault.mend_folder("team-core/notes")
     else:
         world.vault.delete(path)
-    world.quiesce()
-    assert not world.is_alive(fact.id)
     world.assert_at_rest()
+    assert not world.is_alive(fact.id)
 
 
 def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion(world: World, fact: Fact) -> None:

@@ -53,10 +53,9 @@ def test_the_folder_of_a_new_note_says_its_type(
     world: World, folder: str, type_name: str, priority: int
 ) -> None:
     world.person_writes(f"{folder}/new.md", "Words.\n")
-    world.quiesce()
+    world.assert_at_rest()
     (fact,) = world.facts()
     assert (fact.type, fact.priority) == (type_name, priority)
-    world.assert_at_rest()
 
 
 def test_an_empty_new_note_waits_until_it_says_something(world: World) -> None:
@@ -97,11 +96,10 @@ def test_a_copy_becomes_a_fact_of_its_own(world: World, fact: Fact) -> None:
 
 def test_a_copy_in_another_scope_belongs_to_that_scope(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "project-tide/notes/copy.md")
-    world.quiesce()
+    world.assert_at_rest()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
     assert copy.scope == "project-tide"
     assert world.fact(fact.id).scope == "team-core"
-    world.assert_at_rest()
 
 
 def test_a_rename_changes_nothing_but_the_path_and_stays(world: World, fact: Fact) -> None:
@@ -122,11 +120,10 @@ def test_a_rename_in_case_only_is_a_rename(world: World) -> None:
     fact = world.mirrored()
     path = world.path(fact.id)
     world.person_renames(path, path.replace("a-plain", "A-Plain"))
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == path.replace("a-plain", "A-Plain")
     assert world.is_alive(fact.id)
     assert len(world.facts()) == 1
-    world.assert_at_rest()
 
 
 def test_a_note_without_heading_is_renamed_and_so_is_its_fact(world: World) -> None:
@@ -134,9 +131,8 @@ def test_a_note_without_heading_is_renamed_and_so_is_its_fact(world: World) -> N
     world.quiesce()
     (fact,) = world.facts()
     world.person_renames("team-core/notes/old name.md", "team-core/notes/new name.md")
-    world.quiesce()
-    assert world.fact(fact.id).title == "new name"
     world.assert_at_rest()
+    assert world.fact(fact.id).title == "new name"
 
 
 def test_renamed_and_edited_on_both_sides_merges(world: World, fact: Fact) -> None:
@@ -144,11 +140,10 @@ def test_renamed_and_edited_on_both_sides_merges(world: World, fact: Fact) -> No
     world.person_renames(world.path(fact.id), to)
     world.person_edits(to, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == to
     assert PERSONS_ALPHA in world.fact(fact.id).content
     assert "Charlie says what the agent says." in world.text(to)
-    world.assert_at_rest()
 
 
 def test_a_renamed_folder_moves_all_its_notes(world: World) -> None:
@@ -232,10 +227,9 @@ def test_a_place_that_a_person_chose_is_theirs(world: World, fact: Fact) -> None
     world.person_renames(world.path(fact.id), chosen)
     world.quiesce()
     world.agent_updates(fact.id, type="lesson")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == chosen
     assert world.fact(fact.id).type == "lesson"
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("text", ["", "id: 0193f6c2-0000-7000-8000-00000000000a\n", "id: 7\n"])
@@ -270,10 +264,9 @@ def test_two_notes_with_one_id_elsewhere_wait_for_a_person(world: World, fact: F
     assert world.fact(fact.id).revision == fact.revision
     assert kinds(world.sync()) == ["twins"]
     world.person_edits("team-core/notes/b.md", f"id: {fact.id}\n", "")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == "team-core/notes/a.md"
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
 def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_wins(world: World, fact: Fact) -> None:
@@ -281,11 +274,10 @@ def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_wins(world: World, 
     world.person_copies(path, "team-core/notes/edited.md")
     world.person_edits("team-core/notes/edited.md", "Bravo", "Bravissimo")
     world.person_renames(path, "team-core/notes/moved.md")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == "team-core/notes/moved.md"
     assert world.fact(fact.id).content == LINES
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
 def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
@@ -295,9 +287,8 @@ def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: 
         world.person_writes(path, f"---\nid: {fact_id}\n---\n{name}\n")
     paths = frozenset(VaultPath(path) for path in world.notes())
     world.sync(SyncRequest(kind="adopt", adopt=paths))
-    world.quiesce()
-    assert sorted(fact.content for fact in world.facts()) == ["one", "two"]
     world.assert_at_rest()
+    assert sorted(fact.content for fact in world.facts()) == ["one", "two"]
 
 
 def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named(world: World) -> None:
@@ -312,12 +303,11 @@ def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named(world: Worl
 def test_two_titles_that_differ_only_in_case_get_two_files(world: World) -> None:
     one = world.agent_remembers("One.", title="Alice", type="person")
     two = world.agent_remembers("Two.", title="ALICE", type="person")
-    world.quiesce()
+    world.assert_at_rest()
     first, second = world.path(one.id), world.path(two.id)
     assert first.casefold() != second.casefold()
     assert "One." in world.text(first)
     assert "Two." in world.text(second)
-    world.assert_at_rest()
 
 
 def test_a_new_fact_never_replaces_a_file_that_is_there(world: World) -> None:
@@ -334,11 +324,10 @@ def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept(worl
     path = "team-core/people/Alice.md"
     world.at("create", lambda: world.vault.save_in_place(path, b"Mine.\n"))
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert "Mine." in world.text(path)
     assert "Hers." in world.note(fact.id)
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize(
@@ -347,14 +336,13 @@ def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept(worl
 @pytest.mark.parametrize("type_name", ["note", "person"])
 def test_any_title_gets_a_note_inside_its_folder(world: World, title: str, type_name: str) -> None:
     fact = world.agent_remembers("Words.", title=title, type=type_name)
-    world.quiesce()
+    world.assert_at_rest()
     folder = "team-core/people/" if type_name == "person" else "team-core/notes/"
     path = world.path(fact.id)
     assert path.startswith(folder)
     assert len(path.removeprefix(folder).encode()) <= 255
     assert "/" not in path.removeprefix(folder)
     assert world.fact(fact.id).title == title
-    world.assert_at_rest()
 
 
 def test_the_copy_of_a_note_that_became_a_link_is_its_own(world: World, fact: Fact) -> None:
@@ -375,11 +363,10 @@ def test_two_new_facts_that_lead_to_one_note_link_it_alike(world: World) -> None
         world.agent_remembers(f"{n}.", title=f"Fact {n}", relatedFactIds=[other.id])
         for n in range(2)
     ]
-    world.quiesce()
+    world.assert_at_rest()
     stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
     for fact in facts:
         assert f"- [[{stem}|Another fact]]\n" in world.note(fact.id)
-    world.assert_at_rest()
 
 
 def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
@@ -388,7 +375,6 @@ def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
     world.quiesce()
     unknown = world.clock.new_id()
     fact = world.agent_remembers("Words.", title="Fact", relatedFactIds=[odd.id, unknown])
-    world.quiesce()
+    world.assert_at_rest()
     assert "Related Facts" not in world.note(fact.id)
     assert world.note(fact.id).count(odd.id) == world.note(fact.id).count(unknown) == 1
-    world.assert_at_rest()

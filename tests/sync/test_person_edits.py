@@ -88,9 +88,8 @@ def test_a_tag_removed_by_one_side_stays_removed(world: World) -> None:
     assert "- alpha" not in world.note(fact.id)
     world.agent_updates(fact.id, tags=["charlie", "delta"])
     world.person_edits(world.path(fact.id), "- charlie\n", "- charlie\n  - echo\n")
-    world.quiesce()
-    assert set(world.fact(fact.id).tags) == {"charlie", "delta", "echo"}
     world.assert_at_rest()
+    assert set(world.fact(fact.id).tags) == {"charlie", "delta", "echo"}
 
 
 @pytest.mark.parametrize(
@@ -151,9 +150,8 @@ def test_an_edit_after_a_reformat_is_seen_against_the_reformatted_note(world: Wo
     world.person_edits(path, "  - alpha\n  - bravo", "  - 'alpha'\n  - 'bravo'")
     world.quiesce()
     world.person_edits(path, "  - 'alpha'\n", "")
-    world.quiesce()
-    assert world.fact(fact.id).tags == ("bravo",)
     world.assert_at_rest()
+    assert world.fact(fact.id).tags == ("bravo",)
 
 
 def test_a_new_title_is_an_edit_and_no_rename(world: World, fact: Fact) -> None:
@@ -171,9 +169,8 @@ def test_a_new_title_is_an_edit_and_no_rename(world: World, fact: Fact) -> None:
 def test_a_field_taken_out_by_a_person_is_cleared(world: World) -> None:
     fact = world.mirrored(type="decision", decisionOutcome="implemented")
     world.person_edits(world.path(fact.id), "decisionOutcome: implemented\n", "")
-    world.quiesce()
-    assert "decisionOutcome" not in world.fact(fact.id).own
     world.assert_at_rest()
+    assert "decisionOutcome" not in world.fact(fact.id).own
 
 
 @pytest.mark.parametrize(
@@ -299,11 +296,10 @@ def test_a_save_between_reading_and_writing_is_merged(world: World, fact: Fact) 
     world.at("exchange.swap", lambda: world.vault.save_in_place(path, fresh))
     world.sync()
     assert PERSONS_ALPHA in world.note(fact.id)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert MERGED in world.note(fact.id)
     assert world.conflict_notes() == []
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize(
@@ -318,14 +314,13 @@ def test_a_save_at_any_step_is_kept(world: World, fact: Fact, step: str, by_rena
     save = world.vault.save_by_rename if by_rename else world.vault.save_in_place
     world.at(step, lambda: save(path, fresh))
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     content = world.fact(fact.id).content
     # A person who saves over what we just wrote says so: only the words of the
     # person are sure to be there; those of the agent may have been seen.
     assert PERSONS_ALPHA in content
     assert "Bravo, saved late." in content
     assert "what the agent says" in world.everything_kept()
-    world.assert_at_rest()
 
 
 def test_what_an_editor_writes_into_a_displaced_file_is_kept(world: World, fact: Fact) -> None:
@@ -337,10 +332,9 @@ def test_what_an_editor_writes_into_a_displaced_file_is_kept(world: World, fact:
     # The editor holds the old file open and saves into it: nobody sees it there.
     world.clock.advance(1)
     editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert MERGED in world.note(fact.id)
-    world.assert_at_rest()
 
 
 def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world: World) -> None:
@@ -350,11 +344,10 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields(world
     stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
     world.person_edits(path, "## Provenance", f"## Related Facts\n- [[{stem}]]\n\n## Provenance")
     world.person_edits(path, "- [[Convex]]\n", "- [[Convex]]\n- [[LanceDB]]\n")
-    world.quiesce()
+    world.assert_at_rest()
     now = world.fact(fact.id)
     assert set(now.entities) == {"Convex", "LanceDB"}
     assert now.related_fact_ids == (other.id,)
-    world.assert_at_rest()
 
 
 def test_text_in_or_below_the_managed_block_is_content(world: World, fact: Fact) -> None:
@@ -367,10 +360,9 @@ def test_text_in_or_below_the_managed_block_is_content(world: World, fact: Fact)
     assert "A word within." in world.fact(fact.id).content
     assert "Written below." in world.fact(fact.id).content
     world.agent_updates(fact.id, content=world.fact(fact.id).content + "\n\nAnd more.")
-    world.quiesce()
+    world.assert_at_rest()
     for words in ("Written below.", "A word within.", "And more."):
         assert world.note(fact.id).count(words) == 1
-    world.assert_at_rest()
 
 
 def test_a_note_keeps_the_shape_its_author_gave_it(world: World) -> None:
@@ -383,14 +375,13 @@ def test_a_note_keeps_the_shape_its_author_gave_it(world: World) -> None:
     world.agent_updates(
         fact.id, content="Just words, and more.", context="at lunch", entities=["Bob"]
     )
-    world.quiesce()
+    world.assert_at_rest()
     text = world.text(path)
     assert "# " not in text
     assert "managed" not in text
     assert "context: at lunch" in text
     assert '"[[Bob]]"' in text
     assert "Just words, and more." in text
-    world.assert_at_rest()
 
 
 STRUCTURED = """## A heading
@@ -429,10 +420,9 @@ def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
     world.quiesce()
     assert world.fact(fact.id).content == content.replace("A head", "The head")
     world.agent_updates(fact.id, content=world.fact(fact.id).content.replace("| 1 |", "| 7 |"))
-    world.quiesce()
+    world.assert_at_rest()
     assert "| 7 | 2 |" in world.note(fact.id)
     assert world.fact(fact.id).related_fact_ids == ()
-    world.assert_at_rest()
 
 
 def test_a_pass_with_nothing_to_do_reads_no_note(world: World) -> None:

@@ -21,10 +21,9 @@ def save(world: World, fact: Fact) -> Save:
 
 
 def _assert_saved(world: World, *more: str) -> None:
-    world.quiesce()
+    world.assert_at_rest()
     kept = "\n".join(world.text(each) for each in world.notes())
     assert all(words in kept for words in (PERSONS_ALPHA, *more))
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("intent", [False, True])
@@ -144,6 +143,5 @@ def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(
     world.dies_at(step)
     world.sync()
     world.person_renames(place, "team-core/notes/B.md")
-    world.quiesce()
-    assert {fact.id, other.id} == {each.id for each in world.facts()}
     world.assert_at_rest()
+    assert {fact.id, other.id} == {each.id for each in world.facts()}

@@ -104,9 +104,8 @@ def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(wo
     assert world.archive.notices() == []
     assert "hunter2zebra" not in world.note(fact.id)
     world.person_edits(world.path(fact.id), "- ops", "- on-call")
-    world.quiesce()
-    assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
     world.assert_at_rest()
+    assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
 
 
 def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(world: World) -> None:
@@ -145,10 +144,9 @@ def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(world: 
     assert TOKEN in world.fact(fact.id).content
     assert TOKEN not in world.ctx.redacted_store.get(fact.id).content
     world.agent_updates(fact.id, status="archived")
-    world.quiesce()
+    world.assert_at_rest()
     assert TOKEN in world.text(path)
     assert world.text(path).count("\n") == before.count("\n")
-    world.assert_at_rest()
 
 
 def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: World) -> None:
@@ -172,10 +170,9 @@ def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: Wo
 
 def test_a_copy_of_a_note_has_the_secrets_of_the_note(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "team-core/notes/copy.md")
-    world.quiesce()
+    world.assert_at_rest()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
     assert copy.content == TEXT
-    world.assert_at_rest()
 
 
 def test_in_a_new_note_a_placeholder_is_text(world: World) -> None:
@@ -242,11 +239,10 @@ def test_a_crash_before_the_note_is_written_loses_no_secret(world: World, fact: 
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"Charlie {OTHER}"))
     world.dies_at("exchange")
-    world.quiesce()
+    world.assert_at_rest()
     merged = TEXT.replace("Alpha", "A person").replace("Charlie", f"Charlie {OTHER}")
     assert world.fact(fact.id).content == merged
     assert OTHER not in world.note(fact.id)
-    world.assert_at_rest()
 
 
 def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World, fact: Fact) -> None:
@@ -256,10 +252,9 @@ def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World, fact: 
     world.quiesce()
     assert world.notes() == []
     fact_work.restore(world.ctx, fact.id, agent=None)
-    world.quiesce()
+    world.assert_at_rest()
     assert TOKEN not in in_vault(world)
     assert "<% mine %>" in world.note(fact.id)
-    world.assert_at_rest()
 
 
 def test_a_rebuild_from_either_side_keeps_the_secrets(world: World, fact: Fact) -> None:
@@ -382,9 +377,8 @@ def test_while_the_store_is_away_placeholders_are_understood_too(world: World, f
     world.store.away = True
     world.agent_updates(fact.id, content=f"{shown} Later.")
     world.store.away = False
-    world.quiesce()
-    assert world.fact(fact.id).content == f"{TEXT} Later."
     world.assert_at_rest()
+    assert world.fact(fact.id).content == f"{TEXT} Later."
 
 
 def test_notices_hide_what_they_repeat(world: World) -> None:

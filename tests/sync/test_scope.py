@@ -76,19 +76,17 @@ def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing(world: World, fa
 
 def test_a_move_out_of_all_scopes_keeps_the_scope(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), "Desk/moved.md")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).scope == "team-core"
     assert world.notes() == ["Desk/moved.md"]
-    world.assert_at_rest()
 
 
 def test_an_agent_that_changes_the_scope_moves_the_note(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.agent_updates(fact.id, scope="project-tide")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == path.replace("team-core", "project-tide")
     assert world.notes() == [world.path(fact.id)]
-    world.assert_at_rest()
 
 
 def test_a_private_note_never_becomes_public_by_a_copy_or_a_template(world: World) -> None:
@@ -149,10 +147,9 @@ def test_a_move_into_the_scope_that_an_agent_chose_is_no_question(world: World, 
     world.person_renames(world.path(fact.id), OTHER)
     world.agent_updates(fact.id, scope="project-tide")
     assert kinds(world.sync()) == []
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).scope == "project-tide"
     assert world.notes() == [OTHER]
-    world.assert_at_rest()
 
 
 def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> None:

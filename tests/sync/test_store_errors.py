@@ -89,11 +89,10 @@ def test_what_an_agent_remembers_in_an_outage_waits_in_the_outbox(world: World) 
         fact = world.agent_remembers("From the outage.", title="Late")
         assert len(world.archive.outbox()) == 1
         world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == "From the outage."
     assert "From the outage." in world.note(fact.id)
     assert world.archive.outbox() == []
-    world.assert_at_rest()
 
 
 def test_an_agents_update_in_an_outage_is_merged_afterwards(world: World) -> None:
@@ -107,10 +106,9 @@ def test_an_agents_update_in_an_outage_is_merged_afterwards(world: World) -> Non
         world.sync()
     # Another agent is faster than our outbox.
     world.agent_updates(fact.id, agent="ada", tags=["a", "c"])
-    world.quiesce()
+    world.assert_at_rest()
     now = world.fact(fact.id)
     assert (now.content, set(now.tags), now.priority) == (MERGED, {"a", "b", "c", "d"}, 0)
-    world.assert_at_rest()
 
 
 def test_a_fact_made_and_updated_in_one_outage_is_there_afterwards(world: World) -> None:
@@ -127,11 +125,10 @@ def test_what_others_wrote_is_not_overwritten_by_the_outbox(world: World, fact: 
         world.agent_updates(fact.id, content=LINES.replace(ALPHA, "Alpha of the outbox."))
     theirs = LINES.replace(ALPHA, "Alpha of another agent.")
     world.agent_updates(fact.id, agent="ada", content=theirs)
-    world.quiesce()
+    world.assert_at_rest()
     kept = world.everything_kept()
     assert "Alpha of the outbox." in kept
     assert "Alpha of another agent." in kept
-    world.assert_at_rest()
 
 
 def test_a_fact_that_replaces_another_in_an_outage_waits_as_well(world: World) -> None:
@@ -143,11 +140,10 @@ def test_a_fact_that_replaces_another_in_an_outage_waits_as_well(world: World) -
         with pytest.raises(StoreUnavailableError):
             fact_work.supersede(world.ctx, world.clock.new_id(), "x", agent="indy")
         world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     chain = [world.fact(each.id) for each in (first, second, third)]
     assert [each.superseded_by_id for each in chain] == [second.id, third.id, None]
     assert [each.supersedes_id for each in chain] == [None, first.id, second.id]
-    world.assert_at_rest()
 
 
 def test_what_an_agent_wrote_without_an_answer_is_written_once(world: World) -> None:
@@ -158,13 +154,12 @@ def test_what_an_agent_wrote_without_an_answer_is_written_once(world: World) -> 
     fact_work.update(world.ctx, tagged.id, {}, agent="indy", add_tags=["b"])
     new = world.agent_remembers("Once.", title="Once")
     world.store.lose_ack = False
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(first.id).superseded_by_id == second.id
     assert world.fact(second.id).supersedes_id == first.id
     assert world.fact(tagged.id).tags == ("a", "b")
     assert world.fact(new.id).content == "Once."
     assert len(world.facts()) == 4
-    world.assert_at_rest()
 
 
 def test_a_pass_tells_what_helps_a_store(
@@ -189,9 +184,8 @@ def test_a_deletion_in_an_outage_waits_as_well(world: World, fact: Fact) -> None
             fact_work.get(world.ctx, fact.id, agent="indy")
         world.sync()
         assert LINES in world.note(fact.id)
-    world.quiesce()
-    assert not world.is_alive(fact.id)
     world.assert_at_rest()
+    assert not world.is_alive(fact.id)
 
 
 def test_a_fact_that_waits_can_be_changed_when_the_store_is_back(world: World) -> None:
@@ -207,12 +201,11 @@ def test_a_fact_that_waits_can_be_changed_when_the_store_is_back(world: World) -
     for unknown in (other.id, world.clock.new_id()):
         with pytest.raises(FactNotFoundError):
             fact_work.get(world.ctx, unknown, agent="indy")
-    world.quiesce()
+    world.assert_at_rest()
     now = world.fact(fact.id)
     assert (now.content, set(now.tags)) == ("Second.", {"a", "b"})
     assert now.superseded_by_id == newer.id
     assert not world.is_alive(other.id)
-    world.assert_at_rest()
 
 
 def test_an_edit_made_meanwhile_beats_a_deletion_in_the_outbox(world: World, fact: Fact) -> None:
@@ -249,9 +242,8 @@ def test_a_store_that_goes_away_again_keeps_the_rest_in_the_outbox(world: World)
     world.at("write", _go_away, number=2)
     world.sync()
     assert world.is_alive(one.id)
-    world.quiesce()
-    assert world.is_alive(two.id)
     world.assert_at_rest()
+    assert world.is_alive(two.id)
 
 
 def test_an_answer_that_got_lost_is_found_out_by_the_next_pass(world: World, fact: Fact) -> None:
@@ -262,11 +254,10 @@ def test_an_answer_that_got_lost_is_found_out_by_the_next_pass(world: World, fac
     world.agent_updates(fact.id, content=AGENTS)
     world.person_writes(NEW, "Words.\n")
     world.sync_without_answer()
-    world.quiesce()
+    world.assert_at_rest()
     assert sorted(each.content for each in world.facts()) == [MERGED, "Stays.", "Words."]
     assert world.conflict_notes() == []
     assert len(world.notes()) == 3
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("method", ["state", "feed", "find_many", "write", "written"])
@@ -283,21 +274,19 @@ def test_a_store_that_goes_away_in_a_pass_loses_nothing(
     except StoreUnavailableError:
         assert method != "state"
     world.store.away = False
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert len(world.facts()) == 2
     assert world.conflict_notes() == []
-    world.assert_at_rest()
 
 
 def test_an_agent_that_writes_during_a_pass_is_not_overwritten(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.at("write", lambda: world.agent_updates(fact.id, content=AGENTS))
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert MERGED in world.note(fact.id)
-    world.assert_at_rest()
 
 
 def test_an_empty_store_stops_the_pass(world: World) -> None:
@@ -310,10 +299,9 @@ def test_an_empty_store_stops_the_pass(world: World) -> None:
     assert world.facts() == []
     assert "rebuild --from vault" in stopped.value.hint
     world.confirm()
-    world.quiesce()
+    world.assert_at_rest()
     assert _files(world) == before
     assert {fact.id for fact in world.facts()} == {fact.id for fact in facts}
-    world.assert_at_rest()
 
 
 def _with_backup(world: World) -> tuple[Fact, Fact, StoreBackup]:
@@ -333,10 +321,9 @@ def test_a_store_from_an_old_backup_stops_the_pass(world: World) -> None:
         world.sync()
     assert _files(world) == before
     world.confirm()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.is_alive(two.id)
     assert "One, later." in world.everything_kept()
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("writes", [1, 2, 3, 5])
@@ -353,10 +340,9 @@ def test_a_backup_that_was_written_to_since_stops_the_pass_too(world: World, wri
     assert _files(world) == before
     assert not world.is_alive(two.id)
     world.confirm()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.is_alive(two.id)
     assert f"Another past {writes - 1}." in world.note(one.id)
-    world.assert_at_rest()
 
 
 def test_another_store_stops_the_pass(world: World, fact: Fact) -> None:

@@ -40,10 +40,9 @@ def test_an_edit_in_an_outage_beats_a_deletion_meanwhile(world: World, fact: Fac
     with world.outage():
         world.agent_updates(fact.id, content=AGENTS)
     world.agent_forgets(fact.id, agent="ada")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == AGENTS
     assert "what the agent says" in world.note(fact.id)
-    world.assert_at_rest()
 
 
 def test_an_edit_in_an_outage_gives_back_what_the_store_lost(world: World, fact: Fact) -> None:
@@ -51,13 +50,12 @@ def test_an_edit_in_an_outage_gives_back_what_the_store_lost(world: World, fact:
         world.agent_updates(fact.id, status="archived")
     world.store.clear()
     world.confirm()
-    world.quiesce()
+    world.assert_at_rest()
     assert world.archive.outbox() == []
     waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
     assert [x.after for x in waited] == [{"status": "archived"}]
     assert world.fact(fact.id).content == LINES
     assert world.fact(fact.id).status == "archived"
-    world.assert_at_rest()
 
 
 def test_in_an_outage_each_fact_is_known_with_its_own_edits_only(world: World) -> None:
@@ -97,18 +95,16 @@ def test_a_store_that_comes_back_during_a_pass_is_named_as_such(world: World, fa
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.at("state", _away)
     assert "came back" in notice(world.sync(), "store_away").message
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
 def test_a_store_that_goes_away_after_the_writes_costs_nothing(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.at("write", lambda: world.at("feed", _away))
     assert world.sync().counts["updated_in_store"] == 1
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
 def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing(world: World) -> None:
@@ -123,9 +119,8 @@ def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing(world: World
     world.sync(SyncRequest(dry_run=True, confirm=again.value.run))
     assert world.archive.setting("cursor") == cursor
     world.sync(SyncRequest(confirm=again.value.run))
-    world.quiesce()
-    assert len(world.facts()) == 1
     world.assert_at_rest()
+    assert len(world.facts()) == 1
 
 
 # --- commands --------------------------------------------------------------------------
@@ -195,8 +190,7 @@ def test_an_edit_of_what_nobody_knows_any_more_is_in_the_history(world: World, f
     world.person_deletes(world.path(fact.id))
     with world.archive.transaction():
         world.archive.drop_bases([fact.id])
-    world.quiesce()
+    world.assert_at_rest()
     waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
     assert [x.after for x in waited] == [{"status": "archived"}]
     assert not world.is_alive(fact.id)
-    world.assert_at_rest()

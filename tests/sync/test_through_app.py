@@ -94,12 +94,11 @@ def test_nothing_is_lost_whatever_the_app_does(kind: str, edits: bool) -> None:
         world.app.before = edit
     world.sync()
     world.app.kind = "applies"
-    world.quiesce()
+    world.assert_at_rest()
 
     assert world.fact(key).content.startswith(MERGED if edits else AGENTS)
     # What an app adds of its own is a person's, and stands beside the agent's.
     assert world.conflicts() == [] or kind == "adds a word"
-    world.assert_at_rest()
 
 
 def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
@@ -113,10 +112,9 @@ def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
 
     world.app.kind = "applies"
     world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(key).content == MERGED
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
 def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
@@ -148,12 +146,11 @@ def test_a_pass_that_ends_anywhere_is_taken_up(world: Opened, step: str, number:
     if not _died(world, step, number):
         return
 
-    world.quiesce()
+    world.assert_at_rest()
 
     assert AGENTS in world.note(key)
     assert world.fact(key).content == AGENTS
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
 def _cut(world: Opened, key: str, left: int) -> bytes:
@@ -194,12 +191,11 @@ def test_a_torn_note_is_written_again_though_an_agent_went_on(world: Opened, key
     more = AGENTS + "\nAnd more."
     world.agent_updates(key, content=more)
 
-    world.quiesce()
+    world.assert_at_rest()
 
     assert world.fact(key).content == more
     assert more in world.note(key)
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
 def test_a_torn_note_in_which_somebody_writes_is_left_to_them(world: Opened, key: str) -> None:
@@ -211,11 +207,10 @@ def test_a_torn_note_in_which_somebody_writes_is_left_to_them(world: Opened, key
     world.at("exchange.swap", lambda: world.vault.save_in_place(path, hers))
 
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
 
     assert world.fact(key).content == MERGED
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
 def test_an_edit_after_a_crash_is_no_torn_note(world: Opened, key: str) -> None:
@@ -223,11 +218,10 @@ def test_an_edit_after_a_crash_is_no_torn_note(world: Opened, key: str) -> None:
     _cut(world, key, 10_000)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
 
-    world.quiesce()
+    world.assert_at_rest()
 
     assert world.fact(key).content == MERGED
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
 def test_a_note_moves_by_the_app(world: Opened) -> None:
@@ -252,9 +246,8 @@ def test_a_rename_that_the_app_refuses_waits() -> None:
     assert before in world.notes()
 
     world.app.kind = "applies"
-    world.quiesce()
-    assert before not in world.notes()
     world.assert_at_rest()
+    assert before not in world.notes()
 
 
 def test_an_offer_and_an_answer_are_values() -> None:

@@ -95,11 +95,10 @@ def test_what_an_agent_does_waits_while_the_note_cannot_be_read(
     assert world.data(path) == bad
     world.person_edits(path, *MENDED)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == (PERSONS if deletes else MERGED)
     assert world.fact(fact.id).content in world.note(fact.id)
     assert len(world.conflict_notes()) == deletes
-    world.assert_at_rest()
 
 
 def test_a_broken_note_that_is_renamed_is_not_deleted(world: World, fact: Fact) -> None:
@@ -112,10 +111,9 @@ def test_a_broken_note_that_is_renamed_is_not_deleted(world: World, fact: Fact) 
     assert "unreadable" in kinds(reports[-1])
     # Nobody can know that it is this fact's note; mended, it is again.
     world.person_edits("team-core/notes/moved.md", *MENDED)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == LINES
     assert world.path(fact.id) == "team-core/notes/moved.md"
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize("left", [0, -1])
@@ -129,11 +127,10 @@ def test_a_note_cut_for_good_waits_and_then_counts_as_an_edit(
     assert world.fact(fact.id).content == LINES
     assert world.data(path) == cut
     world.clock.advance(60)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == (f"{ALPHA}\n\nBr" if left else "")
     assert world.path(fact.id) == path
     assert ALPHA in world.everything_kept()
-    world.assert_at_rest()
 
 
 def test_an_emptied_note_that_is_refilled_lost_nothing(world: World, fact: Fact) -> None:
@@ -144,11 +141,10 @@ def test_an_emptied_note_that_is_refilled_lost_nothing(world: World, fact: Fact)
     world.sync()
     assert world.data(path) == b""
     world.person_writes(path, good.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.quiesce()
+    world.assert_at_rest()
     content = world.fact(fact.id).content
     assert PERSONS_ALPHA in content
     assert "what the agent says" in content
-    world.assert_at_rest()
 
 
 def test_a_note_saved_in_two_steps_is_taken_whole(world: World, fact: Fact) -> None:
@@ -221,9 +217,8 @@ def test_the_form_of_a_note_is_kept(world: World, form: str) -> None:
     found = world.data(path).replace(b"priority: 0" + eol, b"")
     assert found == adopted.replace(b"Alpha.", b"Alpha!")
     world.person_writes(path, world.data(path).replace(b"Omega", b"Ohm"))
-    world.quiesce()
-    assert "Ohm" in world.fact(fact.id).content
     world.assert_at_rest()
+    assert "Ohm" in world.fact(fact.id).content
 
 
 def test_what_looks_like_frontmatter_is_content(world: World) -> None:
@@ -283,9 +278,8 @@ def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: F
     world.at("read", unsteady)
     world.sync()
     assert world.fact(fact.id).revision == fact.revision
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
 def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again(world: World) -> None:

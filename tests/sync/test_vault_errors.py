@@ -72,9 +72,8 @@ def test_an_unreadable_folder_is_no_deletion_and_is_named(
     assert world.is_alive(fact.id)
     assert "A better lesson." in world.note(lesson.id)
     world.vault.mend_folder(folder)
-    world.quiesce()
-    assert "what the agent says" in world.note(fact.id)
     world.assert_at_rest()
+    assert "what the agent says" in world.note(fact.id)
 
 
 def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: Fact) -> None:
@@ -92,10 +91,9 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: F
     assert world.is_alive(fact.id)
     assert world.is_alive(gone.id)
     world.vault.mend_folder("team-core/observations")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == there
     assert not world.is_alive(gone.id)
-    world.assert_at_rest()
 
 
 def test_a_note_deleted_in_an_unreadable_folder_is_deleted_later(world: World, fact: Fact) -> None:
@@ -120,9 +118,8 @@ def test_a_fact_whose_folder_is_locked_gets_its_note_later(world: World) -> None
     world.sync()
     assert "A lesson." in world.note(lesson.id)
     world.vault.mend_folder("team-core/notes")
-    world.quiesce()
-    assert "New." in world.note(fact.id)
     world.assert_at_rest()
+    assert "New." in world.note(fact.id)
 
 
 @pytest.mark.parametrize("room", [0, 100, 400])
@@ -139,11 +136,10 @@ def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
     with pytest.raises(OSError, match="No space"):
         world.sync()
     world.vault.quota = None
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert MERGED in world.note(fact.id)
     assert "New." in world.note(new.id)
-    world.assert_at_rest()
 
 
 def _conflict(world: World, fact: Fact) -> None:
@@ -210,12 +206,11 @@ def test_a_crash_at_any_write_of_the_archive_is_repaired(number: int) -> None:
     steps = iter(range(1, number))
     world.archive.before = lambda _: None if next(steps, None) else die()
     _passes_until_it_dies(world)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert not world.is_alive(gone.id)
     assert sorted(fact.content for fact in world.facts()) == sorted([MERGED, "Stays.", "Words."])
     assert world.vault.ops() == []
-    world.assert_at_rest()
 
 
 def test_nothing_is_written_where_it_must_not_be(world: World, fact: Fact) -> None:

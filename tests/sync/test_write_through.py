@@ -97,10 +97,9 @@ def test_a_save_that_is_under_way_before_the_base_is_no_conflict(
     world.person_writes(path, whole[:left])  # as an editor that saves in place does
     notes.flush()
     world.person_writes(path, whole.replace(ALPHA, "Alpha says more."))
-    world.quiesce()
+    world.assert_at_rest()
     assert world.conflicts() == []
     assert "Alpha says more." in world.fact(fact.id).content
-    world.assert_at_rest()
 
 
 def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
@@ -161,10 +160,9 @@ def test_a_new_note_may_take_the_place_of_one_that_is_gone(world: World, notes: 
     new = _remembered(world, notes)
     assert new.path == path
     notes.flush()
-    world.quiesce()
+    world.assert_at_rest()
     assert not world.is_alive(old.id)
     assert world.path(new.id) == path
-    world.assert_at_rest()
 
 
 def test_many_notes_share_one_wait(world: World, notes: NoteWriter) -> None:
