@@ -49,15 +49,7 @@ class Story(RuleBasedStateMachine):
 
     def _remember(self, type_name: str, title: str) -> None:
         word = self.world.ledger.word
-        lines = [f"One {word()}.", f"Two {word()}.", f"Three {word()}."]
-        self.world.remember(
-            {
-                "type": type_name,
-                "title": f"{title}",
-                "content": "\n".join(lines),
-                "tags": [word(), word()],
-            }
-        )
+        self.world.plan(type=type_name, title=title, tags=[word(), word()])
 
     def _path(self, which: int) -> str:
         paths = self.world.notes()

@@ -68,9 +68,7 @@ trees = st.builds(
 
 def _remember(world: World, type_name: str, title: str) -> None:
     word = world.ledger.word
-    lines = "\n".join(f"Says {word()}." for _ in range(3))
-    said = {"type": type_name, "title": title, "content": lines, "tags": [word(), word()]}
-    world.remember(said)
+    world.plan(type=type_name, title=title, tags=[word(), word()])
 
 
 def _person(world: World, which: int, how: int) -> None:

@@ -176,6 +176,12 @@ class World(People):
         self.ledger.wrote(f"agent makes {fact.id}", saw="", over="", after=text)
         return fact.id
 
+    def plan(self, **more: Value) -> None:
+        """An agent writes a fact of three lines and a tag, with a word in each."""
+        word = self.ledger.word
+        lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
+        self.remember({"title": "Plan", "content": lines, "tags": [word()], **more})
+
     def _must_wait(self) -> bool:
         """Whether the archive is locked while its outbox would be needed."""
         locked = self.archive._saved is not None
@@ -275,3 +281,13 @@ class World(People):
         """Where neither archive nor store has heard of a fact, its folder is its scope."""
         known = {base.fact.id for base in self.archive.iter_bases()} | {*self.store._rows}
         self.scopes = {key: scope for key, scope in self.scopes.items() if key in known}
+
+
+def mirrored(count: int = 1, *, batch: int = 1000) -> World:
+    """A world in which some facts have had their notes for a second."""
+    world = World(batch=batch)
+    for _ in range(count):
+        world.plan()
+    world.turn()
+    world.clock.advance(1)
+    return world
