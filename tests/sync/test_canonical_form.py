@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sync.test_redaction import VIEW
-from tests.world import AGENTS, LINES, PERSONS, World, taken
+from tests.world import AGENTS, LINES, World, taken
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes import canonical_form as verbatim
@@ -210,11 +210,3 @@ def test_parsed_or_not_a_pass_does_the_same(
         told = _told(acts, request)
         patch.setattr(verbatim, "leading_id", lambda _: None)
         assert _told(acts, request) == told
-
-
-def test_a_note_that_was_edited_is_merged_as_ever(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), LINES, PERSONS)
-    world.lose_archive()
-    world.sync()
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == PERSONS

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World
+from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -83,8 +84,8 @@ def _take_id_from_copy(world: World, fact: Fact) -> None:
 # --- what happens in the store ---------------------------------------------------------
 
 
-def _update(**values: Value) -> Change:
-    return lambda world, fact: world.agent_updates(fact.id, **values)
+def _update(field: str, value: Value) -> Change:
+    return lambda world, fact: work.update(world.ctx, fact.id, {field: value}, agent="indy")
 
 
 def _lose(world: World, fact: Fact) -> None:
@@ -116,8 +117,8 @@ VAULT: dict[V, Doing] = {
 }
 STORE: dict[S, Change] = {
     S.UNCHANGED: _nothing,
-    S.TOUCHED: _update(accessCount=7),
-    S.MODIFIED: _update(content=AGENTS),
+    S.TOUCHED: _update("accessCount", 7),
+    S.MODIFIED: _update("content", AGENTS),
     S.DELETED: lambda world, fact: world.agent_forgets(fact.id),
     S.MISSING: _lose,
     S.AWAY: lambda world, _: setattr(world.store, "away", True),

@@ -100,6 +100,11 @@ def test_creations_deletions_and_renames_are_written_down(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.mirrored()
     path = world.path(fact.id)
+    world.person_writes("team-core/notes/new.md", "Words.\n")
+    world.quiesce()
+    (entry,) = (x for x in world.archive.history() if x.field == "fact")
+    assert (entry.before, entry.after) == (None, "team-core/notes/new.md")
+    assert entry.side == "vault"
     (made,) = _of(world, fact.id, "note")
     assert (made.before, made.after, made.side) == (None, path, "store")
     world.person_renames(path, "team-core/notes/moved.md")
@@ -110,23 +115,6 @@ def test_creations_deletions_and_renames_are_written_down(world: World) -> None:
     world.quiesce()
     gone = _of(world, fact.id, "note")[-1]
     assert (gone.after, gone.side) == (None, "vault")
-
-
-def test_a_new_note_is_written_down_as_a_new_fact(world: World) -> None:
-    world.person_writes("team-core/notes/new.md", "Words.\n")
-    world.quiesce()
-    (fact,) = world.facts()
-    (entry,) = _of(world, fact.id, "fact")
-    assert (entry.before, entry.after) == (None, "team-core/notes/new.md")
-    assert entry.side == "vault"
-
-
-def test_a_quiet_pass_leaves_no_history_and_no_run(world: World) -> None:
-    world.mirrored()
-    before, last = world.archive.history(), world.archive.last_run()
-    world.sync()
-    assert world.archive.history() == before
-    assert world.archive.last_run() == last
 
 
 def test_a_pass_that_did_something_is_remembered_with_its_report(world: World, fact: Fact) -> None:

@@ -54,6 +54,10 @@ def test_every_rule_has_its_function() -> None:
         ("decisionAlternatives", ["a"], ["a", "v"], ["s"], ["v", "s"]),
         ("content", "a\n\nb", "A\n\nb", "a\n\nb\n\nc", "A\n\nb\n\nc"),
         ("content", "a\n\nb", "a", "a\n\nb", "a"),
+        # A line added below the last one is no edit of that one.
+        ("content", "a\nb\nc", "a\nb\nc\nv", "a\nB\nc", "a\nB\nc\nv"),
+        # A merged text has no blank lines around it.
+        ("content", "a\n\nb\nc\nd", "b\nc\nd", "a\n\nb\nc\nD", "b\nc\nD"),
         ("role", None, "a", None, "a"),
         ("role", None, None, "a", "a"),
         ("role", "a", None, "a", None),
@@ -97,18 +101,6 @@ def test_the_persons_value_stands_where_both_changed_the_same(
 
     assert equal_as_json(held, vault)
     assert conflicts == (FieldConflict(key, base, vault, store),)
-
-
-def test_a_line_added_below_the_last_one_is_no_edit_of_that_one() -> None:
-    held, conflicts = one_value("content", "a\nb\nc", "a\nb\nc\nv", "a\nB\nc")
-
-    assert (held, conflicts) == ("a\nB\nc\nv", ())
-
-
-def test_a_merged_text_has_no_blank_lines_around_it() -> None:
-    held, conflicts = one_value("content", "a\n\nb\nc\nd", "b\nc\nd", "a\n\nb\nc\nD")
-
-    assert (held, conflicts) == ("b\nc\nD", ())
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from tests.apps import APPS, FakeApp
 from tests.world import AGENTS, ALPHA, MERGED, PERSONS_ALPHA, World
 from tests.worlds import sha
-from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp, WriteOffer, WriteReply
-from vaultsync.model.paths import VaultPath
+from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 from vaultsync.sync.sync_request import SyncRequest
 
 STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")
@@ -248,10 +247,3 @@ def test_a_rename_that_the_app_refuses_waits() -> None:
     world.app.kind = "applies"
     world.assert_at_rest()
     assert before not in world.notes()
-
-
-def test_an_offer_and_an_answer_are_values() -> None:
-    path = VaultPath("a.md")
-
-    assert WriteOffer("modify", path, None, "x", "y") == WriteOffer("modify", path, None, "x", "y")
-    assert WriteReply(applied=True) == WriteReply(True, None, "")

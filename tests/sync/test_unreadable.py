@@ -7,7 +7,6 @@ import pytest
 from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath
 
 NEW = "team-core/notes/new.md"
 BROKEN = {
@@ -101,21 +100,6 @@ def test_what_an_agent_does_waits_while_the_note_cannot_be_read(
     assert len(world.conflict_notes()) == deletes
 
 
-def test_a_broken_note_that_is_renamed_is_not_deleted(world: World, fact: Fact) -> None:
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    world.person_edits(path, *OPEN)
-    world.sync()
-    world.person_renames(path, "team-core/notes/moved.md")
-    reports = [world.sync() for _ in range(3)]
-    assert "unreadable" in kinds(reports[-1])
-    # Nobody can know that it is this fact's note; mended, it is again.
-    world.person_edits("team-core/notes/moved.md", *MENDED)
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == LINES
-    assert world.path(fact.id) == "team-core/notes/moved.md"
-
-
 @pytest.mark.parametrize("left", [0, -1])
 def test_a_note_cut_for_good_waits_and_then_counts_as_an_edit(
     world: World, fact: Fact, left: int
@@ -159,15 +143,6 @@ def test_a_note_saved_in_two_steps_is_taken_whole(world: World, fact: Fact) -> N
     world.sync()
     assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
-
-
-def test_a_deleted_last_paragraph_is_an_edit_at_once(world: World) -> None:
-    world.person_writes("team-core/notes/n.md", f"# N\n\n{LINES}\n")
-    world.quiesce()
-    (fact,) = world.facts()
-    world.person_edits("team-core/notes/n.md", "\n\nCharlie says more.\n", "\n")
-    world.sync()
-    assert "Charlie" not in world.fact(fact.id).content
 
 
 FORMS = {
@@ -254,18 +229,6 @@ def test_only_regular_files_are_read(world: World, kind: str) -> None:
     assert world.facts() == []
     world.vault.delete("team-core/notes/odd.md")
     assert kinds(world.sync()) == []
-
-
-def test_a_note_that_became_a_link_is_neither_written_nor_deleted(world: World, fact: Fact) -> None:
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    world.vault.delete(path)
-    world.vault.make_odd(path, "a link")
-    world.agent_updates(fact.id, content=AGENTS)
-    reports = [world.sync() for _ in range(3)]
-    assert "odd" in kinds(reports[-1])
-    assert world.is_alive(fact.id)
-    assert world.vault.files[VaultPath(path)].kind == "a link"
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: Fact) -> None:
