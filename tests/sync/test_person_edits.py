@@ -458,8 +458,8 @@ def test_a_change_that_cannot_be_written_is_named_by_all(world: World, fact: Fac
         assert (said.kind, said.path) == ("unsafe_splice", path)
         assert "content" in said.message
     assert kinds(world.sync()) == ["unsafe_splice"]
-    assert [each.kind for each in read_status(world.ctx).attention] == ["unsafe_splice"]
-    assert read_status(world.ctx).pending == 1
+    status = read_status(world.ctx)
+    assert ([each.kind for each in status.attention], status.pending) == (["unsafe_splice"], 1)
 
 
 def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted(world: World) -> None:
