@@ -52,21 +52,19 @@ def in_vault(world: World) -> str:
     )
 
 
-def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(world: World) -> None:
-    fact = world.mirrored(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_what_an_agent_remembers_is_hidden_in_its_note_and_its_name(
+    world: World, at_once: bool
+) -> None:
+    fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
+    if at_once:
+        through = NoteWriter(world.ctx)
+        through.note(fact, actor="indy")
+        through.flush()
+        assert TOKEN not in in_vault(world)
+    world.assert_at_rest()
     assert TOKEN not in in_vault(world)
     assert NAME in world.note(fact.id)
-    assert world.fact(fact.id).content == TEXT
-    world.assert_at_rest()
-
-
-def test_a_note_that_is_written_through_is_hidden_too(world: World) -> None:
-    fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}")
-    through = NoteWriter(world.ctx)
-    through.note(fact, actor="indy")
-    through.flush()
-    assert TOKEN not in in_vault(world)
-    world.assert_at_rest()
     assert world.fact(fact.id).content == TEXT
 
 
@@ -302,6 +300,8 @@ def test_an_agent_may_write_back_what_it_was_shown(world: World) -> None:
     assert world.fact(fact.id).tags == ("a", TOKEN)
     fact_work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=[NAME])
     assert world.fact(fact.id).tags == ("a",)
+    fresh = fact_work.supersede(world.ctx, fact.id, f"now {NAME}", agent="indy")
+    assert fresh.content == f"now {TOKEN}"
 
 
 def test_a_placeholder_that_an_agent_made_up_is_refused(world: World, fact: Fact) -> None:
@@ -350,11 +350,6 @@ def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None
     world.quiesce()
     entries = fact_work.history(world.ctx, fact.id, agent=None)
     assert entries[-1].before == path
-
-
-def test_what_supersedes_a_fact_has_its_secrets(world: World, fact: Fact) -> None:
-    fresh = fact_work.supersede(world.ctx, fact.id, f"now {NAME}", agent="indy")
-    assert fresh.content == f"now {TOKEN}"
 
 
 def test_while_the_store_is_away_placeholders_are_understood_too(world: World, fact: Fact) -> None:

@@ -500,8 +500,7 @@ def test_an_older_store_is_noticed_when_the_last_pass_did_not_come_to_its_end() 
     room = len(world.data(path)) + 20
     world.rename(path, path.replace("/notes/", "/decisions/"))
     _agent(world, agents.append, 1)
-    used = sum(len(each.data) for each in world.vault.names.values())
-    world.vault.quota = used + room  # for the first note, not for the second one
+    _fill_disk(world, room)  # there is some for the first note, not for the second one
     world.turn()
     world.restore_backup()
     world.quiesce()
@@ -645,7 +644,7 @@ def test_a_half_saved_note_is_not_torn_when_a_full_disk_stopped_the_pass_before(
     world.turn()
     _agent(world, agents.append)
     world.edit(world.notes()[0], texts.change_line)
-    world.vault.quota = sum(len(i.data) for i in world.vault.names.values()) + 600
+    _fill_disk(world, 600)
     world.remember({"title": "Alice", "content": "A long text.\n" * 60})
     world.turn()
     assert world.archive.intents()

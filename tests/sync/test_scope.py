@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.world import ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
@@ -20,6 +22,12 @@ from vaultsync.sync.sync_request import SyncRequest
 
 OTHER = "project-tide/notes/moved.md"
 ALLOWED = SyncRequest(allow_scope_moves=True)
+
+
+def _is_hidden(act: Callable[..., object], *args: object) -> None:
+    """Ada does not even hear of a fact."""
+    with pytest.raises(FactNotFoundError):
+        act(*args, agent="ada")
 
 
 def test_a_move_into_another_scope_is_reported_and_not_followed(world: World, fact: Fact) -> None:
@@ -95,8 +103,7 @@ def test_a_private_note_never_becomes_public_by_a_copy_or_a_template(world: Worl
     world.person_renames(world.path(fact.id), "public/notes/open.md")
     world.quiesce()
     assert world.fact(fact.id).scope == "private-indy"
-    with pytest.raises(FactNotFoundError):
-        work.get(world.ctx, fact.id, agent="ada")
+    _is_hidden(work.get, world.ctx, fact.id)
 
 
 def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared(world: World) -> None:
@@ -105,19 +112,15 @@ def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared(world: World) -
     for agent in ("indy", "INDY", None):
         assert work.get(world.ctx, mine.id, agent=agent)
     assert work.get(world.ctx, shared.id, agent="ada")
-    for act in (work.get, work.forget):
-        with pytest.raises(FactNotFoundError):
-            act(world.ctx, mine.id, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.update(world.ctx, mine.id, {"priority": 0}, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.supersede(world.ctx, mine.id, "x", agent="ada")
+    _is_hidden(work.get, world.ctx, mine.id)
+    _is_hidden(work.forget, world.ctx, mine.id)
+    _is_hidden(work.update, world.ctx, mine.id, {"priority": 0})
+    _is_hidden(work.supersede, world.ctx, mine.id, "x")
     with pytest.raises(ScopeDeniedError):
         work.update(world.ctx, shared.id, {"scope": "private-ada"}, agent="indy")
     assert [x.id for x in select_facts(world.ctx, agent="ada").facts] == [shared.id]
     work.forget(world.ctx, mine.id, agent="indy")
-    with pytest.raises(FactNotFoundError):
-        work.restore(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.restore, world.ctx, mine.id)
     assert work.restore(world.ctx, mine.id, agent="indy").status == "active"
 
 
@@ -125,12 +128,9 @@ def test_another_agents_fact_is_not_even_named_during_an_outage(world: World) ->
     mine = work.remember(world.ctx, {"content": "Mine."}, agent="indy")
     world.quiesce()
     world.store.away = True
-    with pytest.raises(FactNotFoundError):
-        work.get(world.ctx, mine.id, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.update(world.ctx, mine.id, {"priority": 0}, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.forget(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.get, world.ctx, mine.id)
+    _is_hidden(work.update, world.ctx, mine.id, {"priority": 0})
+    _is_hidden(work.forget, world.ctx, mine.id)
     assert world.archive.outbox() == []
 
 
@@ -165,16 +165,14 @@ def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> Non
     with pytest.raises(ConflictNotFoundError):
         find_conflict(world.ctx, conflict.id, agent="ada")
     assert work.history(world.ctx, mine.id, agent="indy")
-    with pytest.raises(FactNotFoundError):
-        work.history(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.history, world.ctx, mine.id)
     work.forget(world.ctx, mine.id, agent="indy")
     world.quiesce()
     assert work.history(world.ctx, mine.id, agent="indy")
     assert work.history(world.ctx, mine.id, agent=None)
     assert visible_conflicts(world.ctx, agent="indy") == [conflict]
     assert visible_conflicts(world.ctx, agent="ada") == []
-    with pytest.raises(FactNotFoundError):
-        work.history(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.history, world.ctx, mine.id)
 
 
 def test_a_fact_that_never_was_has_no_history(world: World) -> None:
