@@ -187,14 +187,18 @@ class World(People):
         locked = self.archive._saved is not None
         return locked and (self.store.away or self.store.lose_ack)
 
+    def _saw(self, fact_id: str) -> Fact | None:
+        """What an agent sees of a fact that it is going to write."""
+        self.clock.advance(0.002)
+        if not self._must_wait():
+            with suppress(StoreUnavailableError, FactNotFoundError):
+                return facts.get(self.ctx, fact_id, agent=AGENT)
+        return None
+
     def update(self, fact_id: str, change: Callable[[Fact], Mapping[str, Value]]) -> None:
         """An agent changes a fact."""
-        self.clock.advance(0.002)
-        if self._must_wait():
-            return
-        try:
-            saw = facts.get(self.ctx, fact_id, agent=AGENT)
-        except (StoreUnavailableError, FactNotFoundError):
+        saw = self._saw(fact_id)
+        if saw is None:
             return
         values = change(saw)
         before, wanted = wire.fact_to_json(saw), wire.fact_to_json(saw.replace(values))
@@ -217,12 +221,8 @@ class World(People):
 
     def forget(self, fact_id: str) -> None:
         """An agent deletes a fact."""
-        self.clock.advance(0.002)
-        if self._must_wait():
-            return
-        try:
-            saw = facts.get(self.ctx, fact_id, agent=AGENT)
-        except (StoreUnavailableError, FactNotFoundError):
+        saw = self._saw(fact_id)
+        if saw is None:
             return
         text = wire.fact_to_json(saw)
         try:

@@ -251,7 +251,7 @@ def test_only_the_field_with_an_invalid_value_is_held(
     world.person_edits(path, "priority: 2", "priority: 7")
     world.sync()
     note = world.note(fact.id)
-    world.agent_updates(fact.id, **{"priority": 0, **more})
+    world.agent_updates(fact.id, agent="indy", priority=0, **more)
     report = world.sync()
     assert kinds(report) == ["held_field", "invalid_field"]
     said = notice(report, "held_field")

@@ -130,6 +130,14 @@ def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
     assert world.conflicts() != []  # and the deletion is offered there
 
 
+def _ends_with(world: World, key: str, content: str) -> None:
+    """Everything rests, and both sides have this without a conflict."""
+    world.assert_at_rest()
+    assert world.fact(key).content == content
+    assert content in world.note(key)
+    assert world.conflicts() == []
+
+
 def _died(world: World, step: str, number: int) -> bool:
     try:
         world.dies_at(step, number=number)
@@ -142,14 +150,8 @@ def _died(world: World, step: str, number: int) -> bool:
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_pass_that_ends_anywhere_is_taken_up(world: Opened, step: str, number: int) -> None:
     key = world.rewritten()
-    if not _died(world, step, number):
-        return
-
-    world.assert_at_rest()
-
-    assert AGENTS in world.note(key)
-    assert world.fact(key).content == AGENTS
-    assert world.conflicts() == []
+    if _died(world, step, number):
+        _ends_with(world, key, AGENTS)
 
 
 def _cut(world: Opened, key: str, left: int) -> bytes:
@@ -180,21 +182,14 @@ def test_what_a_power_cut_tore_is_written_again(world: Opened, key: str, left: i
     world.sync()
 
     assert world.data(world.path(key)) == text
-    assert world.fact(key).content == AGENTS
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    _ends_with(world, key, AGENTS)
 
 
 def test_a_torn_note_is_written_again_though_an_agent_went_on(world: Opened, key: str) -> None:
     _cut(world, key, 30)
     more = AGENTS + "\nAnd more."
     world.agent_updates(key, content=more)
-
-    world.assert_at_rest()
-
-    assert world.fact(key).content == more
-    assert more in world.note(key)
-    assert world.conflicts() == []
+    _ends_with(world, key, more)
 
 
 def test_a_torn_note_in_which_somebody_writes_is_left_to_them(world: Opened, key: str) -> None:
@@ -204,23 +199,14 @@ def test_a_torn_note_in_which_somebody_writes_is_left_to_them(world: Opened, key
     hers = world.archive.blob(world.base(key).sha) or b""
     hers = hers.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     world.at("exchange.swap", lambda: world.vault.save_in_place(path, hers))
-
     world.sync()
-    world.assert_at_rest()
-
-    assert world.fact(key).content == MERGED
-    assert world.conflicts() == []
+    _ends_with(world, key, MERGED)
 
 
 def test_an_edit_after_a_crash_is_no_torn_note(world: Opened, key: str) -> None:
-    path = world.path(key)
     _cut(world, key, 10_000)
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
-
-    world.assert_at_rest()
-
-    assert world.fact(key).content == MERGED
-    assert world.conflicts() == []
+    world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
+    _ends_with(world, key, MERGED)
 
 
 def test_a_note_moves_by_the_app(world: Opened) -> None:
