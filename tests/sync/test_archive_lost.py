@@ -60,6 +60,16 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
     world.assert_at_rest()
 
 
+def _is_agreed(world: World, path: str) -> None:
+    """When the archive is lost, note and fact stay as they are."""
+    before, revisions = world.text(path), [fact.revision for fact in world.facts()]
+    world.lose_archive()
+    world.sync()
+    assert world.text(path) == before
+    assert [fact.revision for fact in world.facts()] == revisions
+    world.assert_at_rest()
+
+
 def test_what_an_agent_changed_before_the_base_reaches_the_note(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
@@ -80,26 +90,15 @@ def test_what_an_agent_changed_before_the_base_reaches_the_note(world: World) ->
 )
 def test_a_note_that_agreed_with_its_fact_keeps_its_shape(text: str) -> None:
     world = _adopted(text, type_name="lesson")
-    (fact,) = world.facts()
-    before = world.text(JOURNAL)
-    world.lose_archive()
-    world.sync()
-    assert world.text(JOURNAL) == before
-    assert world.fact(fact.id).revision == fact.revision
-    world.assert_at_rest()
+    _is_agreed(world, JOURNAL)
 
 
 def test_a_priority_that_the_folder_tells_is_not_written_into_the_note(world: World) -> None:
     path = "team-core/observations/critical/seen.md"
     world.person_writes(path, "Seen.\n")
     world.quiesce()
-    (fact,) = world.facts()
-    before = world.text(path)
-    world.lose_archive()
-    world.sync()
-    assert world.fact(fact.id).priority == 0
-    assert world.text(path) == before
-    world.assert_at_rest()
+    _is_agreed(world, path)
+    assert [fact.priority for fact in world.facts()] == [0]
 
 
 @pytest.mark.parametrize("heading", ["Entities", "Related Facts"])
@@ -111,12 +110,7 @@ def test_links_in_the_block_alone_become_no_properties(world: World, heading: st
     world.quiesce()
     now = world.fact(fact.id)
     assert now.entities or now.related_fact_ids
-    before = world.text(path)
-    world.lose_archive()
-    world.sync()
-    assert world.text(path) == before
-    assert world.fact(fact.id).revision == now.revision
-    world.assert_at_rest()
+    _is_agreed(world, path)
 
 
 @given(st.data())

@@ -273,35 +273,30 @@ def _adopting(setup: Setup) -> Setup:
     return act
 
 
-def _away(setup: Setup) -> Setup:
-    def act(world: World) -> SyncRequest:
+def _then(setup: Setup, act: Callable[[World], object]) -> Setup:
+    def both(world: World) -> SyncRequest:
         request = setup(world)
-        world.store.away = True
+        act(world)
         return request
 
-    return act
+    return both
+
+
+def _away(setup: Setup) -> Setup:
+    return _then(setup, lambda world: setattr(world.store, "away", True))
 
 
 def _broken(setup: Setup) -> Setup:
     """The note cannot be read at first."""
-
-    def act(world: World) -> SyncRequest:
-        request = setup(world)
-        world.person_edits(NEW, "---\n\n# New", "open: [\n---\n\n# New")
-        return request
-
-    return act
+    broken = "open: [\n---\n\n# New"
+    return _then(setup, lambda world: world.person_edits(NEW, "---\n\n# New", broken))
 
 
 def _half_saved(setup: Setup) -> Setup:
     """Of the note only the beginning is there at first."""
-
-    def act(world: World) -> SyncRequest:
-        request = setup(world)
-        world.person_writes(NEW, world.text(NEW).partition("\n---\n")[0])
-        return request
-
-    return act
+    return _then(
+        setup, lambda world: world.person_writes(NEW, world.text(NEW).partition("\n---\n")[0])
+    )
 
 
 def _complete(world: World) -> None:

@@ -111,9 +111,7 @@ def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
 
     world.app.kind = "applies"
     world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
-    world.assert_at_rest()
-    assert world.fact(key).content == MERGED
-    assert world.conflicts() == []
+    _ends_with(world, key, MERGED)
 
 
 def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
