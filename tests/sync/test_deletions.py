@@ -131,12 +131,6 @@ def test_an_agents_deletion_keeps_the_note_for_a_restoration(world: World, fact:
     assert all(line in again.split("\n") for line in kept)
 
 
-def test_a_fact_deleted_and_restored_between_passes_is_untouched(world: World, fact: Fact) -> None:
-    text = world.note(fact.id)
-    world.agent_forgets(fact.id)
-    assert _restored(world, fact) == text
-
-
 @pytest.mark.parametrize("edited", [False, True])
 def test_a_note_from_the_trash_restores_its_fact(world: World, fact: Fact, edited: bool) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
@@ -334,13 +328,19 @@ def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice(world: World, fact:
     world.assert_at_rest()
 
 
-def test_a_new_note_takes_the_place_of_a_deleted_one_in_an_incremental_pass(world: World) -> None:
+@pytest.mark.parametrize("back", [False, True])
+def test_a_new_note_takes_the_place_of_a_deleted_one_in_an_incremental_pass(
+    world: World, back: bool
+) -> None:
     world.mirrored("Stays.", title="A bystander")
     gone = world.mirrored("Gone.", title="Alice", type="person")
-    path = world.path(gone.id)
+    path, data = world.path(gone.id), world.data(world.path(gone.id))
     world.person_deletes(path)
     new = world.agent_remembers("New.", title="Alice", type="person")
     world.sync(SyncRequest.for_facts([gone.id, new.id], "follow"))
+    if back:
+        world.person_writes(path, data)
     world.assert_at_rest()
-    assert not world.is_alive(gone.id)
-    assert world.path(new.id) == path
+    lives, dies = (gone, new) if back else (new, gone)
+    assert not world.is_alive(dies.id)
+    assert world.path(lives.id) == path

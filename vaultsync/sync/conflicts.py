@@ -286,7 +286,9 @@ def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
 def _record_conflict(ctx: SyncContext, conflict: Conflict, shown: Conflict) -> None:
     """Record a conflict in the archive and, redacted, in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
-    ctx.vault.write_meta(_meta(conflict), _record(at))
+    record = {**to_builtins(shown_conflict(at)), "actor": at.actor, "at": at.at}
+    text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    ctx.vault.write_meta(_meta(conflict), text.encode())
     with ctx.archive.transaction():
         ctx.archive.put_conflict(conflict)
 
@@ -377,12 +379,6 @@ def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
 
 def _meta(conflict: Conflict) -> VaultPath:
     return VaultPath(f".meta/conflicts/{conflict.id}.json")
-
-
-def _record(conflict: Conflict) -> bytes:
-    shown = to_builtins(shown_conflict(conflict))
-    record = {**shown, "actor": conflict.actor, "at": conflict.at}
-    return (json.dumps(record, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:

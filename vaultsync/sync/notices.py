@@ -62,9 +62,6 @@ def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     )
 
 
-NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
-
-
 def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
     """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
@@ -83,7 +80,8 @@ def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]
     ]
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
-        listed.append(Notice("odd", path, text, NON_REGULAR_HINT, seen=at))
+        hint = "vaultsync reads and writes regular files only; rename it or move it away"
+        listed.append(Notice("odd", path, text, hint, seen=at))
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, wanted)
     for fact_id, files in identities.duplicate_ids.items():

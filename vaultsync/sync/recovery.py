@@ -258,9 +258,7 @@ class _Repair:
         self._keep_displaced(displaced)
         if stored is None:
             return None
-        assert intent.after is not None  # noqa: S101 - there were bytes to be written
-        path = intent.fact.path or intent.path
-        return Base(stored.evolve(path=path), intent.after, None)
+        return Base(stored.evolve(path=intent.fact.path or intent.path), ours, None)
 
     def _keep_displaced(self, file: NoteFile | None, *, held: str | None = None) -> None:
         """Keep a displaced file; `held` is its sha if not the one of the intent."""
