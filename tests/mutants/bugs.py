@@ -135,15 +135,13 @@ BUGS: tuple[Bug, ...] = (
         "what was read of a fact stays true while the vault is looked at",
         "sync/identity.py",
         (("row and row.revision == seen.canonical_of.revision and", "row and"),),
-        "sync/test_canonical_form.py"
-        "::test_what_an_agent_writes_during_the_scan_is_no_base",
+        "sync/test_canonical_form.py::test_what_an_agent_writes_during_the_scan_is_no_base",
     ),
     Bug(
         "what a deletion took away goes when the pass crashed",
         "sync/recovery.py",
         (("            self._keep_displaced(staged)\n", ""),),
-        "sync/test_recovery.py"
-        "::test_a_save_into_the_file_of_a_deleted_note_is_kept",
+        "sync/test_recovery.py::test_a_save_into_the_file_of_a_deleted_note_is_kept",
     ),
     Bug(
         "size decides instead of bytes",
@@ -201,8 +199,7 @@ BUGS: tuple[Bug, ...] = (
                 "    merged = merge(current, current, wanted)\n",
             ),
         ),
-        "sync/test_store_errors.py::"
-        "test_what_others_wrote_is_not_overwritten_by_the_outbox",
+        "sync/test_store_errors.py::test_what_others_wrote_is_not_overwritten_by_the_outbox",
     ),
     Bug(
         "the outbox waits for no conflict note",
