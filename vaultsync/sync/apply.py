@@ -182,11 +182,11 @@ class NoteComposer:
         links = self._links.to(fact.related_fact_ids)
         last = last_note(self._ctx.archive, self._tombstones.get(fact.id))
         if last is not None:
-            shown, data = last
+            before, data = last
             try:
-                path = fact.path or shown.path or VaultPath("")
-                note = self._view.from_base_note(read_note(data, path), shown)
-                return rewrite_note(note, shown, fact, links=links, view=self._view)
+                path = fact.path or before.path or VaultPath("")
+                note = self._view.from_base_note(read_note(data, path), before)
+                return rewrite_note(note, before, fact, links=links, view=self._view)
             except NoteError:
                 pass  # the last text cannot be rewritten; a new note holds everything
         return render_note(shown, links=links)
