@@ -323,16 +323,30 @@ class FileSync:
 
     def _known(self, state: FileState | None) -> tuple[list[KnownSection], dict[str, Fact]]:
         """The sections at the last sync, and those of their facts that are in the store."""
-        known = list(state.sections) if state else []
-        ids = [each.id for each in known]
-        facts = self.ctx.store.find_many(ids)
+        store = self.ctx.store
+        ids = [each.id for each in state.sections] if state else []
+        facts = {key: fact for key, fact in store.find_many(ids).items() if self.owns(fact)}
+        deleted = (each for each in {*ids} - facts.keys() if self.owns(store.tombstone(each)))
+        ours = {*facts, *deleted}
+        known = [each for each in state.sections if each.id in ours] if state else []
         if state is None or self.request.again or state.scanned != self.today:
-            for fact in self.ctx.store.iter_facts():
-                ours = (fact.source, fact.agent_id) == (self.source, self.request.agent)
-                if ours and fact.id not in ids:
+            for fact in store.iter_facts():
+                if fact.id not in ours and self.owns(fact):
                     facts[fact.id] = fact
                     known.append(section_of_fact(fact))
         return known, facts
+
+    def owns(self, fact: Fact | None) -> bool:
+        """Whether a fact came from this file for this agent, who still may change it.
+
+        The state beside the file cannot say so: anyone who may write there may forge it.
+        """
+        agent = self.request.agent
+        return (
+            fact is not None
+            and (fact.source, fact.agent_id) == (self.source, agent)
+            and can_see(agent, fact.scope)
+        )
 
     def _write(self, plan: _FilePlan) -> list[str] | None:
         """Write the facts of a plan; returns the ids of its steps, or None after a mismatch.
@@ -452,6 +466,7 @@ class _FactWriter:
         self.writes: list[StoreWrite] = []
         self._store, self._at = work.ctx.store, work.ctx.today()
         self._agent, self._source, self._scope = work.request.agent, work.source, scope
+        self._owns = work.owns
         self._plan = plan
         self._used = set(plan.facts)
         self._equal: Counter[str] = Counter()
@@ -483,7 +498,7 @@ class _FactWriter:
             existing = self._store.find_many([fact_id]).get(fact_id)
             if existing is None:
                 self._put(fact_id, values)
-            elif (existing.source, existing.agent_id) == (self._source, self._agent):
+            elif self._owns(existing):
                 # A crash left the fact before the state of the file was written.
                 self._change(existing, values)
             else:

@@ -1,7 +1,8 @@
 """The state beside memory files: their sections when they were last read.
 
 It makes an unchanged file cheap to sync, and tells changes of the file from edits of its facts.
-When it is lost, it is rebuilt from the file and the store.
+When it is lost, it is rebuilt from the file and the store. Whoever may write to the folder may
+forge it, so it is a hint: the ids in it are checked against the store.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def read_states(data: bytes | None) -> FolderState:
     """Decode the states; empty when they are missing, damaged or of another format."""
     try:
         states = _DECODER.decode(data or b"{}")
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return FolderState()
     return states if states.format == STATE_FORMAT else FolderState()
 

@@ -1,0 +1,211 @@
+"""Everything in the package that reads text of others: one call for each."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+from tests.surfaces.attacks.hostile_texts import HostileText
+from vaultsync.backends.filesystem.memory_file import FrontmatterReader
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.context_packs.excerpt import excerpt
+from vaultsync.context_packs.formats import demote_headings, text_paragraphs
+from vaultsync.context_packs.near_duplicates import NearDuplicates
+from vaultsync.errors import VaultsyncError
+from vaultsync.index_files.entry import entry_of, parse_entry_line
+from vaultsync.indexing.chunking import chunk_fact
+from vaultsync.indexing.language import language_of
+from vaultsync.indexing.text_normalization import index_words, note_headings, query_words
+from vaultsync.links.autolink import LinkTarget, link_mentions
+from vaultsync.links.mentions import NameMatcher
+from vaultsync.links.references import note_references
+from vaultsync.links.rewrite import Retarget, rewrite_links, rewrite_note_links
+from vaultsync.links.wikilinks import find_links
+from vaultsync.markdown.blocks import fenced_lines, without_code
+from vaultsync.markdown.diff3 import merge_text
+from vaultsync.markdown.frontmatter import split_frontmatter
+from vaultsync.markdown.yaml.reader import load_yaml
+from vaultsync.memory_files.sections import read_memory
+from vaultsync.memory_files.state import read_states
+from vaultsync.model.fact import Fact, derive_title, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.body import read_body
+from vaultsync.notes.conflict_note import conflict_id_in, ticked_fields
+from vaultsync.notes.parse import id_in, read_note
+from vaultsync.notes.render import render_note, rewrite_note
+from vaultsync.notes.view import NoteView
+from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
+from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
+from vaultsync.privacy.redaction import Redactor, scrub
+from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
+from vaultsync.recall.query import parse_query
+from vaultsync.settings import parse_settings
+
+_ID = "0193f6c2-0000-7000-8000-000000000001"
+_PATH = VaultPath("public/notes/a.md")
+_HERE = Path("vault")
+_REDACTOR = Redactor(b"k" * 32, optional=frozenset(OPTIONAL_FORMS))
+_VIEW = NoteView.of(_REDACTOR, redacts=True, escapes=True)
+_NAMES = {_ID: ("a b", "Alice", "Name1 Last1", "aa", "word9")}
+_TARGETS = {_ID: LinkTarget("Alice", ("Alice", "a b"))}
+
+
+def _fact(text: str, context: str | None = None) -> Fact:
+    return make_fact(
+        {
+            "id": _ID,
+            "type": "note",
+            "title": "A",
+            "content": text,
+            "context": context,
+            "scope": "public",
+            "createdAt": "2026-01-01T00:00:00Z",
+        }
+    )
+
+
+def _render(text: str) -> None:
+    read_note(render_note(_VIEW.to_note(_fact(text)), links={}), _PATH)
+
+
+def _autolink(text: str) -> None:
+    link_mentions(text, NameMatcher(_NAMES).mentions(text), _TARGETS)
+
+
+def _rewrite_note(text: str) -> None:
+    with contextlib.suppress(VaultsyncError):
+        rewrite_note_links(f"---\nid: {_ID}\n---\n{text}", _PATH, lambda _: Retarget("b"))
+
+
+def _merge(text: str) -> None:
+    merge_text(text, text.replace("a", "b"), text.replace("a", "c", 3))
+
+
+def _frontmatter(text: str) -> None:
+    with contextlib.suppress(VaultsyncError):
+        read_note(f"---\n{text}\n---\n\nx".encode(errors="replace"), _PATH)
+
+
+def _yaml(text: str) -> None:
+    with contextlib.suppress(VaultsyncError):
+        load_yaml(text, _PATH)
+
+
+def _memory_frontmatter(text: str) -> None:
+    with contextlib.suppress(VaultsyncError):
+        FrontmatterReader().read(f"---\n{text}\n---\n", "MEMORY.md")
+
+
+def _memory_file(text: str) -> None:
+    data = f"# T\n\n{text}".encode(errors="replace")
+    with contextlib.suppress(VaultsyncError):
+        read_memory(data, name="MEMORY.md", title="M", reader=FrontmatterReader().read)
+
+
+def _state(text: str) -> None:
+    with contextlib.suppress(VaultsyncError):
+        read_states(text.encode(errors="replace"))
+
+
+def _settings(text: str) -> None:
+    with contextlib.suppress(VaultsyncError):
+        parse_settings(text, {}, root=_HERE, state_root=_HERE, models=_HERE)
+
+
+def _body(text: str) -> None:
+    body = read_body(text)
+    _ = body.title, body.context_text, body.content_text
+    read_body(f"# T\n\n{text}\n\n<!-- vaultsync:managed -->\n{text}")
+
+
+def _note(text: str) -> None:
+    data = text.encode(errors="replace")
+    id_in(data)
+    with contextlib.suppress(VaultsyncError):
+        _VIEW.from_note(read_note(data, _PATH), None)
+
+
+def _conflict(text: str) -> None:
+    ticked_fields(text)
+    conflict_id_in(text)
+
+
+def _pack(text: str) -> None:
+    list(text_paragraphs(text))
+    demote_headings(text, 2)
+    near = NearDuplicates()
+    near.find(text)
+    near.find(text + " b")
+
+
+def _entry(text: str) -> None:
+    entry_of(_fact(text), EstimatingCounter().count)
+    parse_entry_line(f"- [2026-01-01] **Note** P2 [[a|A]] \u00b7 {text}")
+
+
+def _query(text: str) -> None:
+    parse_query(text, today=date(2026, 1, 1))
+    query_words(text)
+
+
+def _snippet(text: str) -> None:
+    snippet(text, QueryTerms(["a", "b", "pass"]))
+    has_phrases(["a b"], text)
+
+
+def _words(text: str) -> None:
+    index_words(text)
+    note_headings(text)
+    language_of(text)
+    derive_title(text, "note")
+
+
+def _escape(text: str) -> None:
+    safe = escape(text)
+    unescape(safe)
+
+
+def _active(text: str) -> None:
+    live = active_constructs(text)
+    escape_active(text, live)
+
+
+READERS: Mapping[str, Callable[[str], object]] = {
+    "secrets": lambda text: list(find_secrets(text)),
+    "redaction": _REDACTOR.hide,
+    "redaction of a fact": lambda text: _VIEW.redact(_fact(text, text[:1000])),
+    "scrubbed errors": scrub,
+    "escaping": _escape,
+    "active constructs": _active,
+    "blocks": fenced_lines,
+    "fences": without_code,
+    "links": find_links,
+    "references": lambda text: note_references(text, {}),
+    "relink": lambda text: rewrite_links(text, lambda _: Retarget("b")),
+    "relink of a note": _rewrite_note,
+    "mentions": _autolink,
+    "frontmatter": lambda text: split_frontmatter(f"---\n{text}"),
+    "properties": _frontmatter,
+    "YAML": _yaml,
+    "YAML of a memory file": _memory_frontmatter,
+    "memory file": _memory_file,
+    "state of memory files": _state,
+    "settings": _settings,
+    "body": _body,
+    "note": _note,
+    "rendered note": _render,
+    "conflict note": _conflict,
+    "merge": _merge,
+    "chunks": lambda text: chunk_fact(_fact(text)),
+    "words": _words,
+    "query": _query,
+    "snippet": _snippet,
+    "excerpt": lambda text: excerpt(text, text[len(text) // 2 :][:200]),
+    "context pack": _pack,
+    "tables": _entry,
+    "tokens": EstimatingCounter().count,
+}
