@@ -8,6 +8,7 @@ import os
 import stat
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -35,16 +36,37 @@ def test_frontmatter_is_read_as_yaml_12() -> None:
     assert FrontmatterReader().read("---\njust words\n---\n", "m") is None
 
 
-BOMB = "a: &a [x]\nb: [" + ", ".join(["*a"] * 200) + "]"
-"""Of aliases."""
+LAUGHS = "a: &a [x, x]\n" + "".join(
+    f"{new}: &{new} [*{old}, *{old}, *{old}]\n" for old, new in pairwise("abcdefghijklmnopq")
+)
+"""A few hundred bytes that stand for some billion values."""
 
 
-@pytest.mark.parametrize("inside", ["a: [", "a: 1\na: 2", "a: *b", "a: !!python/x y", BOMB])
-def test_frontmatter_that_is_no_yaml_or_too_large_is_refused(inside: str) -> None:
-    with pytest.raises(
-        UnreadableMemoryFileError, match="too large" if inside is BOMB else "no YAML"
-    ):
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("inside", "why"),
+    [
+        ("a: [", "a bracket is not closed"),
+        ("a: 1\na: 2", "the property 'a' occurs twice"),
+        ("a: *b", "an alias"),
+        ("a: !!python/x y", "a tag"),
+        (LAUGHS, "more than 20 anchors and aliases"),
+        ("a: &a [x]\nb: [" + ", ".join(["*a"] * 200) + "]", "more than 20 anchors and aliases"),
+        ("a: " + "[" * 20_000, "more than 20 deep"),
+        ("- " * 20_000, "more than 20 deep"),
+        ("a: " + "{a: " * 30 + "}" * 30, "more than 20 deep"),
+        ("a: " + "x" * 70_000, "larger than 64 KiB"),
+        ("a: " + "9" * 400, "a number that is too large"),
+    ],
+)
+def test_frontmatter_is_refused_by_the_rules_of_notes(inside: str, why: str) -> None:
+    with pytest.raises(UnreadableMemoryFileError, match=f"frontmatter cannot be read: .*{why}"):
         FrontmatterReader().read(f"---\n{inside}\n---\n", "m")
+
+
+def test_a_value_that_contains_itself_ends_there() -> None:
+    text = "---\na: &a [*a]\nb: &b {c: *b}\n---\n"
+    assert FrontmatterReader().read(text, "m") == {"a": [None], "b": {"c": None}}
 
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from vaultsync.errors import (
     UnreadableMemoryFileError,
     UnreadableNoteError,
 )
+from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.model.schema import Value
 
 _log = logging.getLogger(__name__)
@@ -234,56 +234,34 @@ def _bytes(place: EntryAt) -> bytes:
         return file.read()
 
 
-_LARGEST = 64 * 1024
-"""Characters of frontmatter; with `_MOST_ALIASES`, against bombs of aliases."""
-_MOST_ALIASES = 20
-
-
 class FrontmatterReader:
-    """Reads frontmatter by python-frontmatter, as YAML 1.2; None if it is no map.
+    """Reads frontmatter by python-frontmatter, with the YAML reader of notes and its limits.
 
-    The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number.
+    The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number, and
+    follows aliases however often they are nested.
     """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
         try:
             import frontmatter
             from frontmatter.default_handlers import YAMLHandler
-            from ruamel.yaml import YAML
-            from ruamel.yaml.error import YAMLError
         except ImportError:
             why = "its frontmatter needs python-frontmatter (`vaultsync[memory-file]`)"
             raise UnreadableMemoryFileError(name, why) from None
 
-        class Yaml12(YAMLHandler):  # type: ignore[misc, unused-ignore]
+        class BoundedYaml(YAMLHandler):  # type: ignore[misc, unused-ignore]
             is_map = True
 
             def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 - the library's
-                found = YAML(typ="safe", pure=True).load(fm)
-                self.is_map = found is None or isinstance(found, Mapping)
-                return found
+                found = load_yaml(fm.removeprefix("\n"), name)
+                self.is_map = found is not None
+                return found or {}
 
-        if len(text) > _LARGEST or text.count("*") > _MOST_ALIASES * 5:
-            raise UnreadableMemoryFileError(name, "its frontmatter is too large")
-        handler = Yaml12()
+        handler = BoundedYaml()
         try:
             properties, _ = frontmatter.parse(text, handler=handler)
-        except (YAMLError, ValueError, RecursionError) as broken:
-            why = f"its frontmatter is no YAML ({' '.join(str(broken).split())[:120]})"
+        except UnreadableNoteError as broken:
+            at = f" in line {broken.line}" if broken.line else ""
+            why = f"its frontmatter cannot be read: {broken.why}{at}"
             raise UnreadableMemoryFileError(name, why) from None
-        if not handler.is_map:
-            return None
-        return {str(key): _plain(value) for key, value in properties.items()}
-
-
-def _plain(value: object) -> Value:
-    """A value as JSON holds it."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return str(value)
+        return properties if handler.is_map else None
