@@ -33,7 +33,7 @@ def form(*parts: str | Make) -> Make:
     return lambda dice: "".join(each if isinstance(each, str) else each(dice) for each in parts)
 
 
-def _uuid(dice: random.Random) -> str:
+def some_uuid(dice: random.Random) -> str:
     return str(uuid.UUID(int=dice.getrandbits(128), version=4))
 
 
@@ -52,7 +52,7 @@ def _ending_in_word(make: Make) -> Make:
 
 _PART = form("-", of(UPPER, 5))
 _HOOK_IDS = form(of(UPPER, 8), "/B", of(UPPER, 8))
-_TEAMS_HOOK = form("/IncomingWebhook/", of(HEX, 32), "/", _uuid)
+_TEAMS_HOOK = form("/IncomingWebhook/", of(HEX, 32), "/", some_uuid)
 TOKENS: Mapping[str, tuple[Make, ...]] = {
     "aws": (form("AK", "IA", of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)),),
     "github": (
@@ -63,7 +63,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "gitlab": (form("glp", "at-", of(WORD, 20)), form("gld", "t-", of(WORD, 20))),
     "anthropic": (form("sk-", "ant-", "api03-", of(WORD, 93), "AA"),),
     "openrouter": (form("sk-", "or-", "v1-", of(HEX, 64)),),
-    "langfuse": (form("sk-", "lf-", _uuid),),
+    "langfuse": (form("sk-", "lf-", some_uuid),),
     "openai": (form("sk", "-", of(ALNUM, 48)), form("sk-", "proj-", _ending_in_word(of(WORD, 80)))),
     "huggingface": (form("h", "f_", of(string.ascii_letters, 34)),),
     "google": (form("AI", "za", of(WORD, 35)),),
@@ -77,7 +77,9 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         form("https://disc", "ord.com/api/webhooks/", of(DIGITS, 18), "/", of(WORD, 68)),
     ),
     "teams-hook": (
-        form("https://acme.webhook.off", "ice.com/webhookb2/", _uuid, "@", _uuid, _TEAMS_HOOK),
+        form(
+            "https://acme.webhook.off", "ice.com/webhookb2/", some_uuid, "@", some_uuid, _TEAMS_HOOK
+        ),
     ),
     "discord": (form("M", of(ALNUM, 23), ".", of(WORD, 6), ".", of(WORD, 38)),),
     "telegram": (form(of(DIGITS, 9), ":A", "A", of(WORD, 33)),),
@@ -149,6 +151,45 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "tencent": (form("AK", "ID", of(ALNUM, 32)),),
     "yandex": (form("AQ", "VN", of(WORD, 36)),),
     "jwt": (_jwt,),
+    "adafruit": (form("ai", "o_", of(ALNUM, 28)),),
+    "adobe": (form("p8", "e-", of(ALNUM, 32)),),
+    "alchemy": (form("alc", "ht_", of(ALNUM, 30)),),
+    "apify": (form("apify", "_api_", of(ALNUM, 36)),),
+    "azure": (
+        form(of(ALNUM, 3), "8", "Q~", of(WORD, 34)),
+        form(of(ALNUM, 76), "AZ", "DO", of(ALNUM, 4)),
+    ),
+    "bitbucket": (form("AT", "BB", of(ALNUM, 32)),),
+    "braintree": (form("access", "_token$production$", of(LOWER, 16), "$", of(HEX, 32)),),
+    "cerebras": (form("cs", "k-", of(LOWER, 48)),),
+    "clojars": (form("CLO", "JARS_", of(LOWER, 60)),),
+    "duffel": (form("duf", "fel_live_", of(WORD, 43)),),
+    "e2b": (form("e2", "b_", of(HEX, 40)),),
+    "firecrawl": (form("f", "c-", of(HEX, 32)),),
+    "fireworks": (form("f", "w_", of(ALNUM, 24)),),
+    "flutterwave": (form("FLW", "SECK-", of(HEX, 32), "-X"),),
+    "frameio": (form("fi", "o-u-", of(WORD, 64)),),
+    "harness": (form("pa", "t.", of(WORD, 22), ".", of(HEX, 24), ".", of(ALNUM, 20)),),
+    "hubspot": (form("pa", "t-na1-", some_uuid),),
+    "infracost": (form("ic", "o-", of(ALNUM, 32)),),
+    "jina": (form("ji", "na_", of(WORD, 60)),),
+    "launchdarkly": (form("sd", "k-", some_uuid),),
+    "lob": (form("li", "ve_", of(HEX, 35)),),
+    "mapbox": (form("s", "k.ey", "J", of(ALNUM, 60), ".", of(WORD, 22)),),
+    "maxmind": (form(of(ALNUM, 6), "_", of(ALNUM, 29), "_m", "mk"),),
+    "neon": (form("na", "pi_", of(LOWER, 64)),),
+    "octopus": (form("AP", "I-", of(UPPER, 26)),),
+    "pinecone": (form("pc", "sk_", of(ALNUM, 6), "_", of(ALNUM, 63)),),
+    "plaid": (form("acc", "ess-production-", some_uuid),),
+    "posthog": (form("ph", "x_", of(ALNUM, 43)),),
+    "resend": (form("r", "e_", of(ALNUM, 8), "_", of(ALNUM, 24)),),
+    "scalingo": (form("tk", "-us-", of(WORD, 48)),),
+    "settlemint": (form("sm", "_pat_", of(ALNUM, 16)),),
+    "sonar": (form("sq", "u_", of(HEX, 40)),),
+    "together": (form("tg", "p_v1_", of(WORD, 43)),),
+    "ubidots": (form("BB", "FF-", of(ALNUM, 30)),),
+    "voyage": (form("p", "a-", of(WORD, 43)),),
+    "zuplo": (form("zp", "ka_", of(ALNUM, 32), "_", of(HEX, 8)),),
     "bearer": (form("Authorization: Bea", "rer ", of(HEX, 40)),),
 }
 """How tokens of each kind of the table look."""
@@ -214,7 +255,7 @@ def false_lines(dice: random.Random, count: int) -> Iterator[str]:
 
 
 def _uuid_line(dice: random.Random) -> str:
-    return dice.choice(["id: {}", "{}", "session {} ended", "see [[{}]]"]).format(_uuid(dice))
+    return dice.choice(["id: {}", "{}", "session {} ended", "see [[{}]]"]).format(some_uuid(dice))
 
 
 def _hash_line(dice: random.Random) -> str:

@@ -14,7 +14,6 @@ import pytest
 from tests import secrets
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
-    ASSIGNED_VALUE,
     OPTIONAL_FORMS,
     PRIVATE_KEY,
     URL_LOGIN,
@@ -22,6 +21,7 @@ from vaultsync.privacy.detection import (
     find_secrets,
     merge_spans,
 )
+from vaultsync.privacy.named_secrets import NAMED_VALUE, SAID_VALUE, WRITTEN_VALUE
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor
 
@@ -130,6 +130,41 @@ def test_a_password_after_its_word_is_found(text: str) -> None:
 )
 def test_words_and_samples_are_no_secrets(text: str) -> None:
     assert list(find_secrets(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("password%3Dhunter2x", "password\\u003dhunter2x", "password\\x3dhunter2x"),
+        *("password&#61;hunter2x", "password&#x3d;hunter2x", "password=&quot;hunter2x&quot;"),
+        *('{\\"password\\":\\"hunter2x\\"}', "a\\npassword: hunter2x\\nb", "x%26pwd=hunter2x"),
+        *("İstanbul: password: hunter2x", "Şifre: hunter2x", "the password for it is now hunter2x"),
+        *("パスワードはhunter2xです", "password：hunter2x", "„Passwort“: „hunter2x“"),
+    ],
+)
+def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
+    spans = merge_spans(list(find_secrets(text)))
+    assert any("hunter2x" in text[s.start : s.end] for s in spans)
+    assert "password" in {s.kind for s in spans}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("password_policy: min12chars-and-2-digits", "private_key_file: server-key-2024.pem"),
+        *("amqp://guest:guest@localhost:5672/", "r/token-service:v1.2.3-rc1-20260214-abc1234"),
+        *("secret: vault:secret/data/app#password", "token = get_token(user_12345678)"),
+        *("token = headers['X-Token-1234567890']", "the password is 12-character", "a://b1:b1@c"),
+    ],
+)
+def test_what_belongs_to_a_secret_is_none(text: str) -> None:
+    assert list(find_secrets(text)) == []
+
+
+def test_a_run_of_names_hides_as_a_whole_and_what_follows_is_looked_at() -> None:
+    text = "pwd=" * 40 + " and password: hunter2x"
+    spans = merge_spans(list(find_secrets(text)))
+    assert text[spans[-1].start : spans[-1].end] == "hunter2x"
 
 
 def test_a_private_key_is_one_secret_as_far_as_it_goes() -> None:
@@ -282,7 +317,9 @@ PATTERNS = {
     **OPTIONAL_FORMS,
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,
-    "assigned": ASSIGNED_VALUE,
+    "named": NAMED_VALUE,
+    "said": SAID_VALUE,
+    "written": WRITTEN_VALUE,
 }
 
 

@@ -6,13 +6,18 @@ long word, and named secrets only in texts with such a name.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from vaultsync.privacy.named_secrets import (
+    ASCII_STEMS,
+    OTHER_STEMS,
+    is_dummy,
+    is_random,
+    named_secrets,
+)
 from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers
 
 _BASE64 = r"[A-Za-z0-9+/=]"
@@ -27,24 +32,6 @@ PRIVATE_KEY = (
 
 URL_LOGIN = r"://(?:[^\s/:@\"'<>]{0,100}(?P<user>:))?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
 """`scheme://user:password@host`, and `scheme://token@host`."""
-
-_STEMS = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential")
-"""Words before a secret, followed by `=` or `:`; `ASSIGNED_VALUE` begins with them."""
-
-_KEYS_OF = (
-    "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
-    "master", "storage", "license", "service", "service_role", "admin", "webhook",
-)  # fmt: skip
-"""Words before `key` that make it a credential, not the key of a map."""
-
-ASSIGNED_VALUE = (
-    r"(?i:(?P<pass>pass(?:word|wort|wd|phrase|(?<![a-z]pass))|(?<![a-z])pwd)"
-    r"|secret|token|(?P<key>key)|credentials?)"
-    r"(?:[_-][A-Za-z0-9_]{1,30}|Key|Id)?"
-    r"[\"'`*]{0,3}\]{0,2}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
-    r"(?P<s>[^\s\"'`,;<>(){}\[\]|*]{6,512})"
-)
-"""`password: …`, `API_KEY=…`, `"token": "…"`; the value is checked separately."""
 
 SEED_PHRASE_KIND = "seed-phrase"
 OPTIONAL_FORMS: Mapping[str, str] = {
@@ -113,7 +100,33 @@ def _has_unseen(letters: bytes) -> bool:
 
 def find_secrets(text: str) -> Iterator[SecretSpan]:
     """The secrets of a text, in no order; spans may overlap."""
-    return with_invisible_removed(_spans_of, text)
+    yield from with_invisible_removed(_spans_of, text)
+    if ("%" in text or "\\" in text or "&" in text) and _ESCAPED.search(text):
+        yield from _spans_of(_ESCAPED.sub(_unescaped, text))
+
+
+_ESCAPED = re.compile(
+    r"(?:%|\\x)(?P<hex>[0-9A-Fa-f]{2})|\\u(?P<uni>[0-9A-Fa-f]{4})|\\[nrtfbv0\"'/\\]"
+    r"|&(?:quot|amp|apos|lt|gt|nbsp|#[0-9]{1,5}|#x(?P<entity>[0-9A-Fa-f]{1,4}));"
+)
+"""Escapes of URLs, JSON, languages and HTML, which may stand right beside a secret."""
+_NAMED = {"quot": '"', "amp": "&", "apos": "'", "lt": "<", "gt": ">", "nbsp": " "}
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """The character of an escape among blanks, in as many characters."""
+    word = match[0]
+    code = match["hex"] or match["uni"] or match["entity"]
+    if code:
+        letter = chr(int(code, 16))
+    elif word[0] == "&":
+        letter = _NAMED.get(word[1:-1]) or chr(int(word[2:-1]))
+    else:
+        letter = "\n" if word == "\\n" else word[1]
+    if letter in "\"'":
+        return letter * min(len(word), 3) + " " * (len(word) - 3)
+    shown = letter if letter in "=:&\n" else " "
+    return shown.center(len(word))
 
 
 def with_invisible_removed(
@@ -131,26 +144,46 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
-    if b"=" in letters or b":" in letters:
-        yield from _assigned(text, _one_by_one(text).lower())
-        if b"://" in letters and b"@" in letters:
-            for match in compiled(URL_LOGIN).finditer(text):
-                likely = match["user"] or _is_random(match["s"])
-                if likely and not _is_dummy(match["s"]):
-                    yield SecretSpan(*match.span("s"), "url-password")
+    low = _lowered(text)
+    if any(stem in low for stem in _stems_of(text)):
+        for start, end, kind in named_secrets(text, low):
+            yield SecretSpan(start, end, kind)
+    if b"://" in letters and b"@" in letters:
+        for match in compiled(URL_LOGIN).finditer(text):
+            secret, user = match["s"], match["user"]
+            likely = user or is_random(secret)
+            if likely and not is_dummy(secret) and f"{user}:" != f"{secret}:":
+                yield SecretSpan(*match.span("s"), "url-password")
 
 
-_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+def _lowered(text: str) -> str:
+    """In lower case, character by character, so that positions stay the same."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
+
+
+def _stems_of(text: str) -> tuple[str, ...]:
+    return ASCII_STEMS if text.isascii() else (*ASCII_STEMS, *OTHER_STEMS)
+
+
+def _word_end(text: str, at: int) -> int:
+    found = compiled(r"[A-Za-z0-9_-]*").match(text, at)
+    return found.end() if found else at
 
 
 def is_surely_clean(text: str) -> bool:
-    """Whether a text has neither a long word nor a character that secrets or active content need.
+    """Whether a text has neither a long word, nor a name of secrets, nor what active content needs.
 
-    Most texts do not; the check takes two microseconds for a thousand characters.
+    Most texts do not; the check takes three microseconds for a thousand characters.
     """
     letters = text.encode(errors="replace")
     kinds = letters.translate(_KINDS)
-    return b"!" not in kinds and _LONG not in kinds and not _has_unseen(letters)
+    if b"!" in kinds or _LONG in kinds or _has_unseen(letters):
+        return False
+    low = _lowered(text)
+    return not any(stem in low for stem in _stems_of(text))
 
 
 def _one_by_one(text: str) -> bytes:
@@ -174,108 +207,18 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
         if any(need in window for need in row.needs):
             pattern = compiled(row.pattern)
             group = "s" if "s" in pattern.groupindex else 0
+            end = 0
             for match in pattern.finditer(text):
+                start = match.start(group)
                 token = match[group].rstrip(".")  # the end of a sentence
                 sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
-                if not sample:
-                    start = match.start(group)
-                    end = start + len(token)
+                if not sample and start >= end:
                     # Characters right behind a token are a part of it, or another one.
-                    while text[end : end + 1] in _WORD and end < len(text):
-                        end += 1
+                    end = _word_end(text, start + len(token))
                     yield SecretSpan(start, end, row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
             yield SecretSpan(*match.span(), "private-key")
-
-
-_SIGN_WITHIN = 60
-"""Characters from a stem within which `ASSIGNED_VALUE` has its sign."""
-
-
-def _assigned(text: str, low: bytes) -> Iterator[SecretSpan]:
-    for stem in _STEMS:
-        at = low.find(stem)
-        while at >= 0:
-            end = at + _SIGN_WITHIN
-            if low.find(b":", at, end) >= 0 or low.find(b"=", at, end) >= 0:
-                yield from _assigned_at(text, at)
-            at = low.find(stem, at + len(stem))
-
-
-def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
-    match = compiled(ASSIGNED_VALUE).match(text, at)
-    if match is None:
-        return
-    if match["key"]:
-        before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
-        if not before.endswith(_KEYS_OF):
-            return
-    value = match["s"]
-    address = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
-    if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
-        value = re.split("[&#]", value, maxsplit=1)[0]
-    value = value.rstrip(".:!?")
-    likely = _is_password if match["pass"] else _is_random
-    if len(value) >= 6 and not _is_dummy(value) and likely(value):  # noqa: PLR2004
-        start = match.start("s")
-        yield SecretSpan(start, start + len(value), "password" if match["pass"] else "secret")
-
-
-_LONGEST_ADDRESS = 500
-
-_DUMMY = (
-    r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
-    r"|your|example|change|placeholder|redacted|dummy|none\b|null\b|true\b|false\b"
-    r"|(?:password|passwd|secret|token|pw)\d{0,3}\Z"
-    r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64|utf-?\d+|oauth2?)\b"
-)
-
-
-def _is_dummy(value: str) -> bool:
-    """Whether a value is a variable, a path or a placeholder word."""
-    return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
-
-
-_SHORT_WORD = 10
-"""Length from which a value without a digit can be a password by its characters."""
-
-
-def _is_password(value: str) -> bool:
-    """Whether a value after `password` is not a word of prose."""
-    if not any(map(str.isalpha, value)):
-        return False
-    kinds = (str.islower, str.isupper, str.isdigit)
-    classes = sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
-    mixed = classes >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
-    if any(map(str.isdigit, value)):
-        return mixed or value.isalnum()
-    return mixed and len(value) >= _SHORT_WORD
-
-
-_LONG_HEX = 32
-"""Length of a key in hex: each digit has only four bits."""
-
-
-def _is_random(value: str) -> bool:
-    """Whether a value after `token` or `api_key` is too random for a word or a path."""
-    longest = max(value.split("/"), key=len)
-    if not (any(map(str.isdigit, longest)) and any(map(str.isalpha, longest))):
-        return False
-    if len(value) >= _LONG_HEX and not set(value) - set("0123456789abcdefABCDEF"):
-        return entropy(value) >= 3  # noqa: PLR2004 - of the four that hex can have
-    return (
-        len(value) >= 16  # noqa: PLR2004
-        and len(longest) >= 8  # noqa: PLR2004
-        and entropy(value) >= 3.5  # noqa: PLR2004 - as gitleaks' generic rule
-        and "://" not in value
-    )
-
-
-def entropy(text: str) -> float:
-    """Shannon entropy in bits per character."""
-    size = len(text)
-    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
 
 
 def _is_card(text: str) -> bool:

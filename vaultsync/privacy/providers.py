@@ -23,8 +23,12 @@ class SecretKind(NamedTuple):
     far: bool = False
 
 
-_START = "(?<![A-Za-z0-9_-]{})"
-"""A token does not begin inside a word; without this, each position of a long word is tried."""
+_AFTER_LITERAL = "(?<![A-Za-z]{})"
+_AFTER_CLASS = "(?<![A-Za-z0-9]{})"
+_ALONE = "(?<![A-Za-z0-9_-]{})"
+"""What may not be before a token: with a literal prefix, it begins inside a name as well. Without
+this, each position of a long word is tried."""
+_LITERAL = re.compile(r"(?:\(\?:)*[A-Za-z0-9]")
 _FIRST = re.compile(r"(?:[A-Za-z0-9_-]+|\[[A-Z]+\])(?![{*+?])")
 """The literal prefix of a token. Before `_START`, it lets `re` skip to its occurrences."""
 
@@ -36,13 +40,18 @@ def providers() -> tuple[SecretKind, ...]:
     data = pkgutil.get_data("vaultsync.privacy", "providers.toml") or b""
     return tuple(
         SecretKind(
-            kind, row["says"], tuple(row["needs"]), _at_start(row["pattern"]), row.get("far", False)
+            kind,
+            row["says"],
+            tuple(row["needs"]),
+            _at_start(row["pattern"], alone=row.get("alone", False)),
+            row.get("far", False),
         )
         for kind, row in tomllib.loads(data.decode()).items()
     )
 
 
-def _at_start(pattern: str) -> str:
+def _at_start(pattern: str, *, alone: bool) -> str:
     found = _FIRST.match(pattern)
     first = found[0] if found else ""
-    return first + _START.format(first) + pattern.removeprefix(first)
+    before = _ALONE if alone else _AFTER_LITERAL if _LITERAL.match(pattern) else _AFTER_CLASS
+    return f"(?a:{first}{before.format(first)}{pattern.removeprefix(first)})"

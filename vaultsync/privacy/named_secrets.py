@@ -1,0 +1,234 @@
+"""Secrets that are told by a name before them: `password: …`, `API_KEY=…`, "the token is …"."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+
+_compiled = cache(re.compile)
+"""Compiles on first use: most texts need no pattern."""
+
+ASCII_STEMS = (
+    "pass", "pwd", "secret", "token", "key", "credential", "kennwort", "wachtwoord", "senha",
+    "contrase", "salasana", "parola",
+)  # fmt: skip
+"""Words before a secret, in lower case; `NAMED_VALUE` begins with them."""
+OTHER_STEMS = (
+    "пароль", "ключ", "токен", "секрет", "κωδικός", "hasło", "lösenord", "şifre", "schlüssel",
+    "パスワード", "トークン", "シークレット", "キー", "密码", "密碼", "密钥", "密鑰", "口令",
+    "令牌", "비밀번호", "암호", "토큰", "كلمة المرور", "كلمة السر", "الرمز", "סיסמה",
+    "पासवर्ड", "รหัสผ่าน",
+)  # fmt: skip
+"""The same in other languages and scripts."""
+_OF_PASSWORD = frozenset(OTHER_STEMS) - {
+    "ключ", "токен", "секрет", "schlüssel", "トークン", "シークレット", "キー", "密钥", "密鑰",
+    "令牌", "토큰", "الرمز",
+}  # fmt: skip
+
+_KEYS_OF = (
+    "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
+    "master", "storage", "license", "service", "service_role", "admin", "webhook",
+)  # fmt: skip
+"""Words before `key` that make it a credential, not the key of a map."""
+
+_NOT_ITSELF = frozenset({
+    "policy", "policies", "file", "files", "path", "paths", "dir", "folder", "length", "len",
+    "min", "max", "type", "kind", "format", "name", "names", "hint", "hints", "label", "field",
+    "fields", "url", "uri", "link", "page", "form", "reset", "rotation", "ttl", "expiry",
+    "expires", "expiration", "age", "version", "algorithm", "algo", "strength", "rule", "rules",
+    "required", "enabled", "count", "limit", "limits", "budget", "size", "manager", "store",
+    "provider", "source", "ref", "arn", "location", "prefix", "header", "index", "column",
+    "table", "class", "fingerprint", "checksum", "encoder", "generator", "validator", "bits",
+    "lifetime", "endpoint", "scope", "scopes", "usage", "ring",
+})  # fmt: skip
+"""Last words of names that speak of a secret: `password_policy`, `private_key_file`."""
+
+_STEM = (
+    r"(?:(?P<pass>pass(?:word|wort|wd|phrase|e(?![a-z])|(?<![a-z]pass))|(?<![a-z])pwd|kennwort|wachtwoord"
+    r"|senha|contrase[nñ]a|salasana|parola)"
+    r"|secret|token|(?P<key>key)|credentials?"
+    rf"|(?P<other>{'|'.join(map(re.escape, OTHER_STEMS))}))"
+)
+_SIGN = r"(?:=>|:=|==?|->|[:\uff1a\uff1d→—–])"
+NAMED_VALUE = (
+    rf"(?i:{_STEM})(?P<tail>[_-][A-Za-z0-9_-]{{1,30}}|Key|Id)?"
+    rf"[\"'`*“”«»」]{{0,3}}\]{{0,2}}[ \t]{{0,4}}(?P<sign>{_SIGN})[ \t]{{0,4}}"
+    r"(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
+)
+"""`password: …`, `API_KEY=…`, `"token": "…"`; the value is checked separately."""
+_IS = (
+    r"(?:is|is now|ist|ist jetzt|lautet|est|es|è|é|jest|är|er|was|war|set to|changed to|reads"
+    r"|равен)"
+)
+SAID_VALUE = (
+    rf"(?i:{_STEM})(?:[^\S\n][^\s.:;=!?]{{1,20}}){{0,6}}?[^\S\n]{_IS}[^\S\n]?:?[^\S\n]"
+    r"(?P<quote>[\"'`*「“„«]{0,3})(?P<s>\S{6,512})"
+)
+"""In prose: `the password for the door is …`."""
+WRITTEN_VALUE = (
+    r"(?i:(?P<other>" + "|".join(map(re.escape, OTHER_STEMS)) + r"))"
+    r"[^\n!-~]{0,12}(?P<quote>[\"'`*]{0,3})(?P<s>[!-~]{6,512})"
+)
+"""In prose of other scripts: `パスワードは…です`."""
+
+_LONGEST_ADDRESS = 500
+_WITHIN = 60
+"""Characters from a stem within which a named value has its sign."""
+_MOST_OVERLAPS = 4
+"""How often stems inside of one value are looked at before all of it counts as a secret."""
+
+
+def named_secrets(text: str, low: str) -> Iterator[tuple[int, int, str]]:
+    """The spans of named secrets and their kinds; `low` is the text in lower case."""
+    stems = [each for each in ASCII_STEMS if each in low]
+    if not text.isascii():
+        stems += [each for each in OTHER_STEMS if each in low]
+    for stem in stems:
+        at = low.find(stem)
+        inside = behind = 0
+        while at >= 0:
+            # A run of many names is one value of another: `pwd=pwd=pwd=…`.
+            inside = inside + 1 if at < behind else 0
+            if inside == _MOST_OVERLAPS:
+                yield at, behind, "secret"
+            elif inside < _MOST_OVERLAPS:
+                for start, end, stop, kind in _values_at(text, low, at):
+                    behind = max(behind, stop)
+                    if kind:
+                        yield start, end, kind
+            at = low.find(stem, at + len(stem))
+
+
+def _values_at(text: str, low: str, at: int) -> Iterator[tuple[int, int, int, str]]:
+    """The span and kind of a value, and where its characters end; no kind if it is no secret."""
+    end = at + _WITHIN
+    match = None
+    if any(low.find(sign, at, end) >= 0 for sign in ":=\uff1a\uff1d→—–>"):
+        match = _compiled(NAMED_VALUE).match(text, at)
+    if match is None and low.find(" ", at, end) >= 0:
+        match = _compiled(SAID_VALUE).match(text, at)
+    if match is None and not text[at : at + 1].isascii():
+        match = _compiled(WRITTEN_VALUE).match(text, at)
+    if match is None or not _names_a_secret(text, match):
+        return
+    groups = match.groupdict()
+    of_password = bool(groups.get("pass")) or (match["other"] or "").lower() in _OF_PASSWORD
+    value = _value_of(text, match)
+    likely = is_password if of_password else is_random
+    start = match.start("s")
+    kind = ""
+    if len(value) >= 6 and not is_dummy(value) and likely(value):  # noqa: PLR2004
+        kind = "password" if of_password else "secret"
+    yield start, start + len(value), match.end("s"), kind
+
+
+def _names_a_secret(text: str, match: re.Match[str]) -> bool:
+    """Whether the name is that of a secret, and not of what belongs to one."""
+    groups = match.groupdict()
+    at = match.start()
+    if re.search(r"REDACTED:[a-z0-9-]*\Z", text[max(at - 60, 0) : at]):  # a placeholder
+        return False
+    tail = (groups.get("tail") or "").lower().strip("_-")
+    if re.split("[_-]", tail)[-1] in _NOT_ITSELF:
+        return False
+    if groups.get("key"):
+        before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
+        if not before.endswith(_KEYS_OF):
+            return False
+    # `registry/token-service:v1`: an image.
+    image = groups.get("sign") == ":" and match.end("sign") == match.start("s")
+    return not (image and re.search(r"[\w.-]/[\w./-]*\Z", text[max(at - 100, 0) : at]))
+
+
+_FOLLOWED = re.compile(
+    r"\[REDACTED:|[,;&|](?=[\"']?[A-Za-z_]{2}[\w.\"'-]{0,40}[=:])|\]\(|\Z"
+    r"|</(?=[a-z])|<(?=(?:a|b|br|code|div|i|img|li|p|pre|span|td)[\s>])"
+)
+"""Where an unquoted value ends although no blank follows: another setting, a tag, a link."""
+_CLOSERS = {'"': '"', "'": "'", "`": "`", "*": "*", "「": "」", "“": "”", "„": "“", "«": "»"}
+_AROUND = ".,;:!?)]}>\"'`*|」”“»。、】\uff0c\uff1b\uff01\uff1f\uff09"
+
+
+def _value_of(text: str, match: re.Match[str]) -> str:
+    """The value, without what stands around it."""
+    value, quote = match["s"], match["quote"]
+    if quote:
+        closed = value.find(_CLOSERS[quote[-1]])
+        if closed >= 0:
+            return value[:closed]
+    before = text[max(match.start() - _LONGEST_ADDRESS, 0) : match.start()]
+    address = before.rpartition("://")[2]
+    if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
+        value = re.split("[&#]", value, maxsplit=1)[0]
+    found = _FOLLOWED.search(value)
+    return (value[: found.start()] if found else value).rstrip(_AROUND)
+
+
+_DUMMY = (
+    r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
+    r"|your|example|change|placeholder|redacted|dummy|sample|none\b|null\b|true\b|false\b"
+    r"|(?:password|passwd|pass|secret|token|pw|guest|user(?:name)?|test)\d{0,3}\Z"
+    r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64|utf-?\d+|oauth2?)\b"
+    r"|v?\d{1,5}(?:\.\d{1,5}){1,3}(?![\d\w$!@])|\d+-[a-z]+\Z|\d{4}-\d\d-\d\d"
+    r"|[a-z]{2,15}:(?:[a-z]|//)|<[^<>\n]{1,80}>?\Z|\{\{|\[\[|\[REDACTED:|(?:x{3,}|\*{3,}|\.{3,}|…)"
+    r"|[a-z_][a-z_.]{2,60}[a-z_]\(|[a-z_][a-z_.]{2,60}\[[\"'a-z_]"
+    r"|[\w./-]{1,80}\.(?:pem|key|crt|cer|p12|pfx|jks|json|ya?ml|toml|txt|env|md|py|js|ts|go|rs)\Z"
+)
+
+
+def is_dummy(value: str) -> bool:
+    """Whether a value is a variable, a path, a call or a placeholder word."""
+    return _compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
+
+
+_SHORT_WORD = 10
+"""Length from which a value without a digit can be a password by its characters."""
+_JUDGED = 200
+"""Characters of a value by which it is judged."""
+
+
+def is_password(value: str) -> bool:
+    """Whether a value after `password` is not a word of prose."""
+    value = value[:_JUDGED]
+    if not any(map(str.isalpha, value)):
+        return False
+    kinds = (str.islower, str.isupper, str.isdigit)
+    classes = sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
+    mixed = classes >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
+    if any(map(str.isdigit, value)):
+        return mixed or value.isalnum() or entropy(value) >= 3.5  # noqa: PLR2004
+    return mixed and len(value) >= _SHORT_WORD
+
+
+_LONG_HEX = 32
+"""Length of a key in hex: each digit has only four bits."""
+
+
+def is_random(value: str) -> bool:
+    """Whether a value after `token` or `api_key` is too random for a word or a path."""
+    value = value[:_JUDGED]
+    if len(value) >= _LONG_HEX and not set(value) - set("0123456789abcdefABCDEF"):
+        return entropy(value) >= 3  # noqa: PLR2004 - of the four that hex can have
+    if not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))) or "://" in value:
+        return False
+    longest = max(value.split("/"), key=len)
+    if len(value) < 16 or entropy(value) < 3.5:  # noqa: PLR2004 - as gitleaks' generic rule
+        return False
+    words = len(longest) >= 8 and any(map(str.isdigit, longest))  # noqa: PLR2004
+    return (words and any(map(str.isalpha, longest))) or _changes(value) >= 0.3  # noqa: PLR2004
+
+
+def _changes(value: str) -> float:
+    """How often the kind of character changes, per character; in names of words it rarely does."""
+    kinds = [(each.islower(), each.isupper(), each.isdigit(), each == "/") for each in value]
+    return sum(one != other for one, other in pairwise(kinds)) / len(kinds)
+
+
+def entropy(text: str) -> float:
+    """Shannon entropy in bits per character."""
+    size = len(text)
+    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
