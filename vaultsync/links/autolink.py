@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vaultsync.links.mentions import Mention
 from vaultsync.links.wikilinks import ProseBlock, find_links, is_linkable, name_key, prose_blocks
-from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK
+from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK, joined_spans
 from vaultsync.privacy.redaction import replace_spans
 
 
@@ -65,9 +65,11 @@ def _wiki_link(text: str, mention: Mention, target: str, *, in_row: bool) -> str
     name = text[mention.start : mention.end]
     if name == target:
         return f"[[{target}]]"
-    line = text[: mention.start].rpartition("\n")[2] + text[mention.end :].partition("\n")[0]
+    begin = text.rfind("\n", 0, mention.start) + 1
+    end = text.find("\n", mention.end)
     # A line with a bar may be the row of a table without outer bars.
-    if not is_linkable(name) or (not in_row and "|" in line):
+    bar = text.find("|", begin, len(text) if end < 0 else end)
+    if not is_linkable(name) or (not in_row and bar >= 0):
         return ""
     return f"[[{target}\\|{name}]]" if in_row else f"[[{target}|{name}]]"
 
@@ -127,7 +129,7 @@ def _blocked_spans(text: str, part: ProseBlock) -> list[tuple[int, int]]:
         if sign in plain
         for found in pattern.finditer(plain)
     ]
-    return [*part.opaque, *links, *marks, *_brackets(text, *whole)]
+    return joined_spans([*part.opaque, *links, *marks, *_brackets(text, *whole)])
 
 
 def _blank_out(text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
-from vaultsync.markdown.blocks import HEADING_BLOCK
+from vaultsync.markdown.blocks import HEADING_BLOCK, joined_spans
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
 
@@ -111,13 +111,14 @@ def _heading(text: str) -> tuple[int, str]:
 
 def _tags(body: str, prose: ProseBlock) -> list[str]:
     block = prose.block
-    closed = [*prose.opaque, *((link.start, link.end) for link in prose.links)]
-    return [
-        found[1]
-        for found in _TAG.finditer(body, block.inner, block.end)
-        if not found[1].isdecimal()
-        and not any(start < found.end() and found.start() < end for start, end in closed)
-    ]
+    closed = joined_spans([*prose.opaque, *((link.start, link.end) for link in prose.links)])
+    tags, at = [], 0
+    for found in _TAG.finditer(body, block.inner, block.end):
+        while at < len(closed) and closed[at][1] <= found.start():
+            at += 1
+        if not found[1].isdecimal() and not (at < len(closed) and closed[at][0] < found.end()):
+            tags.append(found[1])
+    return tags
 
 
 def property_texts(properties: Mapping[str, Value], name: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -103,6 +104,7 @@ def _wiki(found: re.Match[str], *, embed: bool) -> Link | None:
 _HIDING_MARKS = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
 _TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
 _WIKI = re.compile(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
+_TICKS = re.compile(r"`+")
 # Only the next `$` can close; `$5 and $6` is money.
 _MATH = re.compile(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
 # The destination of a markdown link. Repetitions are bounded, so that no text makes the
@@ -113,6 +115,8 @@ DESTINATION = re.compile(
     (?:\s+(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*\)""",
     re.VERBOSE,
 )
+MAX_LINK_TEXT = 4_000
+"""Characters of the text of a markdown link; what is nested deeper would be copied many times."""
 _WEB = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
@@ -128,7 +132,11 @@ class _Paragraph:
         self._links: list[Link] = []
         self._openers: list[tuple[int, bool]] = []
         """Positions of brackets that may begin a link, and whether it would be an embed."""
+        self._linked = start
+        """The end of the last link: links do not nest, so no bracket before it begins one."""
         self._unclosed: set[str] = set()
+        self._ticks: dict[int, list[int]] | None = None
+        """The positions of runs of backticks, by their length."""
         self.opaque: list[tuple[int, int]] = []
 
     def links(self) -> list[Link]:
@@ -148,23 +156,34 @@ class _Paragraph:
             if mark[0] != "\\":
                 self._openers.append((start, mark[0] == "!"))
         elif mark[0] == "`":
-            self._skip(mark, start, re.compile(f"(?<!`){mark}(?!`)"))
+            self._skip_code(start, len(mark))
         elif mark == "$":
             math = _MATH.match(self._text, start, self._end)
             if math:
                 self._skip_to(start, math.end())
         elif mark[0] != "\\":
-            closer = "-->" if mark == "<!--" else re.escape(mark)
-            self._skip(mark, start, re.compile(closer))
+            closer = "-->" if mark == "<!--" else mark
+            self._skip(mark, start, closer)
 
-    def _skip(self, mark: str, start: int, closer: re.Pattern[str]) -> None:
+    def _skip(self, mark: str, start: int, closer: str) -> None:
         if mark in self._unclosed:
             return
-        found = closer.search(self._text, self._at, self._end)
-        if found:
-            self._skip_to(start, found.end())
+        found = self._text.find(closer, self._at, self._end)
+        if found >= 0:
+            self._skip_to(start, found + len(closer))
         else:
             self._unclosed.add(mark)
+
+    def _skip_code(self, start: int, length: int) -> None:
+        """Skip inline code; only a run of as many backticks closes it."""
+        if self._ticks is None:
+            self._ticks = {}
+            for run in _TICKS.finditer(self._text, start, self._end):
+                self._ticks.setdefault(len(run[0]), []).append(run.start())
+        runs = self._ticks.get(length, [])
+        number = bisect_left(runs, self._at)
+        if number < len(runs):
+            self._skip_to(start, runs[number] + length)
 
     def _skip_to(self, start: int, end: int) -> None:
         self.opaque.append((start, end))
@@ -181,9 +200,13 @@ class _Paragraph:
         self._add(_wiki(found, embed=embed), embed=embed)
 
     def _close_bracket(self) -> None:
-        if not self._openers:
+        start, embed = -1, False
+        while self._openers and start < 0:
+            start, embed = self._openers.pop()
+            if start < self._linked and not embed:
+                start = -1
+        if start < 0 or self._at - start > MAX_LINK_TEXT:
             return
-        start, embed = self._openers.pop()
         found = DESTINATION.match(self._text, self._at, self._end)
         if found is None:
             return
@@ -198,8 +221,8 @@ class _Paragraph:
         self._add(link if target or place else None, embed=embed)
 
     def _add(self, link: Link | None, *, embed: bool) -> None:
-        if not embed:  # links do not nest
-            self._openers = [each for each in self._openers if each[1]]
+        if not embed:
+            self._linked = self._at
         if link is not None:
             self._links.append(link)
 

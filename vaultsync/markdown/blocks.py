@@ -8,7 +8,7 @@ an inline comment) are left to the caller.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import NamedTuple
 
 TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
@@ -20,6 +20,7 @@ _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\s*\Z")
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*\Z")
 _RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
+_BLANK_LINES = re.compile(r"\n+")
 _RETURN = re.compile(r"\r(?!\n)")
 _CODE = 4
 """Columns of indentation that make code."""
@@ -61,8 +62,7 @@ class Fence(NamedTuple):
         return self.close < self.end
 
 
-@dataclass(frozen=True, slots=True)
-class FencedLine:
+class FencedLine(NamedTuple):
     """A line, and the block that it is part of."""
 
     start: int
@@ -123,6 +123,17 @@ def without_code(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
+def joined_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order; those that touch or overlap become one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
 def closed_title(words: str) -> str:
     """The text of a heading, without a closing sequence of `#`."""
     title = words.strip()
@@ -169,7 +180,13 @@ class _BlockScanner:
 
     def _plain_line(self) -> int:
         """Take a line that can only be part of a paragraph, as most are; 0 when it is not."""
-        if self._containers or self._fence or not self.text[self._at].isalpha():
+        if self._containers or self._fence:
+            return 0
+        if self.text[self._at] == "\n":
+            self._close(self._at)
+            run = _BLANK_LINES.match(self.text, self._at)
+            return run.end() if run else 0
+        if not self.text[self._at].isalpha():
             return 0
         if self._begin < 0:
             self._begin = self._inner = self._at

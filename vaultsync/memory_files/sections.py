@@ -16,6 +16,7 @@ part of its content. The frontmatter applies to all sections of the file.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -37,6 +38,8 @@ MAX_SECTION_CHARS = 4096
 """Characters above which a section is split."""
 MIN_SECTION_CHARS = 32
 """Characters below which a section is left out."""
+_SHORT_SOURCE = 1_000
+"""Characters, blanks included, above which text is not too short for a section."""
 LARGE_FILE_BYTES = 1 << 20
 """Bytes above which a file is read, but reported as large."""
 MANAGED_MARKER = "<!-- vaultsync-managed -->"
@@ -247,6 +250,7 @@ def frontmatter_end(text: str) -> int:
 def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
     """Parse a memory file from `start`, the end of its frontmatter; `name` titles a preamble."""
     lines = fenced_lines(text, start)
+    breaks = [found.start() for found in re.finditer("\n", text)]
     title, title_line = None, None
     for line in lines:
         if line.prose and _SECTION_HEADING.match(text, line.start, line.end):
@@ -263,7 +267,7 @@ def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
         alone = block.heading is None and by_paragraph
         pieces = _standalone_paragraphs(text, content) if alone else [content]
         for piece in pieces:
-            for section in _sections(text, block, piece, title or name, alone=alone):
+            for section in _sections(text, breaks, block, piece, title or name, alone=alone):
                 fits = len(section.text) >= MIN_SECTION_CHARS
                 (taken if fits else left_out).append(section)
     return MemoryOutline([block for block, _ in found], taken, left_out)
@@ -279,12 +283,13 @@ def _blocks(
         if line.prose and _SECTION_HEADING.match(text, line.start, line.end)
     ]
     starts = headings if headings[:1] == [0] else [0, *headings]
+    titled = set(headings)
     for first, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
         if first == stop:
             continue
         begin, end = lines[first].start, lines[stop - 1].end
         heading, body = None, first
-        if first in headings:
+        if first in titled:
             heading = closed_title(text[begin + 2 : lines[first].end])
             body += 1
         elif title_line is not None and not text[begin : title_line.start].strip():
@@ -337,18 +342,29 @@ def _standalone_paragraphs(text: str, lines: Sequence[FencedLine]) -> list[list[
             joined[-1] += paragraph
         else:
             joined.append(paragraph)
-        words = normalize(text[joined[-1][0].start : paragraph[-1].end])
+        start, end = joined[-1][0].start, paragraph[-1].end
+        is_short = end - start <= _SHORT_SOURCE
+        words = normalize(text[start if is_short else paragraph[0].start : end])
         is_heading = paragraph[-1].fence < 0 and _HEADING.match(words.rpartition("\n")[2])
-        small = len(words) < MIN_SECTION_CHARS or bool(is_heading)
+        small = (is_short and len(words) < MIN_SECTION_CHARS) or bool(is_heading)
     if small and len(joined) > 1:
         joined[-2:] = [joined[-2] + joined[-1]]
     return joined
 
 
 def _sections(
-    text: str, block: SectionBlock, lines: Sequence[FencedLine], name: str, *, alone: bool
+    text: str,
+    breaks: Sequence[int],
+    block: SectionBlock,
+    lines: Sequence[FencedLine],
+    name: str,
+    *,
+    alone: bool,
 ) -> Iterator[MemorySection]:
-    """A piece of a block as one section, or in parts when it is too long."""
+    """A piece of a block as one section, or in parts when it is too long.
+
+    `breaks` are the positions of the line ends of the text.
+    """
     lines, hint, managed = _below_markers(text, lines)
     if not lines and block.heading is None:
         return
@@ -366,7 +382,7 @@ def _sections(
             title=title if number == 1 else f"{title} ({number})",
             start=start,
             end=end,
-            line=text.count("\n", 0, block.start if block.heading else start) + 1,
+            line=bisect_left(breaks, block.start if block.heading else start) + 1,
             type_hint=hint or block.type_hint,
             managed=managed or block.managed,
         )
@@ -378,9 +394,15 @@ def _split(text: str, lines: Sequence[FencedLine], limit: int) -> Iterator[Seque
         yield lines
         return
     part: list[FencedLine] = []
+    size = 0
     for paragraph in _paragraphs(text, lines):
-        if part and len(normalize(text[part[0].start : paragraph[-1].end])) > limit:
+        words = text[paragraph[0].start : paragraph[-1].end]
+        # Below another one, a paragraph keeps the blanks that it begins with.
+        size += len(normalize(f".\n\n{words}")) - 1
+        if part and size > limit:
             yield part
             part = []
+        if not part:
+            size = len(normalize(words))
         part += paragraph
     yield part

@@ -5,12 +5,17 @@ In doubt, it is active.
 
 from __future__ import annotations
 
+import hashlib
+import pkgutil
 import re
-from collections.abc import Iterator
-from functools import cached_property
+import sys
+import tomllib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import NamedTuple
 
-from vaultsync.markdown.blocks import fences
+from vaultsync.markdown.blocks import fences, joined_spans
 
 ACTIVE_TAGS = (
     "script", "iframe", "frame", "frameset", "object", "embed", "applet", "webview",
@@ -25,7 +30,8 @@ ACTIVE_FENCES = re.compile(
     r"|meta-bind[\w-]*|execute[\w-]*|run-[\w-]+|button|buttons|tasks|customjs|shell-command"
     r"|plantuml[\w-]*|kroki|query|sqlseal|jsx?:[\w-]+|html-render|iframe|dynamic-embed)(?![\w-])"
 )
-"""Fences that Obsidian or a plugin runs as code, as a query, or by a service."""
+"""Fences that Obsidian or a plugin runs as code, as a query, or by a service, even where a line
+probably begins none; where it does, all that are not known to be inert are active."""
 
 ACTIVE_TAG_PATTERN = "|".join(ACTIVE_TAGS)
 _OTHER_TAG = re.compile(rf"<(?=[A-Za-z])(?!(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))")
@@ -58,19 +64,23 @@ class ActiveContent:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._identified = 0
+        """Characters of the constructs that were asked for."""
+        self._next: dict[str, tuple[int, int]] = {}
+        """By the end of a construct: its last one that was found."""
 
     def runs(self, site: ActiveSite) -> bool:
         """Whether the site would run or load something, or lead out of the vault."""
         text, at = self._text, site.at
         anywhere = site.kind in _IN_CODE_TOO
-        if not anywhere and any(start <= at < end for start, end in self._code):
+        if not anywhere and _is_in(at, self._code):
             return False
         match site.kind:
             case "fence":
                 return is_active_fence(text, at)
             case "tick":
                 inside = text[site.start : at].strip() != ""
-                return inside or text[: site.start].rstrip().endswith("`")
+                return inside or self._is_below_tick(site.start)
             case "image":
                 return self._is_remote_image(at)
             case "link" | "define":
@@ -87,46 +97,157 @@ class ActiveContent:
         return list(_code_of(self._text))
 
     def construct(self, site: ActiveSite) -> str:
-        """The text of the construct, which identifies it."""
-        return self._text[site.start : _end_of(site, self._text)]
+        """What identifies the construct: its text.
+
+        Where many constructs contain each other, none of them is known by its own text alone,
+        but by that of the whole: each change makes all of them unknown.
+        """
+        end = self._end_of(site)
+        self._identified += end - site.start
+        if self._identified <= 4 * len(self._text) + _REACH:
+            return self._text[site.start : end]
+        return f"{site.start}:{self._digest}"
+
+    @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self._text.encode(errors="surrogatepass")).hexdigest()
+
+    def _is_below_tick(self, at: int) -> bool:
+        """Whether a backtick is the last character before a place that is no blank."""
+        while at and self._text[at - 1].isspace():
+            at -= 1
+        return self._text[at - 1 : at] == "`"
 
     def _is_remote_image(self, at: int) -> bool:
         text = self._text
         if text.startswith("[[", at):
-            return False
+            return _is_remote(_destination(text, at + 2))
         close = _closing(text, at)
         if close is None:
-            found = re.search(r"\n[ \t]*\n", text[at : at + _REACH])
-            rest = text[at : at + (found.start() if found else _REACH)]
-            return _has_remote(r"\]\(", rest) or self._names_remote
+            end = _PARAGRAPH_END.search(text, at, at + _REACH)
+            first, last = at, end.start() if end else at + _REACH
+            number = bisect_left(self._remote_targets, first)
+            far = self._remote_targets[number : number + 1]
+            return (bool(far) and far[0] < last) or self._names_remote
         if text.startswith("(", close + 1):
             return _is_remote(_destination(text, close + 2))
         return self._names_remote
 
     @cached_property
+    def _remote_targets(self) -> list[int]:
+        """Where the remote destinations of links and images begin."""
+        return list(_remote_places("](", self._text))
+
+    @cached_property
     def _names_remote(self) -> bool:
         """Whether the text has a link reference definition that leads out."""
-        return _has_remote(r"\]:", self._text)
+        return next(_remote_places("]:", self._text), None) is not None
 
     def _is_in_tag(self, site: ActiveSite) -> bool:
-        text = self._text
-        near = text[max(site.start - _REACH, 0) : site.start]
-        for found in _OTHER_TAG.finditer(near):
-            inside = near[found.end() :]
-            ends = inside.find(">")
-            if ends < 0 or '"' in inside[:ends] or "'" in inside[:ends]:
-                name = site.start + 4
-                value = _VALUE.match(text, name)
-                is_link = text[site.start : name].lower() == "href"
-                return not is_link or _leads_out(_decoded(value[1]) if value else "")
-        return False
+        if not _is_in(site.start, self._tags):
+            return False
+        text, name = self._text, site.start + 4
+        value = _VALUE.match(text, name)
+        is_link = text[site.start : name].lower() == "href"
+        return not is_link or _leads_out(_decoded(value[1]) if value else "")
+
+    @cached_property
+    def _tags(self) -> list[tuple[int, int]]:
+        """The spans in which a tag may still have attributes.
+
+        In quotes, `>` does not end it; in doubt, it goes on.
+        """
+        text, spans = self._text, []
+        for found in _OTHER_TAG.finditer(text):
+            start = found.end()
+            end = text.find(">", start, start + _REACH)
+            if end < 0 or _QUOTE.search(text, start, end):
+                end = start + _REACH
+            spans.append((start, end))
+        return joined_spans(spans)
+
+    def _end_of(self, site: ActiveSite) -> int:
+        text, at = self._text, site.at
+        if site.kind == "scheme":
+            found = _SCHEME_END.search(text, at)
+            return found.start() if found else len(text)
+        if site.kind == "fence":
+            return self._after(rf"\n[ \t>]*{re.escape(text[site.start])}{{3,}}", at)
+        if site.kind == "tag":
+            name = _NAME.match(text, at)
+            closed = self._after(re.escape(f"</{name[0] if name else ''}"), at)
+            if closed < len(text):
+                return closed - (len(name[0]) if name else 0) - 1
+        return self._after(re.escape(_ENDS[site.kind]), at)
+
+    def _after(self, pattern: str, at: int) -> int:
+        """The end of the next match of a pattern, or of the text; asked with growing places."""
+        start, end = self._next.get(pattern, (-1, 0))
+        if start < at:
+            found = re.compile(pattern).search(self._text, at)
+            start, end = found.span() if found else (len(self._text), len(self._text))
+            self._next[pattern] = start, end
+        return end
+
+
+def _is_in(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place is in one of some spans, which are in order."""
+    number = bisect_right(spans, (at, sys.maxsize))
+    return number > 0 and at < spans[number - 1][1]
+
+
+@cache
+def inert_fences() -> Mapping[str, re.Pattern[str] | None]:
+    """The languages of inert fences, each with what makes a block of it active all the same."""
+    data = pkgutil.get_data("vaultsync.privacy", "inert_fences.toml") or b""
+    return {
+        name: re.compile(row["unless"]) if "unless" in row else None
+        for row in tomllib.loads(data.decode()).values()
+        for name in row["names"]
+    }
+
+
+_LANGUAGE = re.compile(r"[^\s{]+")
+_MAX_DIAGRAM = 20_000
+"""Characters of a diagram that are searched; a longer one is active."""
 
 
 def is_active_fence(text: str, at: int) -> bool:
-    """Whether the fence whose language begins at a position is active."""
+    """Whether the fence whose language begins at a position is active.
+
+    Only those that are known to be inert are not. Where the line cannot begin a fence, only
+    those are that are known to run.
+    """
     line = text[at : at + 200].partition("\n")[0]
-    language = _unescaped(line).lstrip("{. \t")
-    return ACTIVE_FENCES.match(language) is not None or line.startswith("$=")
+    if ACTIVE_FENCES.match(_unescaped(line).lstrip("{. \t")) or line.startswith("$="):
+        return True
+    start = at
+    while text[start - 1 : start] in (" ", "\t"):
+        start -= 1
+    mark = text[start - 1 : start]
+    if not _begins_line(text, start, mark) or (mark == "`" and "`" in line):
+        return False
+    found = _LANGUAGE.match(line)
+    language = found[0].lower() if found else ""
+    if language not in inert_fences():
+        return True
+    unless = inert_fences()[language]
+    if unless is None:
+        return False
+    close = text.find(f"\n{mark * 3}", at, at + _MAX_DIAGRAM)
+    return close < 0 or unless.search(text, at, close) is not None
+
+
+_CONTAINERS = frozenset(" \t>-*+.)0123456789")
+
+
+def _begins_line(text: str, at: int, mark: str) -> bool:
+    """Whether before the fence that ends at a position is only what begins quotes and lists."""
+    while at and text[at - 1] == mark:
+        at -= 1
+    while at and text[at - 1] in _CONTAINERS:
+        at -= 1
+    return at == 0 or text[at - 1] in "\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029\ufeff"
 
 
 def _closing(text: str, at: int) -> int | None:
@@ -153,6 +274,7 @@ def _closing(text: str, at: int) -> int | None:
 
 
 _VALUE = re.compile(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})")
+_DESTINATION_CHARS = 1_102
 _TARGET = re.compile(r"\s{0,100}(?:<([^<>\n]{0,1000})|([^\s)]{0,1000}))")
 
 
@@ -196,9 +318,17 @@ def _is_remote(destination: str) -> bool:
     return _REMOTE.match(destination) is not None
 
 
-def _has_remote(sign: str, text: str) -> bool:
-    """Whether a destination that follows a sign is remote."""
-    return any(_is_remote(_destination(text, each.end())) for each in re.finditer(sign, text))
+def _remote_places(sign: str, text: str) -> Iterator[int]:
+    """Where remote destinations begin that follow a sign."""
+    at = text.find(sign)
+    while at >= 0:
+        at += len(sign)
+        # Most have nothing in reach that a remote one needs.
+        if _OUTWARD.search(text, at, at + _DESTINATION_CHARS) and _is_remote(
+            _destination(text, at)
+        ):
+            yield at
+        at = text.find(sign, at)
 
 
 def _code_of(text: str) -> Iterator[tuple[int, int]]:
@@ -222,25 +352,10 @@ _ENDS = {
     "link": ")",
     "define": "\n",
     "attribute": ">",
+    "tag": ">",
 }
-
-
-def _end_of(site: ActiveSite, text: str) -> int:
-    at = site.at
-    if site.kind == "fence":
-        mark = text[site.start]
-        found = re.compile(rf"\n[ \t>]*{re.escape(mark)}{{3,}}").search(text, at)
-        return found.end() if found else len(text)
-    if site.kind == "tag":
-        name = re.compile(r"[A-Za-z]*").match(text, at)
-        end = text.find(f"</{name[0] if name else ''}", at)
-        return end + 1 if end >= 0 else _until(text, ">", at)
-    if site.kind == "scheme":
-        found = re.compile(r"[\s<>\"'`]|\Z").search(text, at)
-        return found.start() if found else len(text)
-    return _until(text, _ENDS[site.kind], at)
-
-
-def _until(text: str, end: str, at: int) -> int:
-    found = text.find(end, at)
-    return len(text) if found < 0 else found + len(end)
+_NAME = re.compile(r"[A-Za-z]*")
+_SCHEME_END = re.compile(r"[\s<>\"'`]")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_QUOTE = re.compile("[\"']")
+_OUTWARD = re.compile(r"[:&\\]|//")

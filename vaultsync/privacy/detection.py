@@ -212,6 +212,8 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
                 start = match.start(group)
                 token = match[group].rstrip(".")  # the end of a sentence
                 sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
+                if "whole" in pattern.groupindex and match["whole"] is None:
+                    continue
                 if not sample and start >= end:
                     # Characters right behind a token are a part of it, or another one.
                     end = _word_end(text, start + len(token))

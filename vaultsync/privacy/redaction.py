@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -37,6 +38,10 @@ MIN_INSIDE_WORD_LENGTH = 16
 """Length from which a secret is redacted inside of words, too."""
 
 
+_MAX_LOOKS = 12
+"""How often the text right beside secrets is searched again."""
+
+
 class Redactor(NamedTuple):
     """Finds secrets, and computes their placeholders."""
 
@@ -54,7 +59,7 @@ class Redactor(NamedTuple):
         found = [*find_secrets(text), *known]
         if self.own:
             found += with_invisible_removed(self._own_spans, text)
-        while found:
+        for _ in range(_MAX_LOOKS if found else 0):
             found = _unquoted(text, found)
             # A text right beside a secret may be another one, without it.
             rest = replace_spans(text, [(s.start, s.end, "\0" * (s.end - s.start)) for s in found])
@@ -105,7 +110,12 @@ def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
     """Spans in order, without those inside of placeholders."""
     if spans and REDACTION_PREFIX in text:
         taken = [match.span() for match in PLACEHOLDER.finditer(text)]
-        spans = [x for x in spans if not any(at <= x.start and x.end <= end for at, end in taken)]
+        starts = [start for start, _ in taken]
+        spans = [
+            each
+            for each in spans
+            if not (at := bisect_right(starts, each.start)) or taken[at - 1][1] < each.end
+        ]
     return merge_spans(spans)
 
 
@@ -295,9 +305,12 @@ def _mistaken_for_secrets(
 
     All others that it quotes map to themselves.
     """
+    at = 0
     for match in (BARE_PLACEHOLDER if piece.bare else PLACEHOLDER).finditer(piece.text):
         start, end = match.span()
-        if any(each.start < end and start < each.end for each in spans):
+        while at < len(spans) and spans[at].end <= start:
+            at += 1
+        if at < len(spans) and spans[at].start < end:
             continue
         quoted = match[0]
         name = f"[{quoted}]" if piece.bare else quoted
@@ -322,13 +335,32 @@ def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
 
 def _repeated(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
     """Occurrences of secrets that were found elsewhere; of short ones, only whole words."""
-    for secret in secrets:
-        if len(secret) >= MIN_ANYWHERE_LENGTH and not secret.isalpha():
-            for span in find_all(text, secret, "secret"):
-                before, after = text[: span.start][-1:], text[span.end :][:1]
-                alone = not before.isalnum() and not after.isalnum()
-                if alone or len(secret) >= MIN_INSIDE_WORD_LENGTH:
-                    yield span
+    many = [each for each in secrets if len(each) >= MIN_ANYWHERE_LENGTH and not each.isalpha()]
+    for span in _occurrences(text, many):
+        size = span.end - span.start
+        before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
+        alone = not before.isalnum() and not after.isalnum()
+        if alone or size >= MIN_INSIDE_WORD_LENGTH:
+            yield span
+
+
+_FEW = 32
+
+
+def _occurrences(text: str, secrets: Sequence[str]) -> Iterator[SecretSpan]:
+    """Where secrets occur; each position of a text is looked up once, however many there are."""
+    if len(secrets) <= _FEW:
+        for secret in secrets:
+            yield from find_all(text, secret, "secret")
+        return
+    known = frozenset(secrets)
+    sizes: dict[str, set[int]] = {}
+    for secret in known:
+        sizes.setdefault(secret[:MIN_ANYWHERE_LENGTH], set()).add(len(secret))
+    for at in range(len(text) - MIN_ANYWHERE_LENGTH + 1):
+        for size in sizes.get(text[at : at + MIN_ANYWHERE_LENGTH], ()):
+            if text[at : at + size] in known:
+                yield SecretSpan(at, at + size, "secret")
 
 
 def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
@@ -337,6 +369,6 @@ def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
         return
     kept = text[:-1]
     for secret in secrets:
-        at = kept.rfind(secret[:MIN_ANYWHERE_LENGTH])
+        at = kept.rfind(secret[:MIN_ANYWHERE_LENGTH], max(len(kept) - len(secret), 0))
         if at >= 0 and len(kept) - at >= MIN_ANYWHERE_LENGTH and secret.startswith(kept[at:]):
             yield SecretSpan(at, len(kept), "part")

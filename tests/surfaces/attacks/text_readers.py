@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Mapping
 from datetime import date
-from functools import cache
 from pathlib import Path
 
-from tests.surfaces.attacks.hostile_texts import HostileText
 from vaultsync.backends.filesystem.memory_file import FrontmatterReader
 from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.excerpt import excerpt
@@ -36,7 +33,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import conflict_id_in, ticked_fields
 from vaultsync.notes.parse import id_in, read_note
-from vaultsync.notes.render import render_note, rewrite_note
+from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.detection import OPTIONAL_FORMS, find_secrets
 from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
@@ -49,27 +46,36 @@ _ID = "0193f6c2-0000-7000-8000-000000000001"
 _PATH = VaultPath("public/notes/a.md")
 _HERE = Path("vault")
 _REDACTOR = Redactor(b"k" * 32, optional=frozenset(OPTIONAL_FORMS))
-_VIEW = NoteView.of(_REDACTOR, redacts=True, escapes=True)
 _NAMES = {_ID: ("a b", "Alice", "Name1 Last1", "aa", "word9")}
 _TARGETS = {_ID: LinkTarget("Alice", ("Alice", "a b"))}
 
 
-def _fact(text: str, context: str | None = None) -> Fact:
+def _view() -> NoteView:
+    """A new one, which has seen no text yet."""
+    return NoteView.of(_REDACTOR, redacts=True, escapes=True)
+
+
+def _fact(text: str) -> Fact:
+    text = text.replace("\0", "")
     return make_fact(
         {
             "id": _ID,
             "type": "note",
             "title": "A",
             "content": text,
-            "context": context,
+            "context": " ".join(text[:1000].split()) or None,
             "scope": "public",
             "createdAt": "2026-01-01T00:00:00Z",
         }
     )
 
 
+def _redact_fact(text: str) -> None:
+    _view().redact(_fact(text))
+
+
 def _render(text: str) -> None:
-    read_note(render_note(_VIEW.to_note(_fact(text)), links={}), _PATH)
+    read_note(render_note(_view().to_note(_fact(text)), links={}), _PATH)
 
 
 def _autolink(text: str) -> None:
@@ -126,7 +132,7 @@ def _note(text: str) -> None:
     data = text.encode(errors="replace")
     id_in(data)
     with contextlib.suppress(VaultsyncError):
-        _VIEW.from_note(read_note(data, _PATH), None)
+        _view().from_note(read_note(data, _PATH), None)
 
 
 def _conflict(text: str) -> None:
@@ -177,7 +183,7 @@ def _active(text: str) -> None:
 READERS: Mapping[str, Callable[[str], object]] = {
     "secrets": lambda text: list(find_secrets(text)),
     "redaction": _REDACTOR.hide,
-    "redaction of a fact": lambda text: _VIEW.redact(_fact(text, text[:1000])),
+    "redaction of a fact": _redact_fact,
     "scrubbed errors": scrub,
     "escaping": _escape,
     "active constructs": _active,
