@@ -819,7 +819,7 @@ def test_what_a_fact_says_is_legible_to_others(store: QdrantStore, server: FakeQ
     (point,) = server.client.retrieve("agent_memory_test", [A])
     payload = point.payload or {}
 
-    times = {"createdAt": 1_771_076_700_000, "expiresAt": 1_772_323_200_000}
-    wanted = {**said, **times, "supersededById": None}
+    stored = {"createdAt": 1_771_076_700_000, "expiresAt": 1_772_323_200_000}
+    wanted: dict[str, object] = {**said, **stored, "supersededById": None}
     assert {key: payload[key] for key in wanted} == wanted
     assert "content" not in json.loads(payload["rest"])

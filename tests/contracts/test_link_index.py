@@ -110,7 +110,8 @@ def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
 def test_a_new_and_a_cleared_index_are_empty_and_have_no_version(index: LinkIndex) -> None:
     for _ in range(2):
         assert index.version() is None
-        assert index.links_from(A) == index.links_to(["x"]) == index.entities() == []
+        assert index.links_from(A) == index.links_to(["x"]) == []
+        assert index.entities() == []
         index.update({A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))])
         index.clear()
     index.close()
