@@ -168,7 +168,8 @@ def test_a_matrix_of_many_dead_rows_is_rewritten_once_there_is_room(
     assert holds(index) == right
     index.put([], replace=IDS[:9])
     index.tidy()  # a few dead rows are left where they are
-    assert {path.name for path in parts(tmp_path)} == rewritten
+    assert {path.name for path in parts(tmp_path)} > rewritten
+    assert index._now().vectors.shape == (600, 3)
 
 
 def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> None:
