@@ -192,7 +192,7 @@ def test_other_bytes_than_expected_and_no_note_are_left(world: World, vault: Vau
 @both_styles
 @pytest.mark.parametrize("saves", [[b"hers"], [b"first", b"second"]])
 @pytest.mark.swaps
-def test_the_last_save_before_the_swap_is_put_back_and_the_first_handed_over(
+def test_the_last_save_before_the_swap_is_put_back(
     world: World, vault: Vault, style: str, saves: list[bytes]
 ) -> None:
     def save() -> None:

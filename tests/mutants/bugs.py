@@ -14,7 +14,7 @@ BUGS: tuple[Bug, ...] = (
         "backends/filesystem/vault_fs.py",
         "            if under is unknown and found.sha == expect:\n",
         "            if under is unknown:\n",
-        "contracts/test_vault.py::test_a_save_in_the_window_before_the_swap_is_put_back",
+        "contracts/test_vault.py::test_the_last_save_before_the_swap_is_put_back",
     ),
     Bug(
         "no compare-and-set in the store",
