@@ -46,9 +46,7 @@ def test_the_packaged_weights_are_those_that_are_meant() -> None:
     assert weights.sha == PACKAGED_SHA
 
 
-def test_weights_are_read_again_when_their_stamp_is_another_and_others_refused(
-    folder: Path,
-) -> None:
+def test_weights_are_read_again_when_their_stamp_changes_and_others_refused(folder: Path) -> None:
     with pytest.raises(EmbedderError, match="is not tea") as caught:
         SentenceEmbedder(SentenceModel("tea", folder, 12, "0" * 64)).embed(["tea"])
     assert caught.value.hint
@@ -120,9 +118,7 @@ def assert_offline(calls: Loads, folder: Path) -> None:
     assert "HF_HUB_OFFLINE" not in os.environ
 
 
-def test_a_local_model_is_loaded_offline_and_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_local_models_load_offline_and_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = given(monkeypatch)
     embedder = SentenceEmbedder(model_in_folder(folder))
 

@@ -115,9 +115,7 @@ def test_an_empty_folder_never_becomes_half_a_vault(root: Path, vault: VaultFs) 
 
 
 @pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n", None])
-def test_a_marker_that_cannot_be_read_or_is_behind_a_link_is_none(
-    root: Path, vault: VaultFs, marker: bytes | None
-) -> None:
+def test_a_bad_or_linked_marker_is_none(root: Path, vault: VaultFs, marker: bytes | None) -> None:
     if marker is None:
         (root / ".meta").rename(root.parent / "elsewhere")
         (root / ".meta").symlink_to(root.parent / "elsewhere")

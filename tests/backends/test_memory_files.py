@@ -139,9 +139,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
             DiskMemoryFile(tmp_path / name, "m").read(99)
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_grows_meanwhile_is_reread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = DiskMemoryFile(path, "m")
     real, saves = os.read, [b"one!!", b"one!"]
 
@@ -190,9 +188,7 @@ def adds(path: Path, queue: FileWriteQueue, agent: str, texts: list[str]) -> Non
 
 
 @pytest.mark.parametrize("by_rename", [True, False])
-def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
-    tmp_path: Path, path: Path, *, by_rename: bool
-) -> None:
+def test_no_save_or_text_is_lost_in_storms(tmp_path: Path, path: Path, *, by_rename: bool) -> None:
     path.write_text("# M\n", encoding="utf-8")
     queue = FileWriteQueue(tmp_path / "q")
     texts: dict[str, list[str]] = {
@@ -235,9 +231,7 @@ def test_a_save_into_the_displaced_file_is_waited_for(path: Path) -> None:
     assert path.read_bytes() == b"what a person typed"
 
 
-def test_a_swap_that_a_person_never_lets_end_gives_up(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saves: list[bytes] = []
 
     def look(*_: object) -> bytes:

@@ -473,9 +473,7 @@ def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
     store.close()
 
 
-def test_the_settings_of_a_cluster_are_those_of_its_collection(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_collections_have_their_clusters_settings(server: FakeQdrant, clock: WatchedClock) -> None:
     factors = {"shard_number": 6, "replication_factor": 2, "write_consistency_factor": 2}
     store = store_in(over_http(server, clock, **factors), clock)
     store.state()
@@ -513,7 +511,7 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
     vectors.close()
 
 
-def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
+def test_vectors_of_an_absent_store_cannot_be_asked(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
     points = over_http(server, clock, patience_seconds=0.0)

@@ -414,9 +414,7 @@ def test_a_writer_that_is_killed_leaves_the_index_as_it_was(
     assert {*found(index, "tea")} == {A, B}
 
 
-def test_a_writer_without_our_lock_is_met_by_that_of_the_library(
-    index: TantivyIndex, folder: Path
-) -> None:
+def test_a_writer_without_our_lock_meets_the_librarys(index: TantivyIndex, folder: Path) -> None:
     put(index, a_fact())
     held = tantivy.Index.open(str(folder)).writer(15_000_000, 1)
 

@@ -181,9 +181,7 @@ def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> 
         assert found(index, FactFilters(tags=tags, max_priority=each)) == right
 
 
-def test_a_reader_that_comes_late_reads_the_header_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_reader_rereads_the_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, reader = filled(MatrixVectors(tmp_path)), MatrixVectors(tmp_path)
     right = holds(index)
     seen = reader._files.header()
@@ -256,9 +254,7 @@ def _full_after(calls: int) -> Callable[[int, bytes, int], int]:
     return pwrite
 
 
-def test_a_disk_that_takes_a_little_at_a_time_gets_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_little_gets_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = holds(filled(MatrixVectors(tmp_path / "whole")))
     real = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real(fd, data[:7], at))
@@ -370,9 +366,7 @@ def copied(tmp_path: Path) -> LocalVectors:
     return index
 
 
-def test_many_rows_are_copied_and_a_copy_that_is_lost_is_made_again(
-    copied: LocalVectors, tmp_path: Path
-) -> None:
+def test_many_rows_are_copied_and_copied_again(copied: LocalVectors, tmp_path: Path) -> None:
     assert holds(copy(copied)) == holds(copied)
     copied.put([row(A, "new", X)], replace=[A, B], record="last")
     assert holds(copy(copied)) != holds(copied)
@@ -444,9 +438,7 @@ def test_a_rewriting_before_all_is_copied_begins_another_copy(copied: LocalVecto
     assert holds(copy(copied)) == holds(copied)
 
 
-def test_the_table_answers_where_there_are_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_answers_for_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = filled(large(tmp_path))
     many(index)
     asked: list[str] = []

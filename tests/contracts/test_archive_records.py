@@ -73,9 +73,7 @@ def test_intents_displaced_files_and_outbox_do_not_share_their_ops(archive: Arch
 # --- conflicts, history, runs, attention -------------------------------------------
 
 
-def test_conflicts_come_back_whole_and_oldest_first_and_a_closed_one_keeps_its_place(
-    archive: Archive,
-) -> None:
+def test_conflicts_come_back_whole_and_in_order_open_or_closed(archive: Archive) -> None:
     bare = dataclasses.replace(a_conflict("m", fact_id=B), conflict_path=None, fields=())
     first, second = a_conflict("z"), a_conflict("a")
     with archive.transaction():

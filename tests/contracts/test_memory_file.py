@@ -126,9 +126,7 @@ def test_what_is_not_expected_is_not_replaced(world: FileWorld, expect: bytes | 
 
 @pytest.mark.parametrize("last", [b"saved again", None])
 @pytest.mark.parametrize("step", ["swap", "back"])
-def test_what_a_person_saves_or_deletes_before_the_swap_stands(
-    world: FileWorld, step: str, last: bytes | None
-) -> None:
+def test_a_change_before_the_swap_stands(world: FileWorld, step: str, last: bytes | None) -> None:
     world.person_saves(b"one")
 
     def saves_last() -> None:

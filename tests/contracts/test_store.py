@@ -253,9 +253,7 @@ def test_a_tombstone_can_be_made_anew_and_of_what_was_never_there(store: Store) 
     assert store.state().facts == 0
 
 
-def test_the_feed_goes_on_after_what_was_seen_and_each_number_keeps_its_revision(
-    store: Store,
-) -> None:
+def test_the_feed_goes_on_after_what_was_seen_and_numbers_keep_revisions(store: Store) -> None:
     first = create(store, a_fact(A))
     second = create(store, a_fact(B))
     seen = store.state().seq

@@ -52,9 +52,7 @@ def test_where_nothing_is_there_is_no_note(world: World, vault: Vault, path: str
 
 @pytest.mark.changes
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])
-def test_what_is_no_regular_file_is_neither_read_nor_replaced(
-    world: World, vault: Vault, kind: str
-) -> None:
+def test_no_irregular_file_is_read_or_replaced(world: World, vault: Vault, kind: str) -> None:
     world.make_odd(NOTE, kind)
     vault.stage("op", b"new")
 
@@ -209,9 +207,7 @@ def test_the_last_save_before_the_swap_is_put_back(
 
 @both_styles
 @pytest.mark.swaps
-def test_a_save_over_ours_stays_and_no_stamp_hides_it(
-    world: World, vault: Vault, style: str
-) -> None:
+def test_a_save_over_ours_stays_with_its_stamp(world: World, vault: Vault, style: str) -> None:
     begun(world)
     world.at("exchange.examine", lambda: getattr(world, style)(NOTE, b"her"))
 
@@ -332,9 +328,7 @@ def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> Non
 
 
 @pytest.mark.changes
-def test_withdrawing_takes_the_note_into_staging_where_nothing_is(
-    world: World, vault: Vault
-) -> None:
+def test_withdrawing_moves_the_note_to_staging_where_nothing_is(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     vault.stage("op", b"kept")
     with pytest.raises(OSError, match="op"):

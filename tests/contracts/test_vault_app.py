@@ -112,9 +112,7 @@ def test_a_closed_app_is_not_asked(world: FsWorld) -> None:
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_save_while_the_app_writes_or_is_asked_stays_in_the_note(
-    world: FsWorld, style: str, when: str
-) -> None:
+def test_a_save_while_the_app_acts_stays_in_the_note(world: FsWorld, style: str, when: str) -> None:
     _staged(world)
     setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
 
@@ -181,9 +179,7 @@ def test_an_app_that_wakes_up_too_late_finds_other_bytes(world: FsWorld) -> None
         (b"old", b"new\xff"),
     ],
 )
-def test_what_an_app_does_not_show_to_the_byte_is_not_its_business(
-    world: FsWorld, old: bytes, new: bytes
-) -> None:
+def test_what_an_app_may_alter_is_not_offered_to_it(world: FsWorld, old: bytes, new: bytes) -> None:
     _staged(world, old, new)
 
     world.vault.exchange("op", NOTE, sha(old))

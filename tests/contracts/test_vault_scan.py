@@ -17,9 +17,7 @@ OTHER = VaultPath("public/lessons/other.md")
 # --- the marker ----------------------------------------------------------------------
 
 
-def test_the_id_is_read_at_each_call_and_without_one_there_is_no_vault(
-    world: World, vault: Vault
-) -> None:
+def test_the_id_is_read_at_each_call_and_none_is_no_vault(world: World, vault: Vault) -> None:
     first = vault.vault_id()
     world.swap_id("another")
     assert (first, vault.vault_id()) == (VAULT_ID, "another")
@@ -181,9 +179,7 @@ def test_stamps_agree_and_are_later_than_an_earlier_scan(world: World, vault: Va
 
 
 @pytest.mark.changes
-def test_one_folder_is_listed_as_in_a_scan_and_fingerprints_stay_while_nothing_changes(
-    world: World, vault: Vault
-) -> None:
+def test_one_folder_is_listed_as_in_a_scan_time_after_time(world: World, vault: Vault) -> None:
     world.save_in_place("top.md", b"text")
     world.save_in_place(NOTE, b"text")
     world.make_odd("public/odd.md", "a hard link")

@@ -170,9 +170,7 @@ def test_a_probe_is_heard_outside_the_vault(place: Place) -> None:
         place.hears(lambda heard: heard.probes > 0)
 
 
-def test_an_error_while_hearing_is_trouble_and_no_silence(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_while_hearing_is_a_failure(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: EventCollector, paths: object) -> None:
         message = "a handler that raises"
         raise RuntimeError(message)
@@ -221,9 +219,7 @@ def gathered(tmp_path: Path) -> EventCollector:
     return found
 
 
-def test_too_many_paths_to_tell_are_a_loss_and_the_first_failure_is_told(
-    gathered: EventCollector,
-) -> None:
+def test_too_many_paths_are_a_loss_and_the_first_failure_is_told(gathered: EventCollector) -> None:
     gathered.add(f"{gathered.root}/n{number}.md" for number in range(MAX_PATHS + 1))
     heard = gathered.drain()
     assert "50,000" in heard.lost

@@ -104,18 +104,14 @@ def test_the_index_is_built_and_then_followed(world: World, index: Watched) -> N
     assert [each.fact_id for each in hits] == [one.id, two.id]
 
 
-def test_an_index_that_is_up_to_date_is_not_written_but_by_a_rebuild(
-    world: World, index: Watched, held: Fact
-) -> None:
+def test_only_a_rebuild_writes_a_current_index(world: World, index: Watched, held: Fact) -> None:
     assert catch_up_note_index(world.ctx, index) == IndexReport(notes=1)
     assert index.puts == []
     assert catch_up_note_index(world.ctx, index, rebuild=True).rebuilt
     assert index.puts == [[held.id]]
 
 
-def test_the_forgotten_go_and_the_restored_come_back(
-    world: World, index: Watched, held: Fact
-) -> None:
+def test_the_forgotten_go_and_the_restored_return(world: World, index: Watched, held: Fact) -> None:
     world.agent_forgets(held.id)
     report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.dropped) == (0, 1)
@@ -150,9 +146,7 @@ def test_an_index_of_another_store_is_rebuilt(index: Watched) -> None:
 
 
 @pytest.mark.parametrize("later", [[], ["White tea."]])
-def test_a_store_that_went_back_is_followed_from_the_start(
-    world: World, index: Watched, later: list[str]
-) -> None:
+def test_a_restored_store_is_indexed_again(world: World, index: Watched, later: list[str]) -> None:
     one = world.agent_remembers("Green tea.")
     backup = world.store.snapshot()
     world.agent_remembers("Black tea.")

@@ -347,9 +347,7 @@ def test_what_was_put_before_a_failure_is_not_embedded_again(
 
 
 @pytest.mark.parametrize(("error", "why"), NOT_WRITTEN)
-def test_an_index_that_cannot_be_written_is_reported(
-    world: EmbeddingWorld, error: Exception, why: str
-) -> None:
+def test_a_write_that_fails_is_reported(world: EmbeddingWorld, error: Exception, why: str) -> None:
     world.agent_remembers("one")
     world.vectors.error = error
     report = world.embed()

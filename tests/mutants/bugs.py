@@ -128,7 +128,7 @@ BUGS: tuple[Bug, ...] = (
         "backends/filesystem/syscalls.py",
         "READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK\n",
         "READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK\n",
-        "contracts/test_vault.py::test_what_is_no_regular_file_is_neither_read_nor_replaced",
+        "contracts/test_vault.py::test_no_irregular_file_is_read_or_replaced",
     ),
     Bug(
         "a full disk is swallowed",
