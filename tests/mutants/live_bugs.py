@@ -91,7 +91,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "backends/watchers/watchfiles.py",
         '            self.fail(f"{type(error).__name__}: {error}")\n',
         "            del error\n",
-        f"{WATCHER}::test_an_error_while_hearing_is_trouble_and_no_silence",
+        f"{WATCHER}::test_an_error_while_hearing_is_a_failure",
     ),
     Bug(
         "an agent's word is the person's once it is handed over",
