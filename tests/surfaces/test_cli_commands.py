@@ -186,8 +186,6 @@ MOVED = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the va
 MANY = [ActionTaken("create_note", ID, f"public/{n}.md", (), "") for n in range(25)]
 LONG = "x" * 300
 KEPT = ForgetResult(ID, "active")
-UNDO = f"`vaultsync undo {RUN}` undoes this run"
-SUMMARY = "3 notes created, 1 fact updated"
 HELD = structs.replace(DIFFERENCE, why="priority cannot be 7")
 FIXED = LinkReport(fixed=(LINK_PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),))
 BROKEN = structs.replace(

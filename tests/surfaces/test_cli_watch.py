@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 import vaultsync
-from tests.daemons import watched
 from tests.fakes import START
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
@@ -23,7 +22,7 @@ from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import REPORT_COUNTS
 
-BUSY, WAITS, WRONG = 5, 3, 2
+WAITS, WRONG = 3, 2
 REPORT: dict[str, Value] = {
     "run": "r1",
     "seconds": 0.1,
@@ -60,19 +59,13 @@ def test_once_settled_syncs_and_ends() -> None:
     assert events[-1] == "stopped"
     with vaultsync.open() as memory:
         assert memory.verify().equal
+        assert memory.sync().quiet
 
 
 def test_the_exit_code_says_that_something_waits_for_the_user(vault: Path) -> None:
     (vault / "public" / "notes").mkdir(parents=True)
     (vault / "public" / "notes" / "broken.md").write_text("---\na: [b\n---\n")
     assert watch("--once-settled", "--quiet").exit_code == WAITS
-
-
-def test_a_vault_that_another_engine_has_is_busy(vault: Path) -> None:
-    with vaultsync.open() as memory, memory._engine.exclusive():
-        done = watch("--json")
-    assert done.exit_code == BUSY
-    assert json.loads(done.stdout)["error"]["kind"] == "EngineBusyError"
 
 
 def test_the_log_can_go_to_a_file(tmp_path: Path) -> None:
@@ -101,15 +94,6 @@ def test_a_signal_ends_it_in_order(vault: Path, number: signal.Signals) -> None:
     _, rest = started.communicate(timeout=20)
     assert started.returncode == 0
     assert json.loads(rest.splitlines()[-1])["event"] == "stopped"
-
-
-def test_the_status_shows_the_daemon() -> None:
-    with watched():
-        said = CliRunner().invoke(cli, ["status"]).stdout
-        as_json = json.loads(CliRunner().invoke(cli, ["status", "--json"]).stdout)
-    assert "watchfiles" in said
-    assert as_json["daemon"]["watcher"] == "watchfiles"
-    assert as_json["daemon"]["last_error"] is None
 
 
 def test_the_status_shows_the_errors_of_the_daemon(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,13 +81,11 @@ def test_a_question_that_needs_the_model_goes_to_the_bridge(
     assert first == other
 
 
-def test_a_question_that_the_index_answers_is_not_sent(client: Client, asked: list[str]) -> None:
-    assert _recall(client, mode="index").hits
-    assert asked == []
-
-
-def test_a_question_for_another_agent_is_answered_here(client: Client, asked: list[str]) -> None:
-    assert _recall(client, mode="vector", agent="moss").hits
+@pytest.mark.parametrize("wanted", [{"mode": "index"}, {"mode": "vector", "agent": "moss"}])
+def test_what_the_index_or_another_agent_is_asked_is_not_sent(
+    client: Client, asked: list[str], wanted: dict[str, str]
+) -> None:
+    assert _recall(client, **wanted).hits
     assert asked == []
 
 
