@@ -478,25 +478,19 @@ def test_text_may_be_piped_in(words: str, stdin: str | bytes, text: str) -> None
     assert any(text in (*args, named.get("content")) for _, args, named in memory.calls)
 
 
+NOT_DONE = [
+    *("remember ' '", f"update {ID}", f"update {ID} --set no-value", f"update {ID} --set =x"),
+    *(f"update {ID} --set a=1 --set a=2", "memory-file sync", "resolve x", "resolve x --take mine"),
+    *("rebuild", "rebuild --from git", "export - --json", "graph export - --json"),
+    "graph export g.xyz",
+]
+
+
 @pytest.mark.parametrize(
     ("words", "stdin"),
     [
-        ("remember", ""),
-        ("remember ' '", None),
-        (f"supersede {ID}", "\n"),
-        ("remember -", b"\xff"),
-        (f"update {ID}", None),
-        (f"update {ID} --set no-value", None),
-        (f"update {ID} --set =x", None),
-        (f"update {ID} --set a=1 --set a=2", None),
-        ("memory-file sync", None),
-        ("resolve x", None),
-        ("resolve x --take mine", None),
-        ("rebuild", None),
-        ("rebuild --from git", None),
-        ("export - --json", None),
-        ("graph export - --json", None),
-        ("graph export g.xyz", None),
+        *(("remember", ""), (f"supersede {ID}", "\n"), ("remember -", b"\xff")),
+        *((words, None) for words in NOT_DONE),
     ],
 )
 def test_what_cannot_be_done_is_wrong_usage(words: str, stdin: str | bytes | None) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -84,28 +85,16 @@ def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
 
 
 WRONG = [
-    ["nope"],
-    ["get"],
-    ["get", ID, "too much"],
-    ["get", ID, "--nope"],
-    ["list", "--limit", "x"],
-    ["list", "--limit", "0"],
-    ["recall", "q", "--limit", "0"],
-    ["recall", "q", "--mode", "magic"],
-    ["recall"],
-    ["remember", "x", "--priority", "high"],
-    ["sync", "--max-delete", "-1"],
-    ["resolve", "x"],
-    ["recall", " "],
-    ["context", ""],
-    ["export"],
-    ["init"],
-    ["completion", "tcsh"],
+    *("nope", "get", f"get {ID} 'too much'", f"get {ID} --nope", "list --limit x"),
+    *("list --limit 0", "recall q --limit 0", "recall q --mode magic", "recall", "recall ' '"),
+    *("context ''", "remember x --priority high", "sync --max-delete -1", "resolve x"),
+    *("export", "init", "completion tcsh"),
 ]
 
 
-@pytest.mark.parametrize("words", WRONG)
-def test_wrong_usage_exits_with_2_in_json_and_in_words(words: list[str]) -> None:
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_usage_exits_with_2_in_json_and_in_words(line: str) -> None:
+    words = shlex.split(line)
     as_json = run(*words, "--json")
     shown = one_object(as_json)["error"]
     assert (as_json.exit_code, as_json.stderr) == (2, "")

@@ -86,19 +86,10 @@ def test_no_route_answers_a_foreign_host_or_origin_with_the_token(untouched: Cli
 @pytest.mark.parametrize(
     "raw",
     [
-        b"",
-        b"{",
-        b"null",
-        b"[]",
-        b'"text"',
-        b"\xff\xfe",
-        b'{"text": "\xff"}',
-        b'{"text": "\\ud800"}',
-        b'{"text": 1}',
-        b'{"text": "x", "type": []}',
-        b'{"text": "x", "path": "../../x.md"}',
-        b'{"text": "x", "priority": 99}',
-        b'{"text": "x", "priority": 1e400}',
+        *(b"", b"{", b"null", b"[]", b'"text"', b"\xff\xfe"),
+        *(b'{"text": "\xff"}', b'{"text": "\\ud800"}', b'{"text": 1}'),
+        *(b'{"text": "x", "type": []}', b'{"text": "x", "path": "../../x.md"}'),
+        *(b'{"text": "x", "priority": 99}', b'{"text": "x", "priority": 1e400}'),
         b'{"text": "x", "fields": ' + b"[" * (MAX_DEPTH + 1),
         b'{"fields": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
         b"[" * 500_000,
@@ -122,19 +113,9 @@ def test_brackets_within_a_string_do_not_count_as_depth(client: Client) -> None:
 
 
 ODD_NAMES = (
-    "..",
-    "%2e%2e",
-    "..%2f..%2fetc%2fpasswd",
-    "%00",
-    "x",
-    "config.toml",
-    "%F0%9F%98%80",
-    "a" * 3_000,
-    "-" * 36,
-    "0193F6C2-0000-7000-8000-00000000000%67",
-    ".index%2Fvault-index.md",
-    "vault-index.md%00.txt",
-    "CON",
+    *("..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "%00", "x", "config.toml", "%F0%9F%98%80"),
+    *("a" * 3_000, "-" * 36, "0193F6C2-0000-7000-8000-00000000000%67"),
+    *(".index%2Fvault-index.md", "vault-index.md%00.txt", "CON"),
 )
 
 
