@@ -165,9 +165,7 @@ def test_the_docs_say_how_the_links_of_a_real_vault_resolve(ctx: SyncContext, va
     }
 
 
-def test_a_renamed_hub_of_a_real_vault_keeps_all_its_links(
-    ctx: SyncContext, vault: Path, tmp_path: Path
-) -> None:
+def test_a_renamed_hub_keeps_all_its_links(ctx: SyncContext, vault: Path, tmp_path: Path) -> None:
     links = SqliteLinks(tmp_path / "links.sqlite3")
     before = {path: path.read_text("utf-8") for path in vault.rglob("*.md")}
     problems = len(check_links(ctx).problems)

@@ -91,9 +91,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
 
 
 @given(st.data(), st.sampled_from(sorted(COUNTERS)), st.integers(0, 3_000))
-def test_the_order_in_which_facts_were_found_changes_nothing(
-    data: st.DataObject, counter: str, budget: int
-) -> None:
+def test_the_order_of_finds_changes_nothing(data: st.DataObject, counter: str, budget: int) -> None:
     found = data.draw(candidates())
     others = data.draw(entities(found))
     count = COUNTERS[counter]
@@ -206,9 +204,7 @@ def test_what_one_tier_leaves_the_others_may_use(first_tier: int) -> None:
 
 
 @given(candidates(), st.integers(0, 2_000))
-def test_what_was_left_out_for_want_of_room_would_not_have_fitted(
-    found: list[PackCandidate], budget: int
-) -> None:
+def test_what_was_left_out_would_not_have_fitted(found: list[PackCandidate], budget: int) -> None:
     pack = pack_context("q", found, budget=budget, count=letters)
     tiers = {each.tier for each in pack.items}
     free = budget - pack.tokens

@@ -87,9 +87,7 @@ def test_what_cannot_be_cut_to_fit_is_left_out(body: str) -> None:
     st.integers(0, 600),
     st.sampled_from(["", "gate opens", "one"]),
 )
-def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
-    body: str, counter: str, room: int, passage: str
-) -> None:
+def test_a_cut_fits_and_shows_whole_lines(body: str, counter: str, room: int, passage: str) -> None:
     count = COUNTERS[counter]
     form = PACK_FORMS["xml"]
 

@@ -166,9 +166,7 @@ def test_a_name_that_no_wiki_link_can_hold_is_not_used_for_a_fix(survey: LinkSur
         ("[[ｎｏｔｅ]]", "[[Note]]"),
     ],
 )
-def test_a_name_that_differs_only_in_case_and_blanks_is_fixed(
-    survey: LinkSurvey, text: str, after: str
-) -> None:
+def test_a_name_of_other_case_or_blanks_is_fixed(survey: LinkSurvey, text: str, after: str) -> None:
     resolution = judge(survey, text)
 
     assert (resolution.problem, "spelled differently" in resolution.why) == (BROKEN, True)

@@ -169,9 +169,7 @@ NO_SCOPES: list[Value] = ["", "Public", "team", "team-", "team-A", "../x", "team
         (InvalidScopeError, "scope", [*NO_SCOPES, "team--"]),
     ],
 )
-def test_values_that_a_field_does_not_take_are_refused(
-    error: type[UsageError], key: str, values: list[Value]
-) -> None:
+def test_other_values_are_refused(error: type[UsageError], key: str, values: list[Value]) -> None:
     for value in values:
         with pytest.raises(error) as wrong:
             _fact(**{key: value})

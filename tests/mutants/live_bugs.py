@@ -105,6 +105,6 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "api/daemon_client.py",
         "    if BridgeAddressFile(settings.state_dir).is_own():\n",
         "    if not settings.state_dir:\n",
-        f"{SERVED}::test_a_bridge_without_the_vault_does_not_ask_itself",
+        f"{SERVED}::test_a_bridge_without_the_vault_is_not_asked",
     ),
 )

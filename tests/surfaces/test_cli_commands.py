@@ -387,9 +387,7 @@ def test_every_report_is_the_same_json(words: str) -> None:
         ("links check", "fixed\tpublic/notes", {"links_check": FIXED}),
     ],
 )
-def test_only_verbose_lists_more_than_twenty_rows(
-    words: str, rows: str, few: dict[str, object]
-) -> None:
+def test_only_verbose_lists_all_of_many_rows(words: str, rows: str, few: dict[str, object]) -> None:
     result = ask(words, **few)
 
     assert result.stdout.count(rows) == 20
@@ -576,9 +574,7 @@ def test_json_keeps_the_content_of_a_fact() -> None:
         ("g.xml", "--format graphml", "graphml"),
     ],
 )
-def test_a_graph_is_exported_in_the_form_of_its_file(
-    tmp_path: Path, name: str, more: str, form: str
-) -> None:
+def test_a_graph_has_the_form_of_its_file(tmp_path: Path, name: str, more: str, form: str) -> None:
     memory, file = FakeMemory(), tmp_path / name
     words = ("graph", "export", str(file), *more.split())
 

@@ -153,9 +153,7 @@ def test_an_import_names_the_command_that_writes_notes(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["export", "graph export --format json"])
-def test_an_export_never_overwrites_files_of_a_vault(
-    tmp_path: Path, command: str, name: str, why: str
-) -> None:
+def test_an_export_spares_vault_files(tmp_path: Path, command: str, name: str, why: str) -> None:
     for each in (".meta/config.toml", name):
         file = tmp_path / each
         file.parent.mkdir(parents=True, exist_ok=True)

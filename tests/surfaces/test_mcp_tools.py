@@ -183,9 +183,7 @@ def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: 
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
-def test_concurrent_edits_of_a_field_are_a_conflict_that_can_be_resolved(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One line.", title="T")
     memory.finish_pending()
     note = home.note(made["path"])
@@ -262,9 +260,7 @@ def test_a_context_pack_is_a_text_with_its_sources(memory: AgentMemory) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "graphml", "canvas"])
-def test_a_limited_graph_keeps_the_nodes_with_the_most_links(
-    memory: AgentMemory, form: str
-) -> None:
+def test_a_limited_graph_keeps_the_nodes_with_most_links(memory: AgentMemory, form: str) -> None:
     call(memory, "memory_store_fact", text="Hub.", title="Hub", type="entity")
     for number in range(4):
         call(memory, "memory_store_fact", text="[[Hub]]", title=f"Spoke {number}")
@@ -349,9 +345,7 @@ def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
         assert memory._daemon
 
 
-def test_a_new_fact_waits_for_the_note_that_the_daemon_writes(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_fact_waits_for_the_daemons_note(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
         steps: list[float] = []
 

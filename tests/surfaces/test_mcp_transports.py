@@ -152,9 +152,7 @@ def test_a_signal_stops_the_waiting_server_cleanly(home: Home, number: signal.Si
         (["--port", "1234"], "UsageError"),
     ],
 )
-def test_invalid_options_are_refused_before_serving(
-    home: Home, words: list[str], kind: str
-) -> None:
+def test_invalid_options_are_refused_at_once(home: Home, words: list[str], kind: str) -> None:
     done = home.run("mcp", *words, "--json")
     assert done.exit_code in (1, 2)
     assert json.loads(done.stdout)["error"]["kind"] == kind

@@ -145,9 +145,7 @@ def test_a_store_that_is_gone_is_unavailable_and_not_made_again(
         assert opened.list().facts
 
 
-def test_an_answer_of_the_index_loads_nothing_heavy(
-    memory: Memory, vault: Path, state: str
-) -> None:
+def test_an_answer_of_the_index_loads_no_engine(memory: Memory, vault: Path, state: str) -> None:
     memory.remember("The crane is red.", scope="public")
     memory.sync()
     words = ["recall", "crane", "--json", "--vault", str(vault), "--state-dir", state]

@@ -34,9 +34,7 @@ def bridge(vault: Path) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_the_daemon_writes_the_note_of_a_fact_from_the_bridge(
-    bridge: httpx.Client, vault: Path
-) -> None:
+def test_the_daemon_writes_the_note_of_a_bridges_fact(bridge: httpx.Client, vault: Path) -> None:
     made = bridge.post("/v1/facts", json={"text": "Said by the bridge.", "title": "Said"})
     assert made.status_code == 200, made.text
     fact_id = made.json()["id"]

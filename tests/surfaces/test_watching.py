@@ -328,9 +328,7 @@ def test_the_setting_chooses_the_watcher(settings: Settings, chosen: Watcher, na
     assert make(True).name == "watchdog, polling"
 
 
-def test_on_a_network_mount_the_watcher_polls(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_network_mounts_it_polls(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "vaultsync.backends.watchers.watch_checks.mount_without_events", lambda _: "nfs4"
     )
