@@ -190,15 +190,9 @@ def token(kind: str, dice: random.Random) -> str:
 
 
 AROUND = (
-    "{}",
-    "The key is {}.",
-    "use `{}` for the deploy",
-    'export KEY="{}"',
-    "curl -H 'X-Key: {}' https://api.example.org/v1",
-    "(see {}, valid until May)",
-    "| prod | {} | rotated |",
-    "- {}",
-    "Schlüssel: {} — nicht weitergeben",
+    *("{}", "The key is {}.", "use `{}` for the deploy", 'export KEY="{}"'),
+    *("curl -H 'X-Key: {}' https://api.example.org/v1", "(see {}, valid until May)"),
+    *("| prod | {} | rotated |", "- {}", "Schlüssel: {} — nicht weitergeben"),
 )
 """Where tokens stand."""
 
@@ -220,19 +214,12 @@ _PROSE = (
 )
 _CODE = (
     "password = os.environ['DB_PASSWORD_{}']",
-    "token = request.headers.get('Authorization', '{}')",
-    "api_key: ${{API_KEY_{}}}",
+    *("token = request.headers.get('Authorization', '{}')", "api_key: ${{API_KEY_{}}}"),
     "const secret = process.env.SECRET_{};",
-    "def reset_password(user_{}: User, token: str) -> None:",
-    "key={} sort=desc limit=100",
-    "PASSWORD=changeme-{}",
-    "tokens: {}",
-    "max_tokens = {}",
-    "password: sha256",
-    "secret_name: projects/acme/secrets/db-{}",
-    "tokenizer: o200k_base",
-    "access_key: <your access key {}>",
-    "for key, value in sorted(mapping.items())[:{}]:",
+    *("def reset_password(user_{}: User, token: str) -> None:", "key={} sort=desc limit=100"),
+    *("PASSWORD=changeme-{}", "tokens: {}", "max_tokens = {}", "password: sha256"),
+    *("secret_name: projects/acme/secrets/db-{}", "tokenizer: o200k_base"),
+    *("access_key: <your access key {}>", "for key, value in sorted(mapping.items())[:{}]:"),
 )
 _WORDS = ("configuration", "internationalisation", "2026-02-14-some-slug-of-a-note")
 

@@ -114,12 +114,9 @@ def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: LinkSurv
 @pytest.mark.parametrize(
     ("text", "after"),
     [
-        ("[[NT]]", "[[Note|NT]]"),
-        ("[[nt#Part]]", "[[Note#Part|nt]]"),
-        ("[[NT|shown]]", "[[Note|shown]]"),
-        ("| [[NT]] |", "| [[Note\\|NT]] |"),
-        ("![[NT]]", "![[Note]]"),
-        ("[text](NT)", "[text](Note)"),
+        *(("[[NT]]", "[[Note|NT]]"), ("[[nt#Part]]", "[[Note#Part|nt]]")),
+        *(("[[NT|shown]]", "[[Note|shown]]"), ("| [[NT]] |", "| [[Note\\|NT]] |")),
+        *(("![[NT]]", "![[Note]]"), ("[text](NT)", "[text](Note)")),
         ("[[the plan]]", "[[2026-02-14-plan|the plan]]"),
     ],
 )

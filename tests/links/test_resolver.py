@@ -80,12 +80,8 @@ def test_of_two_paths_of_equal_length_the_first_by_name_wins() -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("deep/er/Alone.md", "Alone"),
-        ("deep/er/p.png", "p.png"),
-        ("b/Note.md", "b/Note"),
-        ("Note.md", "Note"),
-        ("odd.md.md", "odd.md.md"),
-        ("new/Alone.md", "new/Alone"),
+        *(("deep/er/Alone.md", "Alone"), ("deep/er/p.png", "p.png"), ("b/Note.md", "b/Note")),
+        *(("Note.md", "Note"), ("odd.md.md", "odd.md.md"), ("new/Alone.md", "new/Alone")),
         ("new/Fresh.md", "Fresh"),
     ],
 )

@@ -232,14 +232,9 @@ def test_an_entity_that_is_a_person_or_project_is_of_that_type(kind: str) -> Non
 @pytest.mark.parametrize(
     ("content", "title"),
     [
-        ("One. Two.", "One"),
-        ("# Heading\n\nText", "Heading"),
-        ("\n- item\n", "item"),
-        ("", "Note"),
-        ("---\n***\n", "Note"),
-        ("...\nWords", "Words"),
-        ("word " * 60, ("word " * 24).strip()),
-        ("x" * 300, "x" * 120),
+        *(("One. Two.", "One"), ("# Heading\n\nText", "Heading"), ("\n- item\n", "item")),
+        *(("", "Note"), ("---\n***\n", "Note"), ("...\nWords", "Words")),
+        *(("word " * 60, ("word " * 24).strip()), ("x" * 300, "x" * 120)),
         ("一句。二句", "一句。二句"),
     ],
 )

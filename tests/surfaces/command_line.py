@@ -153,20 +153,14 @@ FILE_REPORT = report_of_files(
 QUIET_FILE = report_of_files([FileResult(FILE, 3, counts_of((), 3))])
 
 ANSWERS: Mapping[str, Any] = {
-    "remember": FACT,
-    "get": FACT,
+    **dict.fromkeys(("remember", "get", "update", "supersede"), FACT),
+    **dict.fromkeys(("sync", "adopt", "undo", "rebuild", "maintain"), QUIET),
     "list": FactPage((FACT,), ID),
-    "update": FACT,
-    "supersede": FACT,
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,
     "export": 0,
     "import_": lambda lines: len(list(lines)),
-    "sync": QUIET,
-    "adopt": QUIET,
-    "undo": QUIET,
-    "rebuild": QUIET,
     "status": CALM,
     "conflicts": (),
     "resolve": CONFLICT,
@@ -174,7 +168,6 @@ ANSWERS: Mapping[str, Any] = {
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
     "verify": proof_of(7),
-    "maintain": QUIET,
     "graph_export": GraphExport("text\n", "json", 3, 2),
     "graph_stats": graph_stats(GRAPH),
     "graph_neighbors": neighborhood(GRAPH, "Alice", 2),

@@ -11,14 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.mcp_clients import Home, make_home, serving, token
+from tests.mcp_clients import Home, serving, token
 from tests.surfaces.command_line import one_object
 from vaultsync.api import opening as app
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
 
 
 def _announced(home: Home) -> list[Path]:

@@ -202,22 +202,21 @@ def ended(
     )
 
 
-def test_the_process_runs_its_exit_functions_and_flushes_before_it_ends() -> None:
-    done = ended("atexit.register(lambda: sys.stdout.write('the last word'))\nmain()")
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        ("atexit.register(lambda: sys.stdout.write('the last word'))\n", "the last word"),
+        ("threading.Timer(0.3, print, ['done']).start()\n", "done\n"),
+        # Modules are not freed.
+        ("class Late:\n  def __del__(self):\n    print('late')\nkept = Late()\n", "\n"),
+    ],
+)
+def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: str) -> None:
+    done = ended(f"{code}main()")
     assert done.returncode == 0
-    assert done.stdout.startswith("vaultsync ")
-    assert done.stdout.endswith("the last word")
-
-
-def test_modules_are_not_freed_at_exit() -> None:
-    late = "class Late:\n  def __del__(self):\n    print('late')\n"
-    assert "late" not in ended(f"{late}kept = Late()\nmain()").stdout
-
-
-def test_the_process_waits_for_its_threads() -> None:
-    work = "def work():\n  time.sleep(0.3)\n  print('done')\n"
-    done = ended(f"{work}threading.Thread(target=work).start()\nmain()")
-    assert done.stdout.endswith("done\n")
+    first, _, last = done.stdout.partition("\n")
+    assert first.startswith("vaultsync ")
+    assert last == end.removeprefix("\n")
 
 
 def test_output_that_cannot_be_written_is_an_error() -> None:

@@ -112,22 +112,13 @@ def test_an_import_takes_lines_as_they_are(tmp_path: Path, *, piped: bool) -> No
     assert taken == ['{"title": "a\u2028b"}\n', "\n", "{}"]
 
 
-def test_a_line_that_is_not_utf8_is_named() -> None:
+def test_a_bad_line_is_a_failure_and_no_file_wrong_usage(tmp_path: Path) -> None:
     result = run("import", "-", "--json", stdin=b"{}\n\xff\n")
-
-    assert result.exit_code == 1
     error = one_object(result)["error"]
-    assert error["kind"] == "ImportLineError"
+    assert (result.exit_code, error["kind"]) == (1, "ImportLineError")
     assert error["message"].startswith("line 2: ")
-
-
-def test_a_bad_line_is_a_failure_and_not_wrong_usage() -> None:
     memory = FakeMemory(import_=ImportLineError(3, "no id"))
-
     assert run("import", "-", memory=memory, stdin="{}").exit_code == 1
-
-
-def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("import", str(tmp_path / "none")).exit_code == 2
 
 

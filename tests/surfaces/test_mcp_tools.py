@@ -7,7 +7,6 @@ import errno
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 from unittest import mock
 
@@ -18,7 +17,7 @@ from mcp.types import TextContent, TextResourceContents
 from pydantic import AnyUrl, BaseModel
 
 from tests.golden import GOLDEN, RENEW
-from tests.mcp_clients import Home, ask, hits, in_memory, make_home
+from tests.mcp_clients import Home, ask, hits, in_memory
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -29,11 +28,6 @@ from vaultsync.mcp_server.server import TOOLS_BY_NAME, error_parts, error_text, 
 PAGE = GOLDEN / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
 T = TypeVar("T")
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
 
 
 @pytest.fixture

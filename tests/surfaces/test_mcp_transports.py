@@ -24,11 +24,6 @@ Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSessio
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
-
-
 @pytest.mark.parametrize("transport", [over_stdio, over_http])
 def test_an_agent_recalls_the_users_edit_of_its_fact(home: Home, transport: Transport) -> None:
     async def talk() -> None:

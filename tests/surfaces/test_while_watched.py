@@ -23,11 +23,6 @@ from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
-
-
 def dispute(home: Home, agent: str = "indy") -> tuple[str, Path]:
     """A conflict about a text that both sides changed; its id, and the note."""
     with home.memory(agent) as memory:
