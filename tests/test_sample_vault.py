@@ -196,15 +196,11 @@ def test_the_engine_would_write_its_notes_as_they_are(note: Note) -> None:
 
     assert (list(made.properties.items()), made.body) == (list(note.properties.items()), note.body)
     assert made.header == note.header or note.title in SPELLED_BEFORE
-    named = TYPES[fact.type].named
-    name = file_name(
-        title=fact.title,
-        type_name=fact.type,
-        created_at=fact.created_at,
-        fact_id=fact.id,
-        named=named,
+    named, at = TYPES[fact.type].named, fact.created_at
+    title, type_name = fact.title, fact.type
+    assert f"{note.stem}.md" == file_name(
+        title=title, type_name=type_name, created_at=at, fact_id=fact.id, named=named
     )
-    assert name == f"{note.stem}.md"
 
 
 def test_the_hand_written_notes_show_what_hands_do() -> None:

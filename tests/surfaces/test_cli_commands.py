@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from click.testing import Result
 from msgspec import structs
 from msgspec.json import encode
 
+from tests.golden import GOLDEN, RENEW
 from tests.surfaces.command_line import (
     ALICE,
     BAD_CHECK,
@@ -352,7 +352,7 @@ AS_JSON = [
 for _name in AS_JSON:
     _words, _answers = CASES[_name]
     CASES[f"{_name}, as JSON"] = case(f"{_words} --json", **_answers)
-PAGE = Path(__file__).parents[2] / "golden" / "surface" / "cli-output.txt"
+PAGE = GOLDEN / "surface" / "cli-output.txt"
 
 
 def shown(name: str) -> str:
@@ -365,7 +365,7 @@ def shown(name: str) -> str:
 
 def test_the_output_of_commands_is_as_the_golden_page_says() -> None:
     page = "\n".join(map(shown, CASES))
-    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1":
+    if RENEW:
         PAGE.write_text(page, encoding="utf-8")
 
     assert page == PAGE.read_text(encoding="utf-8")

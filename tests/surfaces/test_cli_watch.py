@@ -113,11 +113,14 @@ def test_the_status_shows_the_errors_of_the_daemon(monkeypatch: pytest.MonkeyPat
         assert words in said
 
 
-def test_a_systemd_unit_has_the_command(vault: Path) -> None:
+def test_a_unit_has_the_command(vault: Path) -> None:
     said = watch("--print-unit", "systemd").stdout
     assert f'"watch" "--vault" "{vault}"' in said
     assert "Restart=on-failure" in said
     assert "WantedBy=default.target" in said
+    as_json = json.loads(watch("--print-unit", "launchd", "--json").stdout)
+    assert as_json["kind"] == "launchd"
+    assert "<plist" in as_json["unit"]
 
 
 def test_a_unit_quotes_special_characters() -> None:
@@ -127,12 +130,6 @@ def test_a_unit_quotes_special_characters() -> None:
     assert "/home/me/a & <b>" in listed["ProgramArguments"]
     assert str(Path("state").absolute()) in listed["ProgramArguments"]
     assert listed["Label"] == "vaultsync.a----b-"
-
-
-def test_a_unit_as_json_is_one_object() -> None:
-    said = json.loads(watch("--print-unit", "launchd", "--json").stdout)
-    assert said["kind"] == "launchd"
-    assert "<plist" in said["unit"]
 
 
 def test_a_bug_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
