@@ -217,19 +217,11 @@ def test_conflict_notes_are_as_the_golden_pages_say(case: Path) -> None:
         values = json.loads(given["conflict"])
         fields = tuple(FieldConflict(**each) for each in values["fields"])
         made = conflict_id(ID, fields)
-        note = render_conflict(
-            Conflict(
-                id=made,
-                fact_id=ID,
-                path=VaultPath(values["path"]),
-                conflict_path=conflict_path(values["path"], conflict_id=made),
-                fields=fields,
-                actor=values["actor"],
-                at="2026-02-14T13:45:00Z",
-                run="0193f6c2-7b1a-7c3d-8e4f-000000000001",
-                title=values["title"],
-            )
-        )
+        path = VaultPath(values["path"])
+        beside = conflict_path(path, conflict_id=made)
+        who, at, run = values["actor"], "2026-02-14T13:45:00Z", f"{ID[:-12]}000000000001"
+        conflict = Conflict(made, ID, path, beside, fields, who, at, run, title=values["title"])
+        note = render_conflict(conflict)
         assert ticked_fields(note) == frozenset()
         return fenced(note.rstrip() + "\n", "markdown")
 

@@ -115,21 +115,14 @@ LINK_PROBLEM = LinkProblem(
 )
 FINE_LINKS = LinkReport(notes=2, links={"wiki": {"name": 3}})
 
+CITED, BECAUSE = "public/decisions/use-sqlite.md#Use SQLite", "critical decision; has “sqlite”"
+ITEM = PackedItem("a1", 700, "critical", BECAUSE, CITED, "Use\x1b[31m SQLite")
 PACK = ContextPack(
     text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",
     tokens=712,
     budget=800,
     by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
-    items=(
-        PackedItem(
-            id="a1",
-            tokens=700,
-            tier="critical",
-            reason="critical decision; has “sqlite”",
-            citation="public/decisions/use-sqlite.md#Use SQLite",
-            title="Use\x1b[31m SQLite",
-        ),
-    ),
+    items=(ITEM,),
     left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)),
     truncated=True,
     intent="balanced",

@@ -1,4 +1,4 @@
-"""What tests of the surfaces begin with: a home with a vault, and a bridge."""
+"""What tests of the surfaces begin with: vaults, and a bridge."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import vaultsync
 from tests.bridges import Client, open_bridge
 from tests.mcp_clients import Home, make_home
 
@@ -14,6 +15,16 @@ from tests.mcp_clients import Home, make_home
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return make_home(tmp_path)
+
+
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A vault that the environment names."""
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    return tmp_path / "vault"
 
 
 @pytest.fixture(scope="module")

@@ -34,13 +34,7 @@ REPORT: dict[str, Value] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
-    monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
-    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
-    return tmp_path / "vault"
+pytestmark = pytest.mark.usefixtures("vault")
 
 
 def watch(*words: str) -> Result:

@@ -308,24 +308,22 @@ def test_every_answer_includes_the_users_last_edit(home: Home) -> None:
         assert found["hits"][0]["path"].endswith("/The crane.md")
 
 
-def test_a_missing_vault_degrades_answers(home: Home, memory: AgentMemory) -> None:
-    call(memory, "memory_store_fact", text="The crane is green.")
-    call(memory, "memory_recall", query="crane")
-    (home.vault / ".meta").rename(home.vault / "meta")
-    found = call(memory, "memory_recall", query="crane")
-    assert hits(found) == ["The crane is green."]
-    (said,) = found["degraded"]
-    assert said.startswith("edits of notes were not taken up: the vault at ")
-    assert call(memory, "query_vault")["degraded"] == [said]
-
-
-def test_a_failing_disk_degrades_answers(memory: AgentMemory) -> None:
+def test_a_failing_disk_or_a_missing_vault_degrades_answers(
+    home: Home, memory: AgentMemory
+) -> None:
+    why = "edits of notes were not taken up: "
     call(memory, "memory_store_fact", text="The crane is green.")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with mock.patch.object(VaultFs, "scan", side_effect=full):
         found = call(memory, "memory_recall", query="crane")
     assert hits(found) == ["The crane is green."]
-    assert found["degraded"] == ["edits of notes were not taken up: No space left on device"]
+    assert found["degraded"] == [f"{why}No space left on device"]
+    (home.vault / ".meta").rename(home.vault / "meta")
+    found = call(memory, "memory_recall", query="crane")
+    assert hits(found) == ["The crane is green."]
+    (said,) = found["degraded"]
+    assert said.startswith(f"{why}the vault at ")
+    assert call(memory, "query_vault")["degraded"] == [said]
 
 
 def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:

@@ -9,18 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-import vaultsync
 from tests.daemons import PATIENCE, wait_until, watched
 from vaultsync.api import configuration as config
 from vaultsync.service import bridge_service as serving
-
-
-@pytest.fixture
-def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
-    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
-    return tmp_path / "vault"
 
 
 @pytest.fixture
