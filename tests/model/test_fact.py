@@ -87,7 +87,7 @@ def test_all_that_surfaces_show_is_json(fact: Fact) -> None:
     shown = public_values(fact)
     assert shown["path"] is None
     assert shown["revision"] == ""
-    assert json.loads(json.dumps(shown)) == json.loads(json.dumps(shown))
+    assert json.loads(json.dumps(shown)).keys() == shown.keys()
     assert fact_from_values(json.loads(json.dumps(fact_to_values(fact)))) == fact
 
 

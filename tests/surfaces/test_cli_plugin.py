@@ -103,8 +103,5 @@ def test_the_command_prints_the_remaining_steps(
     assert "turn on Vaultsync" in first.stderr
     again = CliRunner().invoke(cli, words)
     assert again.stdout == f"vaultsync 0.1.0 was already installed in {FOLDER}\n"
-    assert json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout) == {
-        "path": FOLDER,
-        "version": "0.1.0",
-        "changed": [],
-    }
+    as_json = json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout)
+    assert as_json == {"path": FOLDER, "version": "0.1.0", "changed": []}
