@@ -146,6 +146,7 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: x # why\n", {"a": ["u"]}, "a: # why\n  - u\n"),
     ("a: [x, y] # why\n", {"a": ["x", "z"]}, "a: [x, z] # why\n"),
     ("a: [x]\n", {"a": []}, "a: []\n"),
+    ("a: &x [x]\n", {"a": ["x", "z"]}, "a:\n  - x\n  - z\n"),
     ("a:\n  - x\nb: 1\n", {"a": "u"}, "a: u\nb: 1\n"),
     ("a:\n  - x\nb: 1\n", {"a": []}, "a: []\nb: 1\n"),
     ("a:\n  - k: 1\n    l: 2\nb: 1\n", {"a": ["u"]}, "a:\n  - u\nb: 1\n"),
