@@ -33,6 +33,7 @@ _BITS = [
     "onerror", "<iframe>", "</script>", "<svg/onload=x>", "&#100;ataviewjs", "> ", "- ",
     "    ", "\t", "INPUT[", "word", "ä", "<!--", "-->", "%%", "$$", ":",
     "<javascript:x>", "<https://e.org>", "{dataviewjs}", "execute-js",
+    "<!-- vaultsync:managed -->", "<!-- /vaultsync:managed -->", "<!--", "foo", "mermaid", "python",
     "meta-bind-button", "\\[", "\\!", "</b>",
 ]  # fmt: skip
 bits = st.lists(st.sampled_from(_BITS), max_size=10).map("".join)

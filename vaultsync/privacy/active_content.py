@@ -124,11 +124,12 @@ class ActiveContent:
             return _is_remote(_destination(text, at + 2))
         close = _closing(text, at)
         if close is None:
-            end = _PARAGRAPH_END.search(text, at, at + _REACH)
-            first, last = at, end.start() if end else at + _REACH
-            number = bisect_left(self._remote_targets, first)
+            number = bisect_left(self._remote_targets, at)
             far = self._remote_targets[number : number + 1]
-            return (bool(far) and far[0] < last) or self._names_remote
+            within = far and far[0] < at + _REACH
+            if within and not _PARAGRAPH_END.search(text, at, far[0]):
+                return True
+            return self._names_remote
         if text.startswith("(", close + 1):
             return _is_remote(_destination(text, close + 2))
         return self._names_remote
@@ -147,9 +148,12 @@ class ActiveContent:
         if not _is_in(site.start, self._tags):
             return False
         text, name = self._text, site.start + 4
+        if text[site.start : name].lower() != "href":
+            return True
+        if not _OUTWARD.search(text, name, name + _DESTINATION_CHARS):
+            return False
         value = _VALUE.match(text, name)
-        is_link = text[site.start : name].lower() == "href"
-        return not is_link or _leads_out(_decoded(value[1]) if value else "")
+        return _leads_out(_decoded(value[1]) if value else "")
 
     @cached_property
     def _tags(self) -> list[tuple[int, int]]:
@@ -353,6 +357,7 @@ _ENDS = {
     "define": "\n",
     "attribute": ">",
     "tag": ">",
+    "marker": "-->",
 }
 _NAME = re.compile(r"[A-Za-z]*")
 _SCHEME_END = re.compile(r"[\s<>\"'`]")

@@ -24,9 +24,13 @@ from vaultsync.privacy.active_content import (
 )
 from vaultsync.privacy.redaction import replace_spans
 
+MARKER_SITE = "marker"
+"""The kind of our own markers, such as those of the managed block, which content may not forge."""
+_MARKER = r"!--[ \t]{0,40}+/?(?:vaultsync|cortex)"
 _FOLLOWED = r"\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
 _SIGNS = (
     ("templater", r"<\\*(?=%)"),
+    (MARKER_SITE, rf"<\\*(?={_MARKER})"),
     ("tag", rf"<\\*(?=(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))"),
     ("fence", r"`(?<!``)`{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
     ("fence", r"~(?<!~~)~{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
@@ -93,7 +97,7 @@ _SLASHED = re.compile(r"\\(?<![^<`~!\]jJvVoOfFdDsShHbBpP \t\n]\\)")
 """A backslash that may be an escape."""
 _OPEN_TAG = r"<[A-Za-z](?![A-Za-z0-9.-]*>)"
 """A tag that may have attributes."""
-_TAGGED = re.compile(rf"<(?:%|(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
+_TAGGED = re.compile(rf"<(?:%|{_MARKER}|(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
 _ATTRIBUTED = re.compile(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
 """A possible attribute that is active or escaped."""
 _RESPELLED = re.compile(
@@ -145,9 +149,12 @@ def _escape_sites(text: str) -> Iterator[ActiveSite]:
 
 
 def escape(text: str, *, runs: bool = False) -> str:
-    """Escape all active content; with `runs`, only what looks escaped already."""
+    """Escape active content and our markers; with `runs`, only markers and what looks escaped."""
     return _add_backslashes(
-        text, lambda content, site: bool(site.slashes) or (not runs and content.runs(site))
+        text,
+        lambda content, site: (
+            bool(site.slashes) or ((not runs or site.kind == MARKER_SITE) and content.runs(site))
+        ),
     )
 
 
