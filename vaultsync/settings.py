@@ -17,6 +17,7 @@ from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
+from vaultsync.privacy.patterns import MAX_PATTERN_CHARS, compile_pattern
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"
@@ -253,11 +254,11 @@ def _check_pattern(pattern: str) -> None:
             expected = "a kind such as " + ", ".join(f"@{each}" for each in OPTIONAL_FORMS)
     else:
         try:
-            if re.compile(pattern).search("") is not None:
+            if any(True for _ in compile_pattern(pattern).finditer("")):
                 expected = "a regular expression that does not match empty text"
-        except re.error as wrong:
-            expected = f"a regular expression ({wrong})"
-        if re.search(_REPEATED_TWICE, pattern):
+        except ValueError as wrong:
+            expected = f"a regular expression of RE2 ({wrong})"
+        if len(pattern) <= MAX_PATTERN_CHARS and re.search(_REPEATED_TWICE, pattern):
             expected = "a regular expression without a repetition in a repeated group"
     if expected:
         raise _bad_value("hygiene.patterns", pattern, expected)

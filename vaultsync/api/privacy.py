@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 
 from vaultsync.backends.state.secret_files import read_or_make_key
 from vaultsync.notes.view import NoteView
+from vaultsync.privacy.patterns import compile_pattern
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor, register_rules
 from vaultsync.settings import Settings
@@ -60,7 +60,7 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
     values = environment_values(hygiene.environment)
     redactor = Redactor(
         key,
-        tuple(re.compile(each) for each in hygiene.patterns if not each.startswith("@")),
+        tuple(compile_pattern(each) for each in hygiene.patterns if not each.startswith("@")),
         tuple(sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})),
         frozenset(each[1:] for each in hygiene.patterns if each.startswith("@")),
     )

@@ -23,6 +23,7 @@ from vaultsync.privacy.detection import (
     optional_spans,
     with_invisible_removed,
 )
+from vaultsync.privacy.patterns import SecretPattern, pattern_spans
 
 REDACTION_PREFIX = "REDACTED:"
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -47,7 +48,7 @@ class Redactor(NamedTuple):
 
     key: bytes
     """The key of the placeholders, of this vault on this machine."""
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: tuple[SecretPattern, ...] = ()
     """The user's patterns: the first group, or the whole match, is the secret."""
     values: tuple[str, ...] = ()
     """Texts that are secrets: values of environment variables."""
@@ -74,10 +75,8 @@ class Redactor(NamedTuple):
         for value in self.values:
             yield from find_all(text, value, "environment")
         for pattern in self.patterns:
-            for match in pattern.finditer(text):
-                start, end = match.span(1 if pattern.groups else 0)
-                if start < end:
-                    yield SecretSpan(start, end, "custom")
+            for start, end in pattern_spans(pattern, text):
+                yield SecretSpan(start, end, "custom")
         for kind in self.optional:
             yield from optional_spans(text, kind)
 

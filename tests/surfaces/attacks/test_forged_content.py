@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
+import tomllib
 
 import pytest
 from hypothesis import example, given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 from vaultsync.notes.body import BLOCK_END, BLOCK_START
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note
@@ -31,8 +34,14 @@ Written by a person on 2026-01-01.
 {BLOCK_END}"""
 
 
-def _fact(content: str, **values: object) -> Fact:
-    fields = {"id": _ID, "type": "note", "title": "A", "scope": "public", "content": content}
+def _fact(content: str, **values: Value) -> Fact:
+    fields: dict[str, Value] = {
+        "id": _ID,
+        "type": "note",
+        "title": "A",
+        "scope": "public",
+        "content": content,
+    }
     return make_fact({**fields, "createdAt": "2026-01-01T00:00:00Z", **values})
 
 
@@ -121,9 +130,6 @@ def test_an_embed_of_another_host_is_escaped(text: str) -> None:
 
 
 def test_each_group_of_inert_languages_gives_its_reason() -> None:
-    import pkgutil
-    import tomllib
-
     data = pkgutil.get_data("vaultsync.privacy", "inert_fences.toml")
     groups = tomllib.loads((data or b"").decode())
     names = [name for row in groups.values() for name in row["names"]]

@@ -13,6 +13,7 @@ from vaultsync.memory_files.plan import KnownSection
 from vaultsync.memory_files.sections import hash_of
 from vaultsync.memory_files.state import FileState, read_states, state_key, write_states
 from vaultsync.model.fact import Fact
+from vaultsync.storage.store import StoreWrite
 
 TAKEN_OVER = memory((PEOPLE[0], "What the attacker wants it to say from now on."))
 
@@ -34,8 +35,8 @@ def _forge(world: MemoryWorld, *ids: str, agent: str | None = "indy") -> None:
     world.file.kept = write_states(read_states(None), state_key(world.file.key, agent), state)
 
 
-def _facts(world: MemoryWorld) -> set[Fact]:
-    return {repr(each) for each in world.store.iter_facts()}  # type: ignore[misc]
+def _facts(world: MemoryWorld) -> set[str]:
+    return {repr(each) for each in world.store.iter_facts()}
 
 
 @pytest.mark.parametrize("text", [TAKEN_OVER, memory(DEPLOY)])
@@ -82,9 +83,7 @@ def test_a_fact_of_the_file_that_went_to_a_private_scope_of_others_stays_as_it_i
     assert world.fact(moved.id).scope == "private-mallory"
 
 
-def _write_of(fact: Fact, expect: str) -> object:
-    from vaultsync.storage.store import StoreWrite
-
+def _write_of(fact: Fact, expect: str) -> StoreWrite:
     return StoreWrite(fact.id, fact, expect, "test")
 
 

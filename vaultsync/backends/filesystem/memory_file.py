@@ -258,6 +258,7 @@ class FrontmatterReader:
                 return found or {}
 
         handler = BoundedYaml()
+        properties: Any
         try:
             properties, _ = frontmatter.parse(text, handler=handler)
         except UnreadableNoteError as broken:

@@ -1,0 +1,99 @@
+"""The user's own patterns, on an engine whose time is linear: google-re2.
+
+Even there, many matches that each look far ahead are quadratic. So a long text is searched piece
+by piece, and a piece with too many matches counts as one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Protocol
+
+from vaultsync.errors import MissingExtraError
+
+MAX_PATTERN_CHARS = 1_000
+PIECE_CHARS = 4_096
+"""Characters of a piece. A match is found whole if it has half as many."""
+MAX_MATCHES = 100
+"""Matches of a pattern in one piece, from which all of the piece is a secret."""
+
+
+class PatternMatch(Protocol):
+    """A match of `re` or of `re2`."""
+
+    def span(self, group: int, /) -> tuple[int, int]:
+        """Start and end of a group; the whole match is group 0."""
+        ...
+
+
+class SecretPattern(Protocol):
+    """A compiled pattern of `re` or of `re2`."""
+
+    @property
+    def pattern(self) -> str:
+        """As it was written."""
+        ...
+
+    @property
+    def groups(self) -> int:
+        """Number of its groups."""
+        ...
+
+    def finditer(self, text: str, /) -> Iterator[PatternMatch]:
+        """All matches, in order."""
+        ...
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str) -> SecretPattern:
+    """Compile a pattern of the settings.
+
+    Raises:
+        ValueError: it is no pattern of RE2, whose syntax has neither look-around nor references.
+        MissingExtraError: google-re2 is not installed.
+    """
+    if len(pattern) > MAX_PATTERN_CHARS:
+        why = f"longer than {MAX_PATTERN_CHARS:,} characters"
+        raise ValueError(why)
+    try:
+        import re2  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtraError("a pattern of your own", "google-re2", "patterns") from None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled: SecretPattern = re2.compile(pattern, options)
+    except (re2.error, RecursionError) as wrong:
+        said = wrong.args[0] if wrong.args else wrong
+        raise ValueError(said.decode() if isinstance(said, bytes) else str(said)) from None
+    return compiled
+
+
+def pattern_spans(pattern: SecretPattern, text: str) -> Iterator[tuple[int, int]]:
+    """The spans of secrets: of the first group, or of the whole match."""
+    group = 1 if pattern.groups else 0
+    for start, piece in _pieces(text):
+        for number, match in enumerate(pattern.finditer(piece)):
+            if number == MAX_MATCHES:
+                yield start, start + len(piece)
+                break
+            begin, end = match.span(group)
+            if begin < end:
+                yield start + begin, start + end
+
+
+_BLANK = re.compile(r"\s\S{0,200}\Z")
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Pieces of a text that overlap by half, begun behind a blank where there is one."""
+    start = 0
+    while True:
+        yield start, text[start : start + PIECE_CHARS]
+        if start + PIECE_CHARS >= len(text):
+            return
+        start += PIECE_CHARS // 2
+        blank = _BLANK.search(text, start - 201, start)
+        start = blank.start() + 1 if blank else start
