@@ -1,7 +1,7 @@
 """The state beside memory files: their sections when they were last read.
 
 It makes an unchanged file cheap to sync, and tells changes of the file from edits of its facts.
-When it is lost, it is rebuilt from the file and the store. Whoever may write to the folder may
+When it is lost, it is rebuilt from the file and the store. Anyone who may write to the folder may
 forge it, so it is a hint: the ids in it are checked against the store.
 """
 

@@ -1,4 +1,4 @@
-"""Secrets that are told by a name before them: `password: …`, `API_KEY=…`, "the token is …"."""
+"""Secrets that follow a name: `password: …`, `API_KEY=…`, "the token is …"."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def compile_pattern(pattern: str) -> SecretPattern:
     try:
         compiled: SecretPattern = re2.compile(pattern, options)
     except (re2.error, RecursionError) as wrong:
-        said = wrong.args[0] if wrong.args else wrong
-        raise ValueError(said.decode() if isinstance(said, bytes) else str(said)) from None
+        why = wrong.args[0] if wrong.args else wrong
+        raise ValueError(why.decode() if isinstance(why, bytes) else str(why)) from None
     return compiled
 
 
