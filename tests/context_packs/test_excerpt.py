@@ -75,3 +75,7 @@ def test_an_excerpt_is_a_part_of_the_text(text: str, passage: str) -> None:
         assert part
         assert part in text
         assert len(part) < len(text)
+
+
+def test_blanks_have_no_excerpt() -> None:
+    assert excerpt(" \n" * 400, "   ") is None

@@ -47,6 +47,8 @@ def excerpt(text: str, passage: str, max_chars: int = EXCERPT_CHARS) -> Excerpt 
     if len(text) <= _MIN_RATIO * max_chars:
         return None
     units = list(_units(text))
+    if not units:
+        return None  # blanks
     exact = _exact_units(text, units, passage, max_chars)
     first, last = exact or _best_units(text, units, passage, max_chars)
     while last < len(units) and units[last][1] - units[first][0] <= max_chars:
