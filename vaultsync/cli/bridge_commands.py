@@ -40,9 +40,11 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
 
     from vaultsync.cli.open_vault import load_vault_settings
     from vaultsync.cli.serving import wait_for_signal
-    from vaultsync.http_bridge.bridge_server import running_bridge
+    from vaultsync.errors import needs_extra
     from vaultsync.service.bridge_service import standalone_bridge
 
+    with needs_extra("the bridge"):
+        from vaultsync.http_bridge.bridge_server import running_bridge
     settings = load_vault_settings(options, agent=agent)
     with standalone_bridge(settings) as services, running_bridge(services, port=port) as running:
         print_listening(options, running.address)

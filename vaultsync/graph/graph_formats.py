@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
+from vaultsync.errors import needs_extra
 from vaultsync.graph.colours import colour_of
 from vaultsync.graph.model import EDGE_MENTIONS, EDGE_RELATED, Graph, GraphEdge, GraphNode
 from vaultsync.graph.page import graph_to_html
@@ -54,7 +55,8 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def graph_to_graphml(graph: Graph) -> str:
     """GraphML, as Gephi, yEd and Cytoscape read it."""
-    import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
+    with needs_extra("GraphML"):
+        import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
     exported = nx.MultiDiGraph()  # type: ignore[var-annotated]
     for node in graph.nodes.values():

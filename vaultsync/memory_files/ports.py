@@ -126,6 +126,7 @@ class MetadataReader(Protocol):
         """The properties of a text that begins with frontmatter; None when it is not a map.
 
         Raises:
-            UnreadableMemoryFileError: it is not valid YAML, or no reader is installed.
+            UnreadableMemoryFileError: it is not valid YAML.
+            MissingExtraError: no reader is installed.
         """
         ...

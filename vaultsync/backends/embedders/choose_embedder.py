@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
 from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder, read_export
+from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
     CrossReranker,
     SentenceEmbedder,
-    SentenceModel,
     model_in_folder,
     packaged_model,
 )
@@ -57,10 +58,15 @@ def embedder_for(
     if kind == "http":
         return _http_embedder(name, clock, key_variable)
     if not name and kind == "local":  # the packaged model is not even looked for before it is used
-        return _exported(PACKAGED, PACKAGED_DIMENSION, models, packaged_model)
+        return _exported(f"{PACKAGED}+{PACKAGED_EXPORT}", PACKAGED_DIMENSION, models, PackagedModel)
     weights = model_in_folder(Path(name).expanduser()) if name else packaged_model()
     if kind == "local":
-        return _exported(weights.name, weights.dimension, models, lambda: weights)
+        return _exported(
+            f"{weights.name}+{EXPORT}",
+            weights.dimension,
+            models,
+            lambda: TracedModel(SentenceEmbedder(weights), weights.path),
+        )
     return SentenceEmbedder(weights)
 
 
@@ -76,21 +82,16 @@ def reranker_for(setting: str) -> Reranker | None:
 
 
 def _exported(
-    name: str, dimension: int, models: Path, weights: Callable[[], SentenceModel]
+    model: str, dimension: int, models: Path, source: Callable[[], ExportSource]
 ) -> OnnxEmbedder:
-    model = f"{name}+{EXPORT}"
     folder = models / model
 
     def embed(export: Path, texts: Sequence[str]) -> list[list[float]]:
         return OnnxEmbedder(export, model=model, dimension=dimension).embed(texts)
 
     def make() -> None:
-        from vaultsync.backends.embedders.onnx_export import export_model
-
-        source = weights()
         export_model(
-            SentenceEmbedder(source),
-            source.path,
+            source(),
             folder,
             model=model,
             embed=embed,

@@ -1,4 +1,4 @@
-"""The int8 export of a model: made once from the reference model, and compared with it."""
+"""The int8 export of a model: made once, and compared with the model itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import file_digest
 from math import fsum
 from pathlib import Path
@@ -24,6 +24,7 @@ _MANIFEST = "manifest.json"
 _MAX_LENGTH = 512
 _NEAREST = 3
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_INSTALL = "`pip install 'vaultsync[sentence]'` brings what is missing"
 _PACKAGES = ("onnx", "onnxruntime", "sentence-transformers", "torch")
 
 SENTENCES = (
@@ -55,8 +56,23 @@ SENTENCES = (
 """The texts by which an export is compared with the reference."""
 
 
+class ExportSource(Protocol):
+    """A model that is exported."""
+
+    hint: str
+    """What to do when its export is refused."""
+
+    def write(self, folder: Path) -> Mapping[str, object]:
+        """Write `model.onnx` and `tokenizer.json`; the answer goes into the manifest."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Its own vectors, which those of the export must agree with."""
+        ...
+
+
 class ReferenceEmbedder(Protocol):
-    """The embedder that is exported."""
+    """The embedder of the model that is traced."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """As `Embedder`."""
@@ -67,9 +83,45 @@ class ReferenceEmbedder(Protocol):
         ...
 
 
+class TracedModel:
+    """A model of sentence-transformers, traced by torch."""
+
+    def __init__(self, reference: ReferenceEmbedder, source: Path) -> None:
+        self._reference = reference
+        self._source = source
+        self.hint = f"use the model as it is: `sentence:{source}`"
+
+    def write(self, folder: Path) -> Mapping[str, object]:
+        """Trace the model, and copy its tokenizer.
+
+        Raises:
+            EmbedderError: there is no tokenizer, or the model cannot be loaded.
+            ImportError: a package is missing.
+        """
+        from importlib.metadata import version
+
+        tokenizer = self._source / "tokenizer.json"
+        if not tokenizer.is_file():
+            raise EmbedderError(
+                f"{self._source} has no tokenizer.json, which an export needs", hint=self.hint
+            )
+        shutil.copyfile(tokenizer, folder / "tokenizer.json")
+        loaded = self._reference.loaded()
+        with warnings.catch_warnings(action="ignore"):
+            _write_model(loaded, folder)
+        return {
+            "max_length": loaded.max_seq_length or _MAX_LENGTH,
+            "source_sha256": _sha(self._source / "model.safetensors"),
+            "made_with": {package: version(package) for package in _PACKAGES},
+        }
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """As sentence-transformers does. Raises as `SentenceEmbedder.embed()`."""
+        return self._reference.embed(texts)
+
+
 def export_model(
-    reference: ReferenceEmbedder,
-    source: Path,
+    source: ExportSource,
     folder: Path,
     *,
     model: str,
@@ -81,8 +133,7 @@ def export_model(
     The folder appears with all its files, or not at all.
 
     Args:
-        reference: the embedder that is exported.
-        source: the folder of its model, whose tokenizer is copied.
+        source: the model that is exported.
         folder: where the export goes.
         model: the name of the export.
         embed: runs the export in a folder.
@@ -103,7 +154,7 @@ def export_model(
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir()
         try:
-            _make(reference, source, making, model=model, embed=embed)
+            _make(source, making, model=model, embed=embed)
             shutil.rmtree(folder, ignore_errors=True)
             making.replace(folder)
         finally:
@@ -111,53 +162,34 @@ def export_model(
 
 
 def _make(
-    reference: ReferenceEmbedder,
-    source: Path,
+    source: ExportSource,
     folder: Path,
     *,
     model: str,
     embed: Callable[[Path, Sequence[str]], list[list[float]]],
 ) -> None:
-    from importlib.metadata import version
-
-    tokenizer = source / "tokenizer.json"
-    if not tokenizer.is_file():
-        raise EmbedderError(
-            f"{model} has no tokenizer.json, which its export needs",
-            hint=f"use it as it is: `sentence:{source}`",
-        )
-    shutil.copyfile(tokenizer, folder / "tokenizer.json")
-    loaded = reference.loaded()
     try:
-        with warnings.catch_warnings(action="ignore"):
-            _write_model(loaded, folder)
+        written = source.write(folder)
     except ImportError as missing:
         raise EmbedderError(
-            f"the export of {model} cannot be made: {missing}",
-            hint="`pip install 'vaultsync[local]'` brings what is missing",
+            f"the export of {model} cannot be made: {missing}", hint=_INSTALL
         ) from missing
     except (RuntimeError, ValueError, KeyError) as why:
         # The message may hold all weights: take its first line, and do not chain.
         reason = str(why).partition("\n")[0][:200]
         raise EmbedderError(
-            f"the export of {model} cannot be made: {reason}",
-            hint=f"use the model as it is: `sentence:{source}`",
+            f"the export of {model} cannot be made: {reason}", hint=source.hint
         ) from None
-    manifest = {
-        "model": model,
-        "max_length": loaded.max_seq_length or _MAX_LENGTH,
-        "source_sha256": _sha(source / "model.safetensors"),
-        "made_with": {package: version(package) for package in _PACKAGES},
-        "files": {name: _file_fingerprint(folder / name) for name in _FILES},
-    }
+    files = {name: _file_fingerprint(folder / name) for name in _FILES}
+    manifest = {"model": model, **written, "files": files}
     _write(folder / _MANIFEST, manifest)
-    found = agreement(reference.embed(SENTENCES), embed(folder, SENTENCES))
+    found = agreement(source.embed(SENTENCES), embed(folder, SENTENCES))
     if found["cosine"] < MIN_COSINE or found["neighbours"] < MIN_SHARED_NEIGHBOURS:
         raise EmbedderError(
             f"the export of {model} does not agree with it: mean cosine"
             f" {found['cosine']:.3f} of {MIN_COSINE}, {found['neighbours']:.0%} of the"
             f" neighbours of {MIN_SHARED_NEIGHBOURS:.0%}",
-            hint=f"use the model as it is: `sentence:{source}`",
+            hint=source.hint,
         )
     _write(folder / _MANIFEST, {**manifest, "agreement": found})
 

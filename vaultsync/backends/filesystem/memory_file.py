@@ -20,6 +20,7 @@ from vaultsync.errors import (
     MemoryFileChangedError,
     MemoryFileError,
     UnreadableMemoryFileError,
+    needs_extra,
 )
 from vaultsync.model.schema import Value
 
@@ -284,16 +285,14 @@ class FrontmatterReader:
         """The properties of a text that begins with frontmatter; None if it is no map.
 
         Raises:
-            UnreadableMemoryFileError: it is no YAML, or no reader is installed.
+            UnreadableMemoryFileError: it is no YAML.
+            MissingExtraError: no reader is installed.
         """
-        try:
+        with needs_extra("reading frontmatter"):
             import frontmatter
             from frontmatter.default_handlers import YAMLHandler
             from ruamel.yaml import YAML
             from ruamel.yaml.error import YAMLError
-        except ImportError:
-            why = "its frontmatter needs python-frontmatter (`vaultsync[memory-file]`)"
-            raise UnreadableMemoryFileError(name, why) from None
 
         class Yaml12(YAMLHandler):  # type: ignore[misc, unused-ignore]
             is_map = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vaultsync.daemon.ports import Watcher
-from vaultsync.errors import ConfigError
+from vaultsync.errors import MissingExtraError
 from vaultsync.settings import Settings
 
 _NATIVE = ("watchfiles", "watchdog")
@@ -16,7 +16,7 @@ def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[boo
     """A function that makes the watcher of a vault; given true, one that polls.
 
     Raises:
-        ConfigError: no package that can watch is installed.
+        MissingExtraError: no package that can watch is installed.
     """
     from vaultsync.backends.watchers.watch_checks import mount_without_events
 
@@ -59,7 +59,4 @@ def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
             continue
         else:
             return WatchdogWatcher
-    raise ConfigError(
-        f"{' and '.join(names)} cannot be loaded, so changes cannot be watched",
-        hint="pip install 'vaultsync[live]'",
-    )
+    raise MissingExtraError("watching for changes", names[0], "live")
