@@ -6,11 +6,20 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 PATIENCE = 30.0
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait for what another process or thread does."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -22,14 +22,11 @@ LAMP = """The lamp at berth 12 has been dark since Sunday.
 The chandler has the bulb.
 
 Who climbs the mast: nobody yet."""
-
-
 LINKED = "[[Oskar Brandvold|Oskar]], if asked"
 """What indy writes about Oskar: vaultsync links the people that an agent mentions."""
 
 
 def take_in(stage: Stage) -> None:
-    """A folder of notes becomes a vault with a store behind it."""
     stage.step(
         "A folder of notes becomes a memory",
         """Four people and two agents build Tidebell, a booking service for small
@@ -46,7 +43,6 @@ def take_in(stage: Stage) -> None:
 
 
 def remember(stage: Stage) -> None:
-    """What agents remember appears as notes."""
     stage.step(
         "People can read what agents remember",
         "indy learns something on the pier, moss decides something at the desk.",
@@ -74,7 +70,6 @@ def remember(stage: Stage) -> None:
 
 
 def edit(stage: Stage) -> None:
-    """A person's edit reaches the store."""
     stage.step(
         "Agents know what people write",
         """Aiko rereads a note that she wrote by hand, with a comment in its properties. It
@@ -97,7 +92,6 @@ def edit(stage: Stage) -> None:
 
 
 def merge(stage: Stage) -> None:
-    """Two edits of one note merge."""
     stage.step(
         "Concurrent edits merge",
         """Bente opens the note of the lamp, adds a tag and corrects a line. Before
@@ -117,17 +111,14 @@ def merge(stage: Stage) -> None:
     stage.claim(
         "note and store have both: her tag and her line, indy's line and status;"
         " and Oskar, whom indy mentions, is a link",
-        holds=fact["tags"] == ["lighting", "safety"]
-        and fact["status"] == "open"
-        and all(
-            word in said for word in ("since Saturday", LINKED) for said in (text, fact["content"])
-        )
+        holds=(fact["tags"], fact["status"]) == (["lighting", "safety"], "open")
+        and all(word in text for word in ("since Saturday", LINKED))
+        and all(word in fact["content"] for word in ("since Saturday", LINKED))
         and not stage.ask("conflicts")["conflicts"],
     )
 
 
 def conflict(stage: Stage) -> None:
-    """Both change the same line."""
     stage.step(
         "Both change the same line: a conflict, and nothing is lost",
         "Bente decides who climbs. indy, at the same moment, has another idea.",
@@ -152,7 +143,6 @@ def conflict(stage: Stage) -> None:
 
 
 def settle(stage: Stage) -> None:
-    """A conflict is settled by a tick, another by a command."""
     stage.step(
         "Resolving it: a tick in Obsidian, or a command in the terminal",
         "Bente decides that a rigger is the better idea, and ticks the box.",
@@ -183,7 +173,6 @@ def settle(stage: Stage) -> None:
 
 
 def delete(stage: Stage) -> None:
-    """A deleted note, and its return."""
     stage.step(
         "Deleting a note, and changing one's mind",
         """Mara deletes the note about the glands. A missing file may also be
@@ -214,7 +203,6 @@ def delete(stage: Stage) -> None:
 
 
 def undo(stage: Stage) -> None:
-    """A whole sync is undone."""
     stage.step(
         "Undo: a search-and-replace that went too far",
         "Joaquim wants to rename something, and replaces “berth” in every task.",
@@ -246,7 +234,6 @@ def _undated(data: bytes) -> bytes:
 
 
 def history(stage: Stage) -> None:
-    """Who changed what."""
     stage.step(
         "Who wrote what, and when?",
         "Every change of every field is recorded, with its author and side.",
@@ -264,7 +251,6 @@ IN_OTHER_WORDS = "Is a snapshot safe as soon as the job says all went well?"
 
 
 def ask(stage: Stage) -> None:
-    """A question is answered by keyword or semantic search, and the answer explains itself."""
     stage.step(
         "Ask the memory",
         """An agent or a person asks. If question and note use the same words, the note
@@ -288,7 +274,6 @@ def ask(stage: Stage) -> None:
 
 
 def pack(stage: Stage) -> None:
-    """What an agent should know about a topic, in a limited number of tokens."""
     stage.step(
         "Pack a context for an agent",
         """The budget is never exceeded, not by one token. Each item has its reason and its
@@ -305,7 +290,6 @@ def pack(stage: Stage) -> None:
 
 
 def equal(stage: Stage) -> None:
-    """Both sides are equal, and there is nothing left to do."""
     stage.step("Are both sides really equal?", "Field by field, every fact, now:")
     stage.run("verify")
     stage.run("sync")
@@ -329,7 +313,6 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the folder")
     parser.add_argument("--store", help="the URL of the store; else SQLite")
     said = parser.parse_args()
-    keep = said.keep
     folder = Path(tempfile.mkdtemp(prefix="vaultsync-demo-"))
     began = time.monotonic()
     try:
@@ -345,7 +328,7 @@ def main() -> int:
         tell(f"\n  ✗ {wrong}\n\nThe demo did not work: a claim does not hold.")
         return 1
     finally:
-        if keep:
+        if said.keep:
             tell(f"\nThe folder is kept: {folder}")
         else:
             shutil.rmtree(folder)

@@ -41,6 +41,21 @@ def _fact(number: int) -> Fact:
 
 FACTS = [_fact(number) for number in range(90)]
 
+SEEDS = (
+    FactFilters(),
+    FactFilters(status=None, heads_only=False),
+    FactFilters(scopes=frozenset(), status=None),
+    FactFilters(scopes=frozenset({"public", "team-tea", "none"}), status="it's"),
+    FactFilters(types=frozenset({"nothing"}), status=None),
+    FactFilters(types=frozenset({"note", "hot", "a", *SCOPES, *STATUSES}), status=None),
+    FactFilters(status="dormant", heads_only=False, max_priority=0),
+    FactFilters(tags=frozenset({"A/B"}), status=None),
+    FactFilters(tags=frozenset({"a", 'o"x_%'}), status=None),
+    FactFilters(tags=frozenset({"o_x_%"}), status=None),
+    FactFilters(since="2026-02-14T13:45:00.000001Z", status=None, heads_only=False),
+    FactFilters(since="2026-02-14", until="2026-02-14T13:45:00.000001Z", status=None),
+)
+"""Filters that an index once could have meant otherwise, beside those that are drawn."""
 _tags = st.sampled_from(["hot", "#HOT", "Hot/tea", "a", "A/b", "#a/b/C", "SS", "ä\\", "x"])
 _times = st.none() | st.sampled_from(
     [*TIMES[1:], "2026-02-14T11:45:00Z", "2026-02-14T13:45:00-02:00", "9999-12-30"]

@@ -45,6 +45,16 @@ class SimFile:
     def key(self) -> str:
         return self.name.rpartition("/")[2]
 
+    def at(self, step: str, act: Callable[[], object]) -> None:
+        """Let something happen once, right before a step is done."""
+
+        def before(now: str) -> None:
+            if now == step:
+                self.before = _nothing
+                act()
+
+        self.before = before
+
     def says(self, text: str) -> None:
         self.data = text.encode()
 
@@ -176,7 +186,7 @@ class MemoryWorld(World):
             self.ctx,
             files or [self.file],
             FileSyncRequest(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
-            reader=FrontmatterReader(),
+            reader=FrontmatterReader().read,
             queue=self.queue,
         )
 
@@ -218,3 +228,10 @@ def memory(*sections: tuple[str, str], head: str = "# Memory\n") -> str:
 DEPLOY = ("Deployment", "The cluster runs k3s on ARM64 nodes, four of them.")
 TESTS = ("Tests", "Each test has a sentence for a name and no sleep in it.")
 PEOPLE = ("People", "Mara keeps the books, and Bente answers the phone.")
+ALL = memory(DEPLOY, TESTS, PEOPLE)
+TEXT = "Ask the harbour master before the database."
+
+
+def kinds(report: MemoryFileReport) -> list[str]:
+    """The kinds of what waits for a person."""
+    return [each.kind for each in report.attention]

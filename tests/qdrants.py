@@ -44,10 +44,16 @@ def in_process(folder: Path, clock: Clock | None = None) -> EdgePointCollection:
 
 def emptied(clock: Clock | None = None) -> PointCollection:
     """The engine, in one shard for all tests of this process, without its points."""
+    opened = lent(clock)
+    opened.do([DeletePoints(PointFilter(()))])
+    return opened
+
+
+def lent(clock: Clock | None = None) -> PointCollection:
+    """That shard as it is."""
     shared = _shard()
     opened = _Lent(shared._place, clock=clock or FakeClock())
     opened._shard = shared._shard
-    opened.do([DeletePoints(PointFilter(()))])
     return opened
 
 

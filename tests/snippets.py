@@ -22,6 +22,16 @@ def run(code: str, *args: object) -> str:
     return done.stdout
 
 
+def killed(code: str, *args: object, after: int) -> list[str]:
+    """The lines of a snippet that is killed once it has printed some of them."""
+    command = [sys.executable, "-c", code, *map(str, args)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as writer:
+        assert writer.stdout is not None
+        lines = [writer.stdout.readline() for _ in range(after)]
+        writer.kill()
+        return [*lines, *writer.stdout]
+
+
 def modules_after(code: str) -> set[str]:
     """The modules that are loaded once a snippet has run."""
     return set(run(f"{code}\nimport sys\nprint(*sys.modules)").split())

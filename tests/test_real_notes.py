@@ -15,7 +15,7 @@ import pytest
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
 from vaultsync.api.opening import open as open_memory
-from vaultsync.backends.filesystem.folder_listing import vault_files
+from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive

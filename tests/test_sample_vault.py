@@ -7,6 +7,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tests.sample_vault import (
@@ -49,27 +50,18 @@ FOLDERS = {
     "convention": "conventions",
     "observation": "observations",
 }
-NOT_NOTES = {
-    ".meta/config.toml",
-    ".obsidian/app.json",
-    ".obsidian/graph.json",
-    ".obsidian/types.json",
-}
+NOT_NOTES = {".meta/config.toml", *(f".obsidian/{x}.json" for x in ("app", "graph", "types"))}
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 NEST = re.compile(r"\A\[\[[^\[\]]+\]\]\Z")
-ORDER = tuple(
-    re.findall(
-        r"\S+",
-        """
-        id type priority status tags aliases entities relatedFactIds
-        decisionOutcome decisionRationale decisionAlternatives decisionConsequences
-        decisionImpactedPaths commitmentDueDate commitmentStatus commitmentStakeholders
-        lessonCategory lessonContext lessonPrevention observationCompressed
-        observationOriginalContent entityType * createdAt agentId source sessionId
-        supersedesId supersededById importance confidence
-        """,
-    )
-)
+KEYS = """
+    id type priority status tags aliases entities relatedFactIds
+    decisionOutcome decisionRationale decisionAlternatives decisionConsequences
+    decisionImpactedPaths commitmentDueDate commitmentStatus commitmentStakeholders
+    lessonCategory lessonContext lessonPrevention observationCompressed
+    observationOriginalContent entityType * createdAt agentId source sessionId
+    supersedesId supersededById importance confidence
+"""
+ORDER = re.findall(r"\S+", KEYS)
 """The keys of a note that the engine wrote; `*` stands for the author's."""
 
 
@@ -80,40 +72,26 @@ def test_only_the_expected_files_are_there() -> None:
     assert {path for path in files if not path.endswith(".md")} == NOT_NOTES
     outside = {path for path in files if path.partition("/")[0] not in SCOPES}
     assert outside == NOT_NOTES | FOREIGN
+    assert all(not note.properties for note in every_note() if note.path in FOREIGN)
 
 
-def test_it_holds_between_55_and_70_notes_most_of_them_the_engines() -> None:
+def test_all_scopes_types_and_tiers_occur_in_55_to_70_notes_most_of_them_the_engines() -> None:
     assert 55 <= len(every_note()) <= 70
     assert len(written_by_the_engine()) >= 45
     assert len(written_by_hand()) == 10
-
-
-def test_all_scopes_types_and_tiers_occur() -> None:
     assert {note.path.partition("/")[0] for note in facts()} == SCOPES
     assert {note.properties["type"] for note in facts()} == set(FOLDERS)
     tiers = {note.path.split("/")[2] for note in facts() if "/observations/" in note.path}
     assert tiers == set(TIERS.values())
 
 
-def test_every_id_is_a_uuid7_that_occurs_once() -> None:
-    ids = [note.id for note in facts()]
-    assert [each for each in ids if not UUID7.fullmatch(each)] == []
-    assert [each for each, times in Counter(ids).items() if times > 1] == []
-
-
-def test_the_time_in_an_id_is_the_time_of_creation() -> None:
+def test_every_id_is_a_uuid7_of_the_time_of_creation_that_occurs_once() -> None:
+    assert len({note.id for note in facts()}) == len(facts())
     for note in facts():
-        if "createdAt" not in note.properties:
-            continue
+        assert UUID7.fullmatch(note.id), note.path
         seconds = int(note.id.replace("-", "")[:12], 16) // 1000
         made = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        assert made == note.properties["createdAt"], note.path
-
-
-def test_foreign_notes_have_no_frontmatter() -> None:
-    foreign = [note for note in every_note() if note.path in FOREIGN]
-    assert {note.path for note in foreign} == FOREIGN
-    assert all(not note.properties for note in foreign)
+        assert note.properties.get("createdAt", made) == made, note.path
 
 
 @all_of(facts(), by_path)
@@ -172,21 +150,13 @@ def test_links_in_tables_escape_their_bar() -> None:
     assert any("\\|" in row for row in rows)
 
 
-def test_embeds_block_links_and_heading_links_occur() -> None:
+def test_embeds_block_links_heading_links_and_links_in_code_occur() -> None:
     found = [pair for note in every_note() for pair in links(note)]
     assert any(bang and "#" not in target for bang, target in found)
     assert any(bang and "#^" in target for bang, target in found)
     assert any("#" in target and "#^" not in target for _, target in found)
-
-
-def test_a_link_inside_code_is_there_to_be_left_alone() -> None:
-    hidden = [
-        note.path
-        for note in every_note()
-        for fence in FENCE.finditer(note.body)
-        if LINK.search(fence[0])
-    ]
-    assert hidden
+    code = [fence[0] for note in every_note() for fence in FENCE.finditer(note.body)]
+    assert any(LINK.search(each) for each in code)
 
 
 def test_file_names_are_unique_whatever_the_case_and_in_nfc() -> None:
@@ -197,53 +167,32 @@ def test_file_names_are_unique_whatever_the_case_and_in_nfc() -> None:
         assert not re.search(r'[#^|:\\<>"*?\[\]]|%%', note.path), note.path
 
 
-@all_of(facts(), by_path)
-def test_every_entity_named_is_a_note(note: Note) -> None:
+def test_every_entity_named_is_a_note_and_most_are_named_by_many() -> None:
     entities = {other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS}
-    for key in ("entities", "commitmentStakeholders"):
-        assert set(note.names(key)) <= entities
-    held = note.properties.get("entities") or []
-    assert isinstance(held, list)
-    assert [each for each in held if not NEST.match(str(each))] == []
-
-
-def test_most_entities_are_named_by_many_notes() -> None:
     named = Counter(name for note in facts() for name in note.names("entities"))
-    entities = [other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS]
     assert sum(named[name] >= 3 for name in entities) >= 10
+    for note in facts():
+        assert {*note.names("entities"), *note.names("commitmentStakeholders")} <= entities
+        held = note.properties.get("entities") or []
+        assert isinstance(held, list)
+        assert all(NEST.match(str(each)) for each in held), note.path
 
 
 @all_of(facts(), by_path)
-def test_related_facts_exist_and_stay_inside_what_their_readers_see(note: Note) -> None:
-    for related in note.ids("relatedFactIds"):
-        assert related != note.id
-        assert related in by_id()
-        if not note.path.startswith("private-"):
-            assert not by_id()[related].path.startswith("private-")
-
-
-def test_no_shared_note_links_to_a_private_one() -> None:
-    for note in facts():
-        if note.path.startswith("private-"):
-            continue
-        for _, target in links(note):
-            other = target_of(note, target)
+def test_links_and_related_facts_stay_inside_what_their_readers_see(note: Note) -> None:
+    related = [by_id()[each] for each in note.ids("relatedFactIds")]
+    assert note not in related
+    if not note.path.startswith("private-"):
+        for other in (*related, *(target_of(note, target) for _, target in links(note))):
             assert other is not None
-            assert not other.path.startswith("private-"), (note.path, target)
+            assert not other.path.startswith("private-"), other.path
 
 
 def test_supersession_chains_are_linked_both_ways() -> None:
-    newer = {
-        note.id: str(note.properties["supersededById"])
-        for note in facts()
-        if "supersededById" in note.properties
-    }
-    older = {
-        str(note.properties["supersedesId"]): note.id
-        for note in facts()
-        if "supersedesId" in note.properties
-    }
-    assert newer == older
+    newer = {each.id: str(each.properties.get("supersededById", "")) for each in facts()}
+    newer = {old: new for old, new in newer.items() if new}
+    older = {each.id: str(each.properties.get("supersedesId", "")) for each in facts()}
+    assert newer == {old: new for new, old in older.items() if old}
     for old, new in newer.items():
         assert by_id()[old].properties["status"] == "superseded"
         dates = [str(by_id()[each].properties["createdAt"]) for each in (old, new)]
@@ -312,39 +261,34 @@ def test_the_hand_written_notes_show_what_hands_do() -> None:
     assert crlf.raw.count(b"\n") == crlf.raw.count(b"\r\n")
 
 
-def test_the_vault_has_its_marker() -> None:
-    settings = tomllib.loads((ROOT / ".meta/config.toml").read_text("utf-8"))
-    assert UUID7.fullmatch(settings.pop("vault_id"))
-    assert settings == {"default_scope": "team-core"}
-
-
-def test_the_graph_has_a_colour_for_every_type() -> None:
+def test_every_note_gets_the_colour_of_its_own_type() -> None:
     graph = json.loads((ROOT / ".obsidian/graph.json").read_text("utf-8"))
-    queries = [group["query"] for group in graph["colorGroups"]]
-    assert {f"path:{folder}" for folder in FOLDERS.values()} <= set(queries)
-    assert queries.index("path:observations/critical") < queries.index("path:observations")
+    queries = [group["query"].removeprefix("path:") for group in graph["colorGroups"]]
+    assert set(FOLDERS.values()) <= set(queries)
+    assert queries.index("observations/critical") < queries.index("observations")
     colours = [group["color"]["rgb"] for group in graph["colorGroups"]]
     assert len(set(colours)) == len(colours)
     assert all(0 <= colour <= 0xFFFFFF for colour in colours)
-
-
-def test_a_note_gets_the_colour_of_its_own_type() -> None:
-    graph = json.loads((ROOT / ".obsidian/graph.json").read_text("utf-8"))
-    wanted = [group["query"].removeprefix("path:") for group in graph["colorGroups"]]
     for note in facts():
-        first = next(part for part in wanted if part.casefold() in note.path.casefold())
+        first = next(part for part in queries if part.casefold() in note.path.casefold())
         assert f"/{first}/" in f"/{note.path}", (note.path, first)
 
 
-def test_obsidians_settings_are_what_the_notes_need() -> None:
+def test_the_settings_are_what_the_notes_need() -> None:
+    settings = tomllib.loads((ROOT / ".meta/config.toml").read_text("utf-8"))
+    assert UUID7.fullmatch(settings.pop("vault_id"))
+    assert settings == {"default_scope": "team-core"}
     app = json.loads((ROOT / ".obsidian/app.json").read_text("utf-8"))
     assert app == {"alwaysUpdateLinks": True}
     types = json.loads((ROOT / ".obsidian/types.json").read_text("utf-8"))["types"]
+    fits: dict[str, Callable[[object], object]] = {
+        "number": lambda value: isinstance(value, (int, float)),
+        "checkbox": lambda value: isinstance(value, bool),
+        "date": lambda value: re.fullmatch(r"\d{4}-\d\d-\d\d", str(value)),
+    }
     for note in facts():
         for key, value in note.properties.items():
-            if types.get(key) == "number":
-                assert isinstance(value, (int, float)), (note.path, key)
-            if types.get(key) == "checkbox":
-                assert isinstance(value, bool), (note.path, key)
-            if types.get(key) == "date":
-                assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(value)), (note.path, key)
+            assert fits.get(types.get(key), bool)(value) or types.get(key) not in fits, (
+                note.path,
+                key,
+            )

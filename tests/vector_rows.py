@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from tests.fakes import FakeClock
+from vaultsync.backends.vectors.columns import chunks_by_fact
+from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.filters import FactFilters
@@ -34,19 +36,29 @@ def unit(*numbers: float) -> tuple[float, ...]:
 
 
 def found(
-    index: VectorIndex, filters: FactFilters = ALL, *, limit: int = 10, near: tuple[float, ...] = X
+    index: VectorIndex | LanceVectors,
+    filters: FactFilters = ALL,
+    *,
+    limit: int = 10,
+    near: tuple[float, ...] = X,
 ) -> list[str]:
     return [each.fact_id for each in index.search(near, filters, limit=limit)]
 
 
-def holds(index: VectorIndex) -> tuple[object, ...]:
-    """All that can be asked of an index."""
-    identity, chunks = index.identity(), index.chunks()
-    names = sorted({each for many in chunks.values() for each in many})
+def holds(index: VectorIndex | LanceVectors) -> tuple[object, ...]:
+    """All that can be asked of an index, or of a copy."""
+    identity = index.identity()
+    if isinstance(index, LanceVectors):
+        rows = [row for page in index.rows() for row in page]
+        chunks = chunks_by_fact((each.fact.id, each.chunk_id) for each in rows)
+        vectors = {each.chunk_id: each.vector for each in rows}
+    else:
+        chunks = dict(index.chunks())
+        vectors = index.vectors(sorted({each for many in chunks.values() for each in many}))
     return (
         identity,
         index.record(),
-        dict(chunks),
-        {name: tuple(vector) for name, vector in index.vectors(names).items()},
+        chunks,
+        {name: tuple(vector) for name, vector in vectors.items()},
         index.search(X, ALL, limit=5) if chunks else [],
     )

@@ -13,7 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import pytest
 
@@ -36,34 +36,6 @@ def staged_text(vault: Vault) -> bytes | None:
     """What is staged under `op`."""
     staged = vault.staged("op")
     return staged and staged.data
-
-
-class Editor(Protocol):
-    """An open file of a person."""
-
-    def write(self, data: bytes) -> None: ...
-
-
-class World(Protocol):
-    """A vault with the people who edit it; their words are those of `SimVault`."""
-
-    @property
-    def vault(self) -> Vault: ...
-    def content(self, path: str) -> bytes | None: ...
-    def save_in_place(self, path: str, data: bytes) -> None: ...
-    def save_by_rename(self, path: str, data: bytes) -> None: ...
-    def open_handle(self, path: str) -> Editor: ...
-    def delete(self, path: str) -> None: ...
-    def rename(self, path: str, to: str) -> None: ...
-    def make_folder(self, path: str) -> None: ...
-    def make_odd(self, path: str, kind: str) -> None: ...
-    def break_folder(self, path: str) -> None: ...
-    def vanish(self) -> None: ...
-    def return_(self) -> None: ...
-    def swap_id(self, new: str) -> None: ...
-    def at(self, step: str, act: Callable[[], None]) -> None:
-        """Let something happen once, right before that step of the next call."""
-        ...
 
 
 class SimWorld(SimVault):
@@ -128,7 +100,7 @@ class FsWorld:
         self._last_ns = max(self._last_ns + 1, time.time_ns())
         os.utime(file, ns=(self._last_ns, self._last_ns))
 
-    def open_handle(self, path: str) -> Editor:
+    def open_handle(self, path: str) -> FsEditor:
         return FsEditor(self.root / path)
 
     def delete(self, path: str) -> None:
@@ -215,6 +187,8 @@ class FsEditor:
         self._file.close()
 
 
+World: TypeAlias = SimWorld | FsWorld
+"""A vault with the people who edit it, in the same words."""
 WORLDS = (
     "sim",
     "fs",

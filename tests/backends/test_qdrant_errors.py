@@ -9,12 +9,14 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from qdrant_client import QdrantClient
+from qdrant_client import QdrantClient, models
 
 from tests import qdrant_server
 from tests.fakes import FakeClock
@@ -27,13 +29,15 @@ from vaultsync.backends.qdrant import commit_log as qdrant_head
 from vaultsync.backends.qdrant import edge as qdrant_edge_points
 from vaultsync.backends.qdrant import qdrant_store
 from vaultsync.backends.qdrant.client import ClientPointCollection
-from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
+from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID, CommitRecord
 from vaultsync.backends.qdrant.edge import translate_edge_error as by_engine
 from vaultsync.backends.qdrant.operations import (
     DeletePoints,
     MatchAny,
     Point,
+    PointCollection,
     PointFilter,
+    PointOperation,
     UpsertPoints,
 )
 from vaultsync.backends.qdrant.qdrant_errors import translate_error as by_client
@@ -56,15 +60,17 @@ A, B, C = (CLOCK.new_id() for _ in range(3))
 
 
 class WatchedClock(FakeClock):
-    """One that notes how long somebody waited."""
+    """One that notes how long somebody waited, and does something meanwhile."""
 
-    def __init__(self) -> None:
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         super().__init__()
         self.pauses: list[float] = []
+        self._meanwhile = meanwhile
 
     def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
         super().sleep(seconds)
+        self._meanwhile()
 
 
 @pytest.fixture
@@ -106,26 +112,26 @@ def always(fault: Fault, where: str = "") -> Callable[[str, str], Fault]:
     return lambda method, path: fault if path.endswith(where) else Fault()
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_a_store_that_answers_429_or_500_is_asked_again(
-    store: QdrantStore, server: FakeQdrant, clock: WatchedClock, status: int
+@pytest.mark.parametrize(
+    ("fault", "pauses"),
+    [
+        *((Fault(status), (0.5, 1.0)) for status in (429, 500, 502, 503)),
+        (Fault(429, headers={"Retry-After": "7"}), (7.0, 7.0)),
+    ],
+)
+def test_a_store_that_fails_for_a_moment_is_asked_again(
+    store: QdrantStore,
+    server: FakeQdrant,
+    clock: WatchedClock,
+    fault: Fault,
+    pauses: tuple[float, float],
 ) -> None:
-    server.fault = once(Fault(status))
+    server.fault = once(fault)
 
     assert isinstance(store.write([a_write()])[0], str)
     assert store.get(A).title == "Tea"
-    assert len(clock.pauses) == 1
-    assert 0.5 <= clock.pauses[0] <= 1.0
-
-
-def test_a_busy_store_is_asked_again_when_it_says(
-    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
-) -> None:
-    server.fault = once(Fault(429, headers={"Retry-After": "7"}))
-
-    store.write([a_write()])
-
-    assert clock.pauses == [7.0]
+    (pause,) = clock.pauses
+    assert pauses[0] <= pause <= pauses[1]
 
 
 def retries(clock: FakeClock, seconds: float) -> RetryPolicy:
@@ -142,15 +148,23 @@ def test_pauses_double_up_to_half_a_minute(clock: WatchedClock) -> None:
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
 
 
+def failing(clock: FakeClock, seconds: float) -> tuple[list[float], Callable[[], None]]:
+    """A request that fails after some time, and when it was made."""
+    tries: list[float] = []
+
+    def fails() -> None:
+        tries.append(clock.monotonic())
+        clock.advance(seconds)
+        raise OSError
+
+    return tries, fails
+
+
 def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
     clock: WatchedClock,
 ) -> None:
     patience = retries(clock, 5)
-    tries: list[int] = []
-
-    def fails() -> None:
-        tries.append(1)
-        raise OSError
+    tries, fails = failing(clock, 0)
 
     for _ in range(3):
         with pytest.raises(StoreUnavailableError, match="busy"):
@@ -164,15 +178,11 @@ def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
     assert clock.pauses == [1, 2, 1, 2]
 
 
-def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
-    clock = FakeClock()
+def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited(
+    clock: WatchedClock,
+) -> None:
     patience = retries(clock, 15)
-    tries: list[float] = []
-
-    def hangs() -> None:
-        tries.append(clock.monotonic())
-        clock.advance(10)
-        raise TimeoutError
+    tries, hangs = failing(clock, 10)
 
     for _ in range(4):
         with pytest.raises(StoreUnavailableError, match="busy"):
@@ -182,47 +192,6 @@ def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> Non
 
     clock.advance(22)
     assert patience.ask(lambda: "answer") == "answer"
-
-
-def test_a_store_that_stays_in_trouble_is_away(
-    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
-) -> None:
-    server.fault = always(Fault(500))
-
-    with pytest.raises(StoreUnavailableError, match="500"):
-        store.state()
-
-    assert sum(clock.pauses) <= 15
-    server.fault = always(Fault())
-    assert store.state().seq == 0
-
-
-def test_a_store_that_is_away_is_not_waited_for(server: FakeQdrant, clock: WatchedClock) -> None:
-    server.stop()
-    store = store_in(over_http(server, clock), clock)
-
-    with pytest.raises(StoreUnavailableError):
-        store.state()
-
-    assert clock.pauses == []
-
-
-def test_a_restart_is_waited_for(
-    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
-) -> None:
-    server.stop()
-
-    class Restarting(WatchedClock):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            if server._server is None:
-                server.start()
-
-    again = Restarting()
-    store._points._retry._clock = again  # type: ignore[attr-defined]
-
-    assert isinstance(store.write([a_write()])[0], str)
-    assert again.pauses
 
 
 def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
@@ -238,16 +207,13 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
                 return Fault(lost=True)
         return Fault()
 
+    def comes_back() -> None:
+        while server._server is not None and len(again.pauses) == 1:
+            threading.Event().wait(0.001)
+        server.start()
+
     server.fault = goes_away
-
-    class Restarting(WatchedClock):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            while server._server is not None and len(self.pauses) == 1:
-                threading.Event().wait(0.001)
-            server.start()
-
-    again = Restarting()
+    again = WatchedClock(comes_back)
     store._points._retry._clock = again  # type: ignore[attr-defined]
     answers = store.write([a_write(A), a_write(B)])
 
@@ -258,63 +224,18 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
     assert head.is_committed
 
 
-def test_a_slow_store_is_not_waited_for_for_ever(server: FakeQdrant, clock: WatchedClock) -> None:
-    points = over_http(server, clock, timeout_seconds=1.0, patience_seconds=0.0)
-    store = store_in(points, clock)
-    store.state()
-    held = threading.Event()
-    server.fault = always(Fault(held=held), "/points/batch")
-
-    with pytest.raises(StoreUnavailableError):
-        store.write([a_write()])
-
-    held.set()
-    server.fault = always(Fault())
-    assert store.get(A).title == "Tea"  # it did happen
-    store.close()
-
-
 @pytest.mark.parametrize("lost", range(1, 3))
 def test_a_lost_answer_makes_nothing_twice(
     store: QdrantStore, server: FakeQdrant, lost: int
 ) -> None:
-    seen: list[str] = []
-
-    def happens(method: str, path: str) -> Fault:
-        seen.append(path)
-        return Fault(lost=path.endswith("/batch") and len(seen) <= 2 * lost)
-
-    server.fault = happens
+    asked = count()
+    server.fault = lambda _, path: Fault(lost=path.endswith("/batch") and next(asked) < lost)
     (revision,) = store.write([a_write()])
 
+    assert next(asked) > lost
     assert store.get(A).revision == revision
     assert store.state().seq == 1
     assert store.write([a_write()]) == [RevisionMismatch(A, str(revision))]
-
-
-def test_a_batch_that_was_decided_is_carried_out_by_the_next(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
-    store = store_in(over_http(server, clock, patience_seconds=0.0), clock)
-    store.state()
-    batches = []
-
-    def dies_in_the_middle(method: str, path: str) -> Fault:
-        if path.endswith("/points/batch"):
-            batches.append(path)
-        return Fault(500 if len(batches) > 1 else 0)
-
-    server.fault = dies_in_the_middle
-    answers = store.write([a_write(A)._replace(op="ours"), a_write(B)])
-    server.fault = always(Fault())
-    other = store_in(over_http(server, clock), clock)
-
-    assert [row.fact_id for row in other.feed()] == [A, B]
-    assert [other.was_applied(each, "ours") for each in (A, B)] == [True, False]
-    assert [other.get(A).revision, other.get(B).revision] == answers
-    assert other.state().facts == 2
-    other.close()
-    store.close()
 
 
 def test_a_batch_of_an_older_version_has_no_names() -> None:
@@ -322,24 +243,25 @@ def test_a_batch_of_an_older_version_has_no_names() -> None:
     assert (old.fact_json, old.op) == ("{}", "")
 
 
-def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(clock: WatchedClock) -> None:
+def test_a_batch_that_broke_off_is_carried_out_once_by_whoever_comes(clock: WatchedClock) -> None:
     client = QdrantClient(":memory:", force_disable_check_same_thread=True)
     ours, theirs = in_memory(client, clock), in_memory(client, clock)
     store, other = store_in(ours, clock), store_in(theirs, clock)
     store.state()
-    whole = ours.do
-    ours.do = _broken(whole, after=1)  # type: ignore[method-assign]
-    (revision,) = store.write([a_write()])
-    ours.do = _broken(whole, after=0)  # type: ignore[method-assign]
+    with broken(ours, after=1):
+        answers = store.write([a_write(A)._replace(op="ours"), a_write(B)])
     take, turns = ours.take, iter(range(9))
 
     def late(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
         if next(turns) == 1:
-            other.state()
+            assert [row.fact_id for row in other.feed()] == [A, B]
         return take(ids, fields)
 
     ours.take = late  # type: ignore[method-assign,assignment]
-    assert store.get(A).revision == revision
+    with broken(ours, after=0):
+        assert [store.get(A).revision, store.get(B).revision] == answers
+    assert [other.was_applied(each, "ours") for each in (A, B)] == [True, False]
+    assert other.state().facts == 2
     client.close()
 
 
@@ -352,14 +274,10 @@ def test_a_large_batch_that_broke_off_is_whole_or_not_there(
         points = in_memory(clock=clock)
         store = store_in(points, clock)
         store.state()
-        whole = points.do
-        points.do = _broken(whole, after=stop - 1)  # type: ignore[method-assign]
-        try:
+        written = False
+        with broken(points, after=stop - 1), suppress(StoreUnavailableError):
             store.write([a_write(each) for each in ids])
             written = True
-        except StoreUnavailableError:
-            written = False
-        points.do = whole  # type: ignore[method-assign]
         facts = [fact.id for fact in store.iter_facts()]
 
         assert facts == (ids if written else [])
@@ -367,28 +285,41 @@ def test_a_large_batch_that_broke_off_is_whole_or_not_there(
         assert written == (stop == 3)
 
 
-def _broken(whole: Callable[..., None], *, after: int) -> Callable[..., None]:
-    """One that does as it is told, a number of times, and breaks."""
-    left = [after]
+@contextmanager
+def broken(points: PointCollection, *, after: int) -> Iterator[None]:
+    """It does as it is told, a number of times, and breaks."""
+    whole, left = points.do, [after]
 
-    def breaks(steps: object) -> None:
+    def breaks(steps: Sequence[PointOperation]) -> None:
         if not left[0]:
             raise StoreUnavailableError("gone")
         left[0] -= 1
         whole(steps)
 
-    return breaks
+    points.do = breaks  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        points.do = whole  # type: ignore[method-assign]
 
 
-def test_a_large_write_goes_in_requests_that_a_server_takes(
-    store: QdrantStore, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sizes are a 128th of what they are."""
-    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
-    monkeypatch.setattr(qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128)
-    monkeypatch.setattr(qdrant_head, "MAX_ROWS_CHARS", qdrant_head.MAX_ROWS_CHARS // 128)
-    ids = [CLOCK.new_id() for _ in range(60)]
-    facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids]
+    for module, name in (
+        (qdrant_server, "LARGEST"),
+        (qdrant_models, "MAX_REQUEST_BYTES"),
+        (qdrant_head, "MAX_ROWS_CHARS"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name) // 128)
+
+
+@pytest.mark.usefixtures("small_requests")
+def test_large_writes_go_in_requests_that_a_server_takes(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    ids = [CLOCK.new_id() for _ in range(200)]
+    facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids[:60]]
 
     answers = store.write([StoreWrite(fact.id, fact, None, "indy") for fact in facts])
 
@@ -396,40 +327,11 @@ def test_a_large_write_goes_in_requests_that_a_server_takes(
     assert {fact.content for fact in store.iter_facts()} == {facts[0].content}
     assert qdrant_models.MAX_REQUEST_BYTES / 2 < server.largest < qdrant_server.LARGEST / 2
 
-
-def test_many_vectors_go_in_requests_that_a_server_takes(
-    server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
-    monkeypatch.setattr(qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128)
     vectors = QdrantVectors(over_http(server), dimension=lambda: 64)
     vectors.reset("m/64")
-    ids = [CLOCK.new_id() for _ in range(200)]
-
     vectors.put([row(each, "one", (0.125,) * 64) for each in ids], record="r")
-
     assert (vectors.count(), vectors.record()) == (200, "r")
     assert server.largest < qdrant_server.LARGEST / 2
-
-
-def test_a_read_is_one_request_and_none_asks_for_an_end_that_is_plain(
-    store: QdrantStore, server: FakeQdrant
-) -> None:
-    store.write([a_write()])
-    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
-    vectors.reset("m/3")
-    vectors.put([row(A, "one", X)])
-
-    def asked(work: Callable[[], object]) -> list[str]:
-        server.asked.clear()
-        work()
-        return [each.rpartition("/")[2] for each in server.asked]
-
-    assert asked(lambda: store.get(A)) == ["points"]
-    assert asked(store.state) == ["points"]
-    assert asked(store.feed) == ["points", "scroll"]
-    assert asked(lambda: list(store.iter_facts())) == ["points", "scroll"]
-    assert asked(vectors.chunks) == ["scroll"]
 
 
 def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedClock) -> None:
@@ -444,41 +346,37 @@ def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedC
         return found
 
     points.take = take  # type: ignore[method-assign,assignment]
-    store.state()
-    store.get(A)
-    store.feed()
-    list(store.iter_facts())
+    for read in (store.state, lambda: store.get(A), store.feed, lambda: [*store.iter_facts()]):
+        read()
     assert told == [False] * 4
     assert store.revision_at(1)
     assert told[4:] == [True]
 
 
-def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(server: FakeQdrant) -> None:
+def test_reads_are_one_request_by_a_majority_and_writes_are_waited_for_in_order(
+    server: FakeQdrant,
+) -> None:
     store = store_in(over_http(server))
     store.write([a_write()])
-    store.feed()
     vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
     vectors.reset("m/3")
     vectors.put([row(A, "one", X)])
     vectors.search(X, ALL, limit=1)
 
+    requests: dict[Callable[[], object], list[str]] = {
+        lambda: store.get(A): ["points"],
+        store.state: ["points"],
+        store.feed: ["points", "scroll"],
+        lambda: list(store.iter_facts()): ["points", "scroll"],
+        vectors.chunks: ["scroll"],
+    }
+    for read, expected in requests.items():
+        server.asked.clear()
+        read()
+        assert [each.rpartition("/")[2] for each in server.asked] == expected
     assert server.words["batch"] == {"wait=true&ordering=strong"}
     for each in ("points", "scroll", "query"):
         assert server.words[each] == {"consistency=majority"}, each
-
-
-def test_a_full_disk_is_told_at_once(
-    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
-) -> None:
-    full = Fault(500, "Service internal error: No space left on device: WAL buffer")
-    server.fault = always(full, "/points/batch")
-
-    with pytest.raises(StoreUnavailableError, match="disk is full") as error:
-        store.write([a_write()])
-
-    assert clock.pauses == []
-    assert "make room" in error.value.hint
-    assert error.value.helps
 
 
 def test_a_key_that_is_refused_is_told_with_a_hint(
@@ -499,18 +397,23 @@ def test_a_key_that_is_refused_is_told_with_a_hint(
     assert "as MY_KEY" in error.value.helps
 
 
+FULL = "Service internal error: No space left on device: WAL buffer"
+
+
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
         (Fault(500, "Service internal error: trouble"), "it answers 500: Service"),
         (Fault(429), r"it is too busy \(429\)"),
         (Fault(429, headers={"Retry-After": "1"}), r"it is too busy \(429\)"),
-        (Fault(404, "Not found: Collection `x` doesn't exist!"), "collection is not"),
         (Fault(502, ""), "it answers 502"),
+        (Fault(404, "Not found: Collection `x` doesn't exist!"), "collection is not"),
+        (Fault(418, "a teapot"), "418.*teapot"),
+        (Fault(500, FULL), "disk is full"),
     ],
 )
 def test_what_a_server_says_is_told_in_words_and_by_whom(
-    store: QdrantStore, server: FakeQdrant, fault: Fault, why: str
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock, fault: Fault, why: str
 ) -> None:
     server.fault = always(fault)
 
@@ -519,23 +422,20 @@ def test_what_a_server_says_is_told_in_words_and_by_whom(
 
     assert error.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
     assert "{" not in error.value.why
+    assert ("make room" in error.value.hint) == bool(error.value.helps) == (fault.said == FULL)
+    assert bool(clock.pauses) == (fault.status in (429, 500, 502) and fault.said != FULL)
+    assert sum(clock.pauses) <= 15
+    server.fault = always(Fault())
+    assert store.state().seq == 0
 
 
-def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> None:
+def test_nobody_who_listens_is_told_at_once_with_the_address(clock: WatchedClock) -> None:
     place = replace(PLACE, kind="server", host="127.0.0.1", port=1)
     store = store_in(ClientPointCollection(place, clock=clock), clock)
 
     with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
         store.state()
-
-
-def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
-    store: QdrantStore, server: FakeQdrant
-) -> None:
-    server.fault = always(Fault(418, "a teapot"))
-
-    with pytest.raises(StoreUnavailableError, match=r"418.*teapot"):
-        store.state()
+    assert clock.pauses == []
 
 
 @pytest.mark.parametrize("version", ["1.16.3", "0.11.7", "1.9.1-dev"])
@@ -554,37 +454,41 @@ def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
     assert isinstance(store.write([a_write()])[0], str)
 
 
+def _remade(server: FakeQdrant, **vectors: dict[str, Any]) -> None:
+    (name,) = server.config
+    server.client.delete_collection(name)
+    server.client.create_collection(
+        name, vectors_config={key: models.VectorParams(**said) for key, said in vectors.items()}
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"vectors": {"content3": {"size": 3, "distance": "Dot"}}}, "Dot"),
-        ({"vectors": {}}, "no named vectors"),
+        (lambda server: _remade(server, content3={"size": 3, "distance": "Dot"}), "Dot"),
+        (_remade, "no named vectors"),
         ({"hnsw_config": {"m": 32, "ef_construct": 128}}, "m is 32"),
+        ({"replication_factor": 2}, "replication_factor is 2, not 1"),
         ({"quantization_config": None}, "int8"),
         ({"quantization_config": {"scalar": {"type": "int8", "quantile": 0.99}}}, "in memory"),
     ],
 )
 def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
-    server: FakeQdrant, clock: WatchedClock, change: dict[str, object], told: str
+    server: FakeQdrant,
+    clock: WatchedClock,
+    change: dict[str, object] | Callable[[FakeQdrant], None],
+    told: str,
 ) -> None:
     first = store_in(over_http(server, clock), clock)
     first.state()
     first.close()
-    (name,) = server.config
-    server.config[name] |= change
-    if "vectors" in change:
-        from qdrant_client import models
-
-        server.client.delete_collection(name)
-        server.client.create_collection(
-            name,
-            vectors_config={
-                key: models.VectorParams(**said)
-                for key, said in change["vectors"].items()  # type: ignore[attr-defined]
-            },
-        )
+    if isinstance(change, dict):
+        (config,) = server.config.values()
+        config |= change
+    else:
+        change(server)
     server.asked.clear()
-    store = store_in(over_http(server, clock), clock)
+    store = store_in(over_http(server, clock, replication_factor=1), clock)
 
     with pytest.raises(StoreLayoutError, match=told) as refused:
         store.write([a_write()])
@@ -592,16 +496,6 @@ def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
     assert "vaultsync migrate" in refused.value.hint
     assert all(asked.startswith("GET") for asked in server.asked)
     store.close()
-
-
-def test_another_replication_than_is_set_is_refused(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
-    store_in(over_http(server, clock), clock).state()
-    store = store_in(over_http(server, clock, replication_factor=2), clock)
-
-    with pytest.raises(StoreLayoutError, match="replication_factor is 1, not 2"):
-        store.state()
 
 
 def test_the_settings_of_a_cluster_are_those_of_its_collection(
@@ -634,6 +528,13 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
     vectors.reset("m/2")
     with pytest.raises(StoreLayoutError, match="this server cannot add others"):
         vectors.put([row(A, "one", (1.0, 0.0))])
+    server.fault = once(
+        Fault(409, "Wrong input: Vector name `content2` already exists"), "/content2"
+    )
+    points.add_dimension(2)
+    server.fault = once(Fault(403), "/content2")
+    with pytest.raises(StoreUnavailableError, match="key"):
+        points.add_dimension(2)
     vectors.close()
 
 
@@ -641,7 +542,7 @@ def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
     points = over_http(server, clock, patience_seconds=0.0)
-    vectors = QdrantVectors(points)
+    vectors = QdrantVectors(points, dimension=lambda: 3)
     vectors.reset("m/3")
     server.fault = always(Fault(503))
 
@@ -656,7 +557,7 @@ def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
     vectors.close()
 
 
-def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> None:
+def test_a_store_that_is_gone_or_replaced_is_away(clock: WatchedClock) -> None:
     client = QdrantClient(":memory:")
     store = store_in(in_memory(client, clock), clock)
     store.write([a_write()])
@@ -667,15 +568,7 @@ def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> 
         with pytest.raises(StoreUnavailableError):
             each.state()
     assert not client.collection_exists(PLACE.collection)
-
-
-def test_another_store_in_its_place_is_not_taken_for_it(clock: WatchedClock) -> None:
-    client = QdrantClient(":memory:")
-    store = store_in(in_memory(client, clock), clock)
-    store.state()
-    client.delete_collection(PLACE.collection)
     store_in(in_memory(client, clock), clock).state()
-
     with pytest.raises(StoreUnavailableError, match="another store"):
         store.state()
 
@@ -688,12 +581,11 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
     points = in_memory(client, clock)
     store, other = store_in(points, clock), store_in(in_memory(client, clock), clock)
     store.state()
-    whole, count = points.do, [0]
+    whole, theirs = points.do, [None]
 
-    def after_somebody_else(steps: object) -> None:
-        count[0] += 1
-        other.write([a_write(B, f"{count[0]}", expect=_revision(other, B))])
-        whole(steps)  # type: ignore[arg-type]
+    def after_somebody_else(steps: Sequence[PointOperation]) -> None:
+        theirs.extend(other.write([a_write(B, f"{len(theirs)}", expect=theirs[-1])]))  # type: ignore[arg-type]
+        whole(steps)
 
     points.do = after_somebody_else  # type: ignore[method-assign]
     with pytest.raises(StoreUnavailableError, match="without a pause"):
@@ -701,35 +593,22 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
     points.do = whole  # type: ignore[method-assign]
 
     assert store.last_write(A) is None
-    assert store.get(B).title == f"{count[0]}"
-
-
-def _revision(store: QdrantStore, fact_id: str) -> str | None:
-    row = store.last_write(fact_id)
-    return row.revision if row else None
+    assert store.get(B).title == f"{len(theirs) - 1}"
 
 
 def test_writers_that_meet_lose_nothing(server: FakeQdrant, clock: WatchedClock) -> None:
     ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
-    errors: list[BaseException] = []
 
     def writes(mine: list[str]) -> None:
-        try:
-            store = store_in(over_http(server, ordering="strong"), FakeClock())
-            for each in mine:
-                assert isinstance(store.write([a_write(each)])[0], str)
-            store.close()
-        except BaseException as error:  # noqa: BLE001 - told below
-            errors.append(error)
+        store = store_in(over_http(server, ordering="strong"), FakeClock())
+        for each in mine:
+            assert isinstance(store.write([a_write(each)])[0], str)
+        store.close()
 
-    threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as writers:
+        list(writers.map(writes, ids))
     store = store_in(over_http(server), clock)
 
-    assert errors == []
     assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
     assert [row.seq for row in store.feed()] == list(range(1, 25))
     store.close()
@@ -749,29 +628,26 @@ def test_old_numbers_keep_their_revisions(
     assert [store.revision_at(seq) for seq in range(len(seen))] == seen
     head = store._points.take([COMMIT_RECORD_ID])[COMMIT_RECORD_ID]
     assert len(head["log"].split()) <= 32
+    lost = CommitRecord.parse({**head, "log": ""})
+    store._points.do([UpsertPoints([lost.point()])])
+    assert store.revision_at(60) is None
 
 
-def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:
-    points = in_memory(clock=clock)
-    store = store_in(points, clock)
-    store.write([a_write(A)])
-    head = store._head()
-    assert head is not None
-    points.do([UpsertPoints([replace(head, log=()).point()])])
-
-    assert store.revision_at(1) is None
-
-
-def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
+def test_tombstones_and_what_broke_off_go_after_their_time(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)
     first, second = store.write([a_write(A), a_write(B)])
     store.write([StoreWrite(A, None, str(first), "x")])
+    with broken(points, after=1), pytest.raises(StoreUnavailableError):
+        store.write([a_write(clock.new_id()) for _ in range(140)])
+    pages = PointFilter((MatchAny("kind", ["page"]),))
+    assert points.count(pages) == 2
     clock.advance(100 * 86_400)
     store.write([StoreWrite(B, None, str(second), "x"), a_write(C)])
 
     assert store.purge(days=90) == 1
 
+    assert points.count(pages) == 0
     assert store.last_write(A) is None
     assert store.tombstone(B) is not None
     assert [row.fact_id for row in store.feed()] == [B, C]
@@ -794,32 +670,6 @@ def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None
     assert store.state().facts == 3
 
 
-def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -> None:
-    points = in_memory(clock=clock)
-    store = store_in(points, clock)
-    store.state()
-    whole = points.do
-
-    def only_pages(steps: list[object]) -> None:
-        whole(steps)  # type: ignore[arg-type]
-        raise StoreUnavailableError("gone")
-
-    points.do = only_pages  # type: ignore[method-assign,assignment]
-    with pytest.raises(StoreUnavailableError):
-        store.write([a_write(clock.new_id()) for _ in range(130)])
-    points.do = whole  # type: ignore[method-assign]
-    assert len(list(store._walk(_pages(), ["at"]))) == 2
-
-    clock.advance(100 * 86_400)
-    store.purge(days=90)
-
-    assert list(store._walk(_pages(), ["at"])) == []
-
-
-def _pages() -> PointFilter:
-    return PointFilter((MatchAny("kind", ["page"]),))
-
-
 class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
     status_code, content = 502, b"<html>Bad Gateway</html>"
 
@@ -836,6 +686,7 @@ class GrpcRefusal(Exception):  # noqa: N818 - as grpc's is
         return "nobody there"
 
 
+TAKEN = ("another process has it", True, True)
 BROKEN = "Service runtime error: a segment is broken"
 
 
@@ -847,11 +698,7 @@ BROKEN = "Service runtime error: a segment is broken"
         (by_client, GrpcRefusal("RESOURCE_EXHAUSTED"), ("resource exhausted: nobody there", True)),
         (by_client, GrpcRefusal("PERMISSION_DENIED"), ("it refuses the key (PERMISSION_DENIED)",)),
         (by_client, GrpcRefusal("INVALID_ARGUMENT"), None),
-        (
-            by_client,
-            RuntimeError("x is already accessed by y"),
-            ("another process has it", True, True),
-        ),
+        (by_client, RuntimeError("x is already accessed by y"), TAKEN),
         (by_client, sqlite3.OperationalError("database or disk is full"), ("its disk is full",)),
         (by_client, OSError("odd"), ("odd",)),
         (by_client, TypeError("a bug of ours"), None),
@@ -869,12 +716,9 @@ def test_errors_are_translated(
 ) -> None:
     found = translate(error)
 
-    if failure is None:
-        assert found is None
-    else:
-        why, passing, refused = (*failure, False, False)[:3]
-        assert found is not None
-        assert (found.why, found.passing, found.refused) == (why, passing, refused)
+    assert (found and (found.why, found.passing, found.refused)) == (
+        failure and (*failure, False, False)[:3]
+    )
 
 
 def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
@@ -988,18 +832,6 @@ def test_without_its_package_it_is_said_what_to_install(
     with pytest.raises(MissingExtraError, match="is not installed") as error:
         used()
     assert "vaultsync[qdrant]" in error.value.hint
-
-
-def test_a_length_that_another_added_first_is_there(server: FakeQdrant) -> None:
-    points = over_http(server)
-    points.make(3)
-    said = "Wrong input: Vector name `content2` already exists"
-    server.fault = once(Fault(409, said), "/content2")
-    points.add_dimension(2)
-
-    server.fault = once(Fault(403), "/content2")
-    with pytest.raises(StoreUnavailableError, match="key"):
-        points.add_dimension(2)
 
 
 def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:

@@ -39,19 +39,13 @@ def test_a_url_names_a_place(url: str, shown: str) -> None:
     assert str(store_place(Settings(root=ROOT, state_dir=ROOT, store=url))) == shown
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "qdrant:",
-        "qdrant://",
-        "qdrant+local:",
-        "qdrant+odd:x",
-        "qdrant://host:port",
-        "qdrant://host/a b",
-        "qdrant://key@host",
-        "qdrant://host/a?key=secret",
-    ],
+NONE = (
+    "qdrant: qdrant:// qdrant+local: qdrant+odd:x qdrant://host:port qdrant://key@host"
+    " qdrant://host/a?key=secret"
 )
+
+
+@pytest.mark.parametrize("url", ["qdrant://host/a b", *NONE.split()])
 def test_what_names_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigError) as refused:
         parse_qdrant_settings(url, QdrantSettings(), root=ROOT)

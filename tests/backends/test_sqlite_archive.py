@@ -1,20 +1,15 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import signal
 import sqlite3
-import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.archives import IDS, a_base, an_intent, put
+from tests.archives import IDS, an_intent
+from tests.snippets import killed
 from vaultsync.backends.sqlite import sqlite_archive as archive_rows
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.errors import ArchiveError
@@ -22,7 +17,6 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath
 
 A, B = IDS[:2]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -47,29 +41,7 @@ def remember(archive: SqliteArchive, word: str) -> None:
         archive.set_setting("cursor", word)
 
 
-def test_every_commit_is_on_disk_before_it_returns(archive: SqliteArchive) -> None:
-    found = {
-        name: database(archive).execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("journal_mode", "synchronous", "fullfsync", "busy_timeout")
-    }
-
-    assert found == {"journal_mode": "wal", "synchronous": 2, "fullfsync": 1, "busy_timeout": 5_000}
-
-
-def test_an_archive_is_for_its_user_alone(path: Path) -> None:
-    before = os.umask(0)
-    try:
-        archive = SqliteArchive.open(path)
-        remember(archive, "1")
-    finally:
-        os.umask(before)
-
-    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
-    assert len(list(path.parent.iterdir())) == 3
-    archive.close()
-
-
-def test_an_archive_in_memory_leaves_no_file(
+def test_an_archive_in_memory_leaves_no_file_and_a_closed_one_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -78,72 +50,12 @@ def test_an_archive_in_memory_leaves_no_file(
     archive.close()
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_archive_opened_again_holds_what_it_held(archive: SqliteArchive, path: Path) -> None:
-    put(archive, a_base())
-    archive.close()
-    archive.close()
-
-    again = SqliteArchive.open(str(path))
-    assert again.find_base(A) == a_base()
-    again.close()
-
-
-def test_a_closed_archive_says_so(archive: SqliteArchive) -> None:
-    archive.close()
-
-    with pytest.raises(ArchiveError, match="closed"):
-        archive.setting("cursor")
-    with pytest.raises(ArchiveError, match="closed"):
-        remember(archive, "1")
+    for call in (archive.count_bases, lambda: remember(archive, "1")):
+        with pytest.raises(ArchiveError, match="closed"):
+            call()
 
 
 # --- its schema --------------------------------------------------------------------
-
-
-def m002_test(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TABLE added (x)")
-
-
-def test_an_older_archive_is_brought_up_to_date(
-    archive: SqliteArchive, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remember(archive, "1")
-    archive.close()
-    known = archive_rows.MIGRATIONS
-    monkeypatch.setattr(archive_rows, "MIGRATIONS", (*known, m002_test))
-    for _ in range(2):
-        again = SqliteArchive.open(path)
-        assert again.setting("cursor") == "1"
-        database(again).execute("SELECT x FROM added")
-        again.close()
-
-
-def test_an_archive_of_a_newer_version_is_refused(
-    archive: SqliteArchive, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive.close()
-    known = archive_rows.MIGRATIONS
-    monkeypatch.setattr(archive_rows, "MIGRATIONS", (*known, m002_test))
-    SqliteArchive.open(path).close()
-    monkeypatch.setattr(archive_rows, "MIGRATIONS", known)
-
-    with pytest.raises(ArchiveError, match="newer vaultsync") as caught:
-        SqliteArchive.open(path)
-    assert "update" in caught.value.hint
-
-
-def test_another_program_s_database_is_left_alone(path: Path) -> None:
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE theirs (x)")
-    db.close()
-
-    with pytest.raises(ArchiveError, match="no archive"):
-        SqliteArchive.open(path)
-    db = sqlite3.connect(path)
-    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
-    db.close()
 
 
 @pytest.mark.parametrize(
@@ -174,61 +86,14 @@ def test_what_every_pass_asks_is_answered_by_an_index(
 # --- damage, absence ---------------------------------------------------------------
 
 
-def test_a_damaged_archive_says_what_to_do(path: Path) -> None:
-    path.write_bytes(b"x" * 10_000)
-
-    with pytest.raises(ArchiveError, match="damaged") as caught:
-        SqliteArchive.open(path)
-    assert caught.value.hint == (
-        "move it away; the next run rebuilds it from both sides, deleting nothing"
-    )
-    assert path.read_bytes() == b"x" * 10_000
-
-
-def test_a_damaged_page_is_named_when_it_is_met(archive: SqliteArchive, path: Path) -> None:
-    put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
-    archive.close()
-    data = bytearray(path.read_bytes())
-    data[100_000:-8_000] = secrets.token_bytes(len(data) - 108_000)
-    path.write_bytes(data)
-
-    with pytest.raises(ArchiveError, match="damaged") as caught:
-        list(SqliteArchive.open(path).iter_bases())
-    assert "move it away" in caught.value.hint
-
-
-def test_an_archive_moved_away_makes_room_for_a_new_one(archive: SqliteArchive, path: Path) -> None:
-    remember(archive, "1")
-    log = path.with_name(path.name + "-wal")
-    left = log.read_bytes()
-    archive.close()
-    path.rename(path.with_suffix(".old"))
-    log.write_bytes(left)
-
-    again = SqliteArchive.open(path)
-    assert again.setting("cursor") is None
-    again.close()
-
-
-def test_an_archive_in_a_missing_folder_says_so(path: Path) -> None:
-    with pytest.raises(ArchiveError, match="cannot be used"):
-        SqliteArchive.open(path / "below")
-
-
-def test_nothing_is_written_into_an_archive_that_was_removed(
-    archive: SqliteArchive, path: Path
-) -> None:
-    path.unlink()
-
-    with pytest.raises(ArchiveError, match="removed or replaced"):
-        remember(archive, "1")
-    assert not path.exists()
-
-
-def test_the_log_of_an_archive_does_not_reach_the_one_that_replaced_it(
+def test_nothing_of_an_archive_reaches_the_one_that_replaced_it(
     archive: SqliteArchive, path: Path, tmp_path: Path
 ) -> None:
     remember(archive, "old")
+    path.unlink()
+    with pytest.raises(ArchiveError, match="removed or replaced"):
+        remember(archive, "new")
+    assert not path.exists()
     other = SqliteArchive.open(tmp_path / "other")
     remember(other, "other")
     other.close()
@@ -242,53 +107,14 @@ def test_the_log_of_an_archive_does_not_reach_the_one_that_replaced_it(
     again.close()
 
 
-def fill(archive: SqliteArchive) -> None:
-    with archive.transaction():
-        archive.set_setting("cursor", "2")
-        archive.put_blobs({"00": b"x" * 1_000_000})
-
-
-def test_a_full_disk_undoes_the_whole_transaction(archive: SqliteArchive) -> None:
-    remember(archive, "1")
-    db = database(archive)
-    pages = db.execute("PRAGMA page_count").fetchone()[0]
-    db.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(ArchiveError, match="full"):
-        fill(archive)
-
-    assert archive.setting("cursor") == "1"
-    db.execute("PRAGMA max_page_count = 1000000")
-    remember(archive, "3")
-    assert archive.setting("cursor") == "3"
-
-
-def test_a_locked_archive_says_so(archive: SqliteArchive, path: Path) -> None:
-    database(archive).execute("PRAGMA busy_timeout = 20")
-    other = SqliteArchive.open(path)
-    with other.transaction(), pytest.raises(ArchiveError, match="locked"), archive.transaction():
-        pytest.fail("the block must not run")
-
-    remember(archive, "1")
-    other.close()
-
-
 # --- several at once ---------------------------------------------------------------
 
 
-def test_who_reads_beside_a_writer_sees_what_was_committed(
+def test_another_thread_waits_for_a_transaction_and_another_reader_sees_what_was_before(
     archive: SqliteArchive, path: Path
 ) -> None:
-    remember(archive, "1")
+    remember(archive, "0")
     reader = SqliteArchive.open(path)
-    with archive.transaction():
-        archive.set_setting("cursor", "2")
-        assert reader.setting("cursor") == "1"
-
-    assert reader.setting("cursor") == "2"
-    reader.close()
-
-
-def test_another_thread_waits_for_the_end_of_a_transaction(archive: SqliteArchive) -> None:
     seen: list[object] = []
 
     def look() -> None:
@@ -305,9 +131,12 @@ def test_another_thread_waits_for_the_end_of_a_transaction(archive: SqliteArchiv
         thread.join(0.05)
         assert seen == []
         archive.set_setting("cursor", "2")
+        assert reader.setting("cursor") == "0"
     thread.join()
 
     assert seen == ["2", RuntimeError]
+    assert reader.setting("cursor") == "2"
+    reader.close()
 
 
 WRITER = """
@@ -327,14 +156,7 @@ with archive.transaction():
 
 
 def test_a_writer_killed_within_a_transaction_leaves_the_one_before(path: Path) -> None:
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT
-    )
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == b"within\n"
-    writer.send_signal(signal.SIGKILL)
-    writer.wait()
-    writer.stdout.close()
+    assert killed(WRITER, path, after=1) == ["within\n"]
 
     archive = SqliteArchive.open(path)
     assert archive.paths() == {VaultPath("a.md"): A}

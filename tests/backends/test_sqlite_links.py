@@ -27,13 +27,10 @@ def _filled(path: Path) -> SqliteLinks:
     return index
 
 
-def test_nothing_is_made_before_it_is_asked(path: Path) -> None:
-    SqliteLinks(path).close()
-
-    assert not path.parent.exists()
-
-
 def test_it_outlives_its_process_and_others_see_it_at_once(path: Path) -> None:
+    SqliteLinks(path).close()
+    assert not path.parent.exists()  # nothing is made before it is asked
+
     one, other = _filled(path), SqliteLinks(path)
 
     assert other.links_to(["x"]) == [LINK]
@@ -43,11 +40,6 @@ def test_it_outlives_its_process_and_others_see_it_at_once(path: Path) -> None:
     one.close()
     other.close()
     assert SqliteLinks(path).version() == "w"
-
-
-def test_only_its_user_reads_it(path: Path) -> None:
-    _filled(path).close()
-
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -73,27 +65,23 @@ def _newer(path: Path) -> None:
     db.close()
 
 
-@pytest.mark.parametrize("ruin", [_garbage, _cut, _foreign, _newer, Path.unlink])
-def test_a_file_that_is_no_index_is_made_anew(path: Path, ruin: Callable[[Path], None]) -> None:
-    _filled(path).close()
-    ruin(path)
-
-    index = SqliteLinks(path)
+@pytest.mark.parametrize("ruin", [_garbage, _cut, _foreign, _newer, Path.unlink, None])
+def test_a_file_that_is_no_index_is_made_anew(
+    path: Path, ruin: Callable[[Path], None] | None
+) -> None:
+    index = _filled(path)
+    if ruin is None:  # while it is open
+        path.unlink()
+    else:
+        index.close()
+        ruin(path)
+        index = SqliteLinks(path)
 
     assert index.links_to(["x"]) == []
     assert index.version() is None
     index.update({"a": [LINK]}, [], version="v")
     assert index.links_to(["x"]) == [LINK]
     index.close()
-
-
-def test_a_file_that_is_deleted_while_it_is_open_is_made_anew(path: Path) -> None:
-    index = _filled(path)
-    path.unlink()
-
-    assert index.version() is None
-    index.update({"a": [LINK]}, [], version="v")
-    assert SqliteLinks(path).version() == "v"
 
 
 def test_while_another_process_writes_nothing_is_done(
@@ -116,15 +104,11 @@ def test_while_another_process_writes_nothing_is_done(
 
 def test_a_full_disk_leaves_the_index_as_it_was(path: Path) -> None:
     index = _filled(path)
-    db = index._opened()
-    db.execute("PRAGMA max_page_count = 12")
+    index._opened().execute("PRAGMA max_page_count = 12")
 
+    many = {str(n): [LinkReference(str(n), "y" * 999, "", "wiki")] for n in range(999)}
     with pytest.raises(OSError, match="full"):
-        index.update(
-            {str(n): [LinkReference(str(n), "y" * 999, "", "wiki")] for n in range(999)},
-            [],
-            version="w",
-        )
+        index.update(many, [], version="w")
     assert index.version() == "v"
     assert index.links_to(["x"]) == [LINK]
 

@@ -2,32 +2,28 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from tests.fakes import FakeClock
+from tests.snippets import killed
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite import sqlite_store as store_sqlite
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import StoreError, StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
 A, B = IDS[:2]
-SPAWN = multiprocessing.get_context("spawn")
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -59,82 +55,14 @@ def create(store: SqliteStore, fact_id: str = A, content: str = "Green.") -> str
     return answer
 
 
-def pragma(store: SqliteStore, name: str) -> object:
-    assert store._db is not None
-    return store._db.execute(f"PRAGMA {name}").fetchone()[0]
-
-
 # --- the file ----------------------------------------------------------------------
 
 
-def test_every_commit_is_on_disk_before_it_returns(store: SqliteStore) -> None:
-    assert pragma(store, "journal_mode") == "wal"
-    assert pragma(store, "synchronous") == 2
-    assert pragma(store, "fullfsync") == 1
-    assert pragma(store, "busy_timeout") == 5_000
-
-
-def test_a_new_store_is_for_its_user_alone(path: Path) -> None:
-    before = os.umask(0)
-    try:
-        store = opened_at(path, create=True)
-        create(store)
-    finally:
-        os.umask(before)
-
-    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()}
-    assert modes == dict.fromkeys(
-        ("store.sqlite3", "store.sqlite3-shm", "store.sqlite3-wal"), 0o600
-    )
-    store.close()
-
-
-def test_a_mode_that_somebody_gave_the_store_stays(store: SqliteStore, path: Path) -> None:
-    store.close()
-    path.chmod(0o660)
-    opened_at(path, create=True).close()
-
-    assert stat.S_IMODE(path.stat().st_mode) == 0o660
-
-
-@pytest.mark.parametrize("name", ["a b.db", "50%25?x=1#y.db", "Grün'\"🍵.db", "\udcff"])
-def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
-    store = opened_at(tmp_path / name, create=True)
-    create(store)
-    store.close()
-
-    again = opened_at(tmp_path / name)
-    assert again.state().facts == 1
-    again.close()
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-
-
-def test_a_store_opened_again_is_the_same(store: SqliteStore, path: Path) -> None:
-    revision = create(store)
-    before = store.state()
-    store.close()
-
-    again = opened_at(path, create=True)
-    assert again.state() == before
-    assert again.get(A).revision == revision
-    again.close()
-
-
-def test_two_stores_have_two_ids(store: SqliteStore, tmp_path: Path) -> None:
-    other = opened_at(tmp_path / "other", create=True)
-
-    assert other.state().store_id != store.state().store_id
-    other.close()
-
-
-def test_a_store_that_is_not_there_is_not_made_unasked(path: Path) -> None:
+def test_a_file_that_is_not_there_or_empty_is_not_a_store_unasked(path: Path) -> None:
     with pytest.raises(StoreUnavailableError):
         opened_at(path)
-
     assert list(path.parent.iterdir()) == []
 
-
-def test_an_empty_file_is_not_a_store_unasked(path: Path) -> None:
     path.touch()
     with pytest.raises(StoreUnavailableError, match="holds no store"):
         opened_at(path)
@@ -143,60 +71,29 @@ def test_an_empty_file_is_not_a_store_unasked(path: Path) -> None:
     opened_at(path).close()
 
 
-def test_a_store_in_a_missing_folder_is_away(path: Path) -> None:
-    with pytest.raises(StoreUnavailableError):
-        opened_at(path / "below", create=True)
-
-
 def test_a_file_that_is_there_is_never_opened_but_by_sqlite(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path.chmod(0o660)
     closed: list[int] = []
     monkeypatch.setattr(os, "close", closed.append)
     opened_at(path, create=True).close()
 
     assert closed == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660  # as somebody wants it
 
 
 # --- its schema --------------------------------------------------------------------
-
-
-def m002_test(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TABLE added (x)")
-
-
-def m003_fails(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TABLE half (x)")
-    db.execute("CREATE TABLE added (x)")
-
-
-def tables(path: Path) -> set[str]:
-    db = sqlite3.connect(path)
-    found = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-    db.close()
-    return found
-
-
-def test_an_older_store_is_brought_up_to_date_once(
-    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(store)
-    store.close()
-    monkeypatch.setattr(store_sqlite, "MIGRATIONS", (*store_sqlite.MIGRATIONS, m002_test))
-    for _ in range(2):
-        again = opened_at(path)
-        assert again.state().facts == 1
-        again.close()
-
-    assert "added" in tables(path)
 
 
 def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.touch()
-    with sqlite_file.connect(path, log_pages=1_000) as db:
-        sqlite_file.migrate_schema(db, store_sqlite.MIGRATIONS[:1], create=True)
+    first = store_sqlite.MIGRATIONS[:1]
+    db, schema = sqlite_file.open_migrated(path, first, create=True, log_pages=1_000)
+    with db:
+        assert schema == "ready"
         db.execute("INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A])
     db.close()
 
@@ -206,88 +103,18 @@ def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
     store.close()
 
 
-def test_a_migration_that_fails_leaves_the_store_as_it_was(
-    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.close()
-    before = tables(path)
-    known = store_sqlite.MIGRATIONS
-    monkeypatch.setattr(store_sqlite, "MIGRATIONS", (*known, m002_test, m003_fails))
-    with pytest.raises(StoreUnavailableError):
-        opened_at(path)
-
-    assert tables(path) == before
-    monkeypatch.setattr(store_sqlite, "MIGRATIONS", known)
-    opened_at(path).close()
-
-
-def test_a_store_of_a_newer_version_is_refused(
-    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.close()
-    known = store_sqlite.MIGRATIONS
-    monkeypatch.setattr(store_sqlite, "MIGRATIONS", (*known, m002_test))
-    opened_at(path).close()
-    monkeypatch.setattr(store_sqlite, "MIGRATIONS", known)
-
-    with pytest.raises(StoreError, match="newer vaultsync") as caught:
-        opened_at(path)
-    assert not isinstance(caught.value, StoreUnavailableError)
-    assert "update" in caught.value.hint
-
-
-def test_another_program_s_database_is_left_alone(path: Path) -> None:
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE theirs (x)")
-    db.close()
-
-    with pytest.raises(StoreUnavailableError, match="holds no store"):
-        opened_at(path, create=True)
-    assert tables(path) == {"theirs"}
-
-
 # --- damage, absence ---------------------------------------------------------------
 
 
-def test_what_is_no_database_is_named_as_damaged(path: Path) -> None:
-    path.write_bytes(b"x" * 10_000)
-
-    with pytest.raises(StoreUnavailableError, match="damaged") as caught:
-        opened_at(path, create=True)
-    assert "rebuild --from vault" in caught.value.hint
-    assert path.read_bytes() == b"x" * 10_000
-
-
-def test_a_damaged_page_is_named_when_it_is_met(store: SqliteStore, path: Path) -> None:
-    store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS])
-    store.close()
-    data = bytearray(path.read_bytes())
-    data[40_000:-40_000] = os.urandom(len(data) - 80_000)
-    path.write_bytes(data)
-
-    with pytest.raises(StoreUnavailableError) as caught:
-        list(opened_at(path).iter_facts())
-    assert "restore the store from a backup" in caught.value.hint
-
-
-def test_a_removed_store_is_away_and_no_new_one_is_made(store: SqliteStore, path: Path) -> None:
-    create(store)
-    path.unlink()
-
-    with pytest.raises(StoreUnavailableError):
-        store.state()
-    with pytest.raises(StoreUnavailableError):
-        create(store, B)
-    with pytest.raises(StoreUnavailableError):
-        list(store.iter_facts())
-    assert not path.exists()
-
-
-def test_a_store_that_was_away_goes_on_when_it_is_back(store: SqliteStore, path: Path) -> None:
+def test_a_store_that_is_away_is_not_made_again_and_goes_on_when_it_is_back(
+    store: SqliteStore, path: Path
+) -> None:
     create(store)
     aside = path.rename(path.with_suffix(".aside"))
-    with pytest.raises(StoreUnavailableError):
-        store.state()
+    for call in (store.state, lambda: create(store, B), lambda: list(store.iter_facts())):
+        with pytest.raises(StoreUnavailableError):
+            call()
+    assert not path.exists()
     aside.rename(path)
 
     create(store, B)
@@ -302,33 +129,22 @@ def backed_up(path: Path) -> Path:
     return path.with_suffix(".backup")
 
 
-def test_a_restored_store_is_away_once_and_then_answers(store: SqliteStore, path: Path) -> None:
+def test_a_restored_store_is_away_once_and_no_revision_comes_again(
+    store: SqliteStore, path: Path
+) -> None:
     create(store)
     backup = backed_up(path)
-    create(store, B)
+    lost = create(store, B)
+    before = store.state()
     backup.rename(path)
 
     with pytest.raises(StoreUnavailableError, match="replaced"):
         store.state()
     assert store.state().facts == 1
-
-
-def test_after_a_restore_no_revision_comes_again(store: SqliteStore, path: Path) -> None:
-    backup = backed_up(path)
-    lost = create(store)
-    lost_row = store.last_write(A)
-    store.close()
-    shutil.copy(backup, path)
-
-    again = opened_at(path)
-    new = create(again)
-    row = again.last_write(A)
-    assert row is not None
-    assert lost_row is not None
-    assert row.seq == lost_row.seq
+    new = create(store, B)
     assert new != lost
-    assert again.revision_at(row.seq) == new
-    again.close()
+    assert store.state() == before._replace(revision=new)
+    assert store.revision_at(2) == new
 
 
 def test_another_store_in_its_place_never_answers(
@@ -337,6 +153,7 @@ def test_another_store_in_its_place_never_answers(
     create(store)
     other = opened_at(tmp_path / "other", create=True)
     other_id = other.state().store_id
+    assert other_id != store.state().store_id
     other.close()
     (tmp_path / "other").rename(path)
 
@@ -359,76 +176,16 @@ def test_a_log_that_was_removed_is_noticed(store: SqliteStore, path: Path) -> No
     assert store.state().facts == 2
 
 
-def test_a_store_is_made_anew_where_a_killed_one_left_its_log(
+def test_an_interrupted_call_and_one_of_refusals_alone_write_nothing(
     store: SqliteStore, path: Path
 ) -> None:
-    create(store)
-    log = path.with_name(path.name + "-wal")
-    left = log.read_bytes()
-    store.close()
-    path.unlink()
-    log.write_bytes(left)
-
-    again = opened_at(path, create=True)
-    assert again.state().facts == 0
-    again.close()
-
-
-def test_a_store_that_is_locked_too_long_is_away_for_writes(store: SqliteStore, path: Path) -> None:
-    revision = create(store)
-    assert store._db is not None
-    store._db.execute("PRAGMA busy_timeout = 20")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-
-    with pytest.raises(StoreUnavailableError, match="locked"):
-        create(store, B)
-    assert store.get(A).revision == revision
-
-    other.execute("ROLLBACK")
-    other.close()
-    create(store, B)
-    assert store.state().facts == 2
-
-
-def test_a_full_disk_writes_nothing_of_the_call(store: SqliteStore) -> None:
-    create(store)
-    before = store.state(), store.feed()
-    pages = pragma(store, "page_count")
-    assert store._db is not None
-    store._db.execute(f"PRAGMA max_page_count = {pages}")
-
-    with pytest.raises(StoreUnavailableError, match="full"):
-        store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS[1:]])
-    assert (store.state(), store.feed()) == before
-
-    store._db.execute("PRAGMA max_page_count = 1000000")
-    create(store, B)
-    assert store.state().facts == 2
-
-
-def test_an_interrupted_call_writes_nothing(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = iter([b"0000"] * 5)
-
-    def interrupted(size: int) -> bytes:
-        try:
-            return next(left)
-        except StopIteration:
-            raise KeyboardInterrupt from None
-
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
+        interrupted = Mock(side_effect=[*[b"0000"] * 5, KeyboardInterrupt])
         patch.setattr(os, "urandom", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS])
-
     assert (store.state().seq, store.feed()) == (0, [])
-    create(store)
-    assert store.state().seq == 1
 
-
-def test_a_call_of_refusals_alone_touches_nothing(store: SqliteStore, path: Path) -> None:
     revision = create(store)
     log = path.with_name(path.name + "-wal")
     before = log.read_bytes()
@@ -440,6 +197,15 @@ def test_a_call_of_refusals_alone_touches_nothing(store: SqliteStore, path: Path
 
 
 # --- processes and threads ------------------------------------------------------------
+
+
+def in_processes(work: Callable[..., None], calls: list[tuple[object, ...]]) -> None:
+    workers = [multiprocessing.get_context("spawn").Process(target=work, args=x) for x in calls]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert [each.exitcode for each in workers] == [0] * len(calls)
 
 
 def _count_up(path: Path, times: int) -> None:
@@ -460,24 +226,16 @@ def _increment(store: SqliteStore, times: int) -> None:
 
 def test_four_processes_count_without_losing_one(store: SqliteStore, path: Path) -> None:
     store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
-    workers = [SPAWN.Process(target=_count_up, args=(path, 50)) for _ in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    in_processes(_count_up, [(path, 50)] * 4)
 
-    assert [each.exitcode for each in workers] == [0] * 4
     assert store.get(A).content == "200"
     assert store.state().seq == 201
 
 
 def test_threads_may_share_a_store(store: SqliteStore) -> None:
     store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
-    workers = [threading.Thread(target=_increment, args=(store, 25)) for _ in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: _increment(store, 25), range(4)))
 
     assert store.get(A).content == "100"
 
@@ -489,13 +247,8 @@ def _make(path: Path, number: int) -> None:
 
 
 def test_four_processes_that_make_a_store_make_one(path: Path) -> None:
-    workers = [SPAWN.Process(target=_make, args=(path, number)) for number in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
+    in_processes(_make, [(path, number) for number in range(4)])
 
-    assert [each.exitcode for each in workers] == [0] * 4
     store = opened_at(path)
     assert sorted(row.seq for row in store.feed()) == [1, 2, 3, 4]
     store.close()
@@ -516,15 +269,7 @@ for start in range(0, len(IDS), 10):
 
 def test_what_was_answered_outlives_a_killed_writer(store: SqliteStore, path: Path) -> None:
     store.close()
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT
-    )
-    assert writer.stdout is not None
-    answered = [int(writer.stdout.readline()) for _ in range(20)][-1]
-    writer.send_signal(signal.SIGKILL)
-    answered = max([answered, *map(int, writer.stdout.read().split())])
-    writer.wait()
-    writer.stdout.close()
+    answered = int(killed(WRITER, path, after=20)[-1])
 
     again = opened_at(path)
     facts = again.state().facts

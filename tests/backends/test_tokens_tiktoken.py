@@ -31,47 +31,33 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_table_that_is_there_is_counted_by(folder: Path) -> None:
+def test_a_table_that_is_there_is_read_once_and_counted_by(folder: Path) -> None:
     counter = TiktokenCounter.find()
+    (folder / TABLE_FILE_NAME).unlink()
 
     assert counter is not None
     assert counter.count("the thing") == 4  # the, a blank, th, ing
+    assert counter.count("in") == counter.count("er") == 1
     assert counter.name == "o200k_base"
 
 
-def test_a_table_is_read_once(folder: Path) -> None:
-    counter = TiktokenCounter.find()
+def test_nothing_is_fetched_when_there_is_no_table_or_not_all_of_it(folder: Path) -> None:
+    (folder / TABLE_FILE_NAME).write_bytes(small_table()[:-10])
+    assert TiktokenCounter.find() is None
+
     (folder / TABLE_FILE_NAME).unlink()
-
-    assert counter is not None
-    assert counter.count("in") == counter.count("er") == 1
-
-
-def test_nothing_is_fetched_when_there_is_no_table(folder: Path) -> None:
-    (folder / TABLE_FILE_NAME).unlink()
-
     assert TiktokenCounter.find() is None
     assert list(folder.iterdir()) == []
 
 
-def test_a_table_that_is_not_whole_is_none_and_stays(folder: Path) -> None:
-    (folder / TABLE_FILE_NAME).write_bytes(small_table()[:-10])
-
-    assert TiktokenCounter.find() is None
-    assert (folder / TABLE_FILE_NAME).exists()
-
-
-def test_without_tiktoken_there_is_no_counter(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lacks_folder", [True, False])
+def test_without_tiktoken_or_its_folder_there_is_no_counter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, lacks_folder: bool
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-
-    assert TiktokenCounter.find() is None
-
-
-def test_who_keeps_no_tables_has_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-
+    if lacks_folder:
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    else:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert TiktokenCounter.find() is None
 
 

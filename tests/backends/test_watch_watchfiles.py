@@ -32,7 +32,7 @@ def test_what_only_a_full_queue_makes_is_a_loss(
         how["stop_event"].set()
 
     monkeypatch.setattr(watch_watchfiles, "watch", watch)
-    monkeypatch.setattr(watch_watchfiles, "_queue_length", lambda: QUEUE)
+    monkeypatch.setattr(watch_watchfiles, "system_limit", lambda _: QUEUE)
     (tmp_path / "vault").mkdir()
     (tmp_path / "state").mkdir()
     watcher = WatchfilesWatcher(tmp_path / "vault", tmp_path / "state", wake=lambda: None)

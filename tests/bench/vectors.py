@@ -145,7 +145,7 @@ def measured(folder: Path, n: int) -> Measured:
 _FOLDERS = {MATRIX: "matrix", FLAT: "flat", INDEXED: "indexed", EDGE: "edge"}
 
 
-def _indexes(folder: Path) -> dict[str, VectorIndex]:
+def _indexes(folder: Path) -> dict[str, VectorIndex | LanceVectors]:
     at = {name: folder / each for name, each in _FOLDERS.items()}
     place = QdrantConnection("edge", "agent_memory_bench", path=at[EDGE])
     points = EdgePointCollection(place, clock=FakeClock())
@@ -157,7 +157,7 @@ def _indexes(folder: Path) -> dict[str, VectorIndex]:
     }
 
 
-def _write(index: VectorIndex, facts: list[Fact], held: Vectors) -> None:
+def _write(index: VectorIndex | LanceVectors, facts: list[Fact], held: Vectors) -> None:
     index.reset("bench")
     for start in range(0, len(facts), AT_ONCE):
         some = slice(start, start + AT_ONCE)

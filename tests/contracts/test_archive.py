@@ -28,21 +28,38 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Archive, Base, DisplacedFile, Notice, RunRecord
 from vaultsync.storage.vault import FileStamp
 
+DISPLACED = DisplacedFile("op", A, VaultPath("a.md"), "00", 1.5)
+
 # --- transactions ------------------------------------------------------------------
 
 
+PUTS: dict[str, Callable[[Archive], None]] = {
+    "set_setting": lambda it: it.set_setting("cursor", "1"),
+    "set_folders": lambda it: it.set_folders({VaultPath("a"): b"\x00\xff"}),
+    "put_bases": lambda it: it.put_bases([a_base()]),
+    "put_blobs": lambda it: it.put_blobs({sha(b"x"): b"x"}),
+    "put_intents": lambda it: it.put_intents([an_intent("op")]),
+    "put_lingers": lambda it: it.put_displaced_files([DISPLACED]),
+    "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
+    "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
+    "add_history": lambda it: it.add_history([an_entry("r1", A)]),
+    "put_run": lambda it: it.put_run(RunRecord("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1})),
+    "set_attention": lambda it: it.set_notices(
+        VaultPath("a"), [Notice("k", VaultPath("a"), "m", "h")]
+    ),
+}
+WRITES: dict[str, Callable[[Archive], None]] = PUTS | {
+    "forget_setting": lambda it: it.set_setting("cursor", None),
+    "drop_bases": lambda it: it.drop_bases([A]),
+    "drop_intents": lambda it: it.drop_intents(["op"]),
+    "drop_lingers": lambda it: it.drop_displaced_files(["op"]),
+    "drop_outgoing": lambda it: it.drop_outbox(["op"]),
+}
+
+
 def _fill(archive: Archive) -> None:
-    archive.set_setting("cursor", "1")
-    archive.set_folders({VaultPath("a"): b"\x00\xff"})
-    archive.put_bases([a_base()])
-    archive.put_blobs({sha(b"x"): b"x"})
-    archive.put_intents([an_intent("op")])
-    archive.put_displaced_files([DisplacedFile("op", A, VaultPath("a.md"), "00", 1.5)])
-    archive.put_outbox([an_outgoing("op")])
-    archive.put_conflict(a_conflict("c"))
-    archive.add_history([an_entry("r1", A)])
-    archive.put_run(RunRecord("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1}))
-    archive.set_notices(VaultPath("a"), [Notice("k", VaultPath("a"), "m", "h")])
+    for write in PUTS.values():
+        write(archive)
 
 
 def _fill_and_fail(archive: Archive) -> None:
@@ -69,14 +86,9 @@ def _everything(archive: Archive) -> tuple[object, ...]:
 NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], None, [])
 
 
-def test_a_new_archive_holds_nothing(archive: Archive) -> None:
+def test_a_new_archive_holds_nothing_and_reading_sees_all_earlier_writes(archive: Archive) -> None:
     assert _everything(archive) == NOTHING
-    assert archive.count_bases() == 0
-    assert archive.find_base(A) is None
-    assert archive.find_run("r1") is None
-
-
-def test_reading_sees_all_earlier_writes_of_the_same_transaction(archive: Archive) -> None:
+    assert (archive.count_bases(), archive.find_base(A), archive.find_run("r1")) == (0, None, None)
     with archive.transaction():
         _fill(archive)
         within = _everything(archive)
@@ -93,28 +105,6 @@ def test_a_transaction_that_fails_leaves_nothing_and_its_error(archive: Archive)
     with archive.transaction():
         archive.set_setting("cursor", "2")
     assert archive.setting("cursor") == "2"
-
-
-WRITES: dict[str, Callable[[Archive], None]] = {
-    "set_setting": lambda it: it.set_setting("cursor", "1"),
-    "forget_setting": lambda it: it.set_setting("cursor", None),
-    "set_folders": lambda it: it.set_folders({VaultPath("a"): b"1"}),
-    "put_bases": lambda it: it.put_bases([a_base()]),
-    "drop_bases": lambda it: it.drop_bases([A]),
-    "put_blobs": lambda it: it.put_blobs({"00": b"x"}),
-    "put_intents": lambda it: it.put_intents([an_intent("op")]),
-    "drop_intents": lambda it: it.drop_intents(["op"]),
-    "put_lingers": lambda it: it.put_displaced_files(
-        [DisplacedFile("o", A, VaultPath("a"), "", 1)]
-    ),
-    "drop_lingers": lambda it: it.drop_displaced_files(["op"]),
-    "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
-    "drop_outgoing": lambda it: it.drop_outbox(["op"]),
-    "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
-    "add_history": lambda it: it.add_history([an_entry("r", A)]),
-    "put_run": lambda it: it.put_run(RunRecord("r", "", "sync")),
-    "set_attention": lambda it: it.set_notices(VaultPath("a"), []),
-}
 
 
 @pytest.mark.parametrize("method", WRITES)
@@ -212,18 +202,13 @@ def test_a_base_replaces_the_one_before(archive: Archive) -> None:
     assert archive.paths() == {moved.path: A, VaultPath("b/two.md"): B}
 
 
-def test_two_notes_can_swap_their_names(archive: Archive) -> None:
-    put(archive, a_base(A, "one.md"), a_base(B, "two.md"))
-    put(archive, a_base(A, "two.md"), a_base(B, "one.md"))
-
-    assert archive.paths() == {VaultPath("two.md"): A, VaultPath("one.md"): B}
-
-
-def test_a_folder_does_not_hold_what_lies_deeper_or_beside(archive: Archive) -> None:
+def test_two_notes_can_swap_their_names_and_a_folder_holds_no_deeper_ones(archive: Archive) -> None:
     put(archive, a_base(A, "a/note.md"), a_base(B, "a/deeper/note.md"), a_base(C, "ab/note.md"))
+    put(archive, a_base(A, "ab/note.md"), a_base(C, "a/note.md"))
 
-    assert [base.fact.id for base in archive.bases_in(VaultPath("a")).values()] == [A]
+    assert [base.fact.id for base in archive.bases_in(VaultPath("a")).values()] == [C]
     assert archive.bases_in(VaultPath("")) == {}
+    assert archive.paths() == {"ab/note.md": A, "a/deeper/note.md": B, "a/note.md": C}
 
 
 def test_dropped_bases_are_gone_and_their_blobs_stay(archive: Archive) -> None:
@@ -240,33 +225,24 @@ def test_dropped_bases_are_gone_and_their_blobs_stay(archive: Archive) -> None:
     assert archive.blob(base.sha) == b"Tea"
 
 
-def test_missing_bases_are_those_with_a_time(archive: Archive) -> None:
-    gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
-    put(archive, a_base(A), gone, a_base(C, "c.md"))
-
-    (found,) = archive.missing_bases()
-    assert same(found, gone)
-
-
-def test_where_the_notes_of_some_facts_lie_is_told(archive: Archive) -> None:
+def test_bases_with_a_time_are_missing_and_no_path_leads_to_their_notes(archive: Archive) -> None:
     gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
     put(archive, a_base(A, "f/a.md"), gone, a_base(C, "c.md"))
 
+    (found,) = archive.missing_bases()
+    assert same(found, gone)
     assert archive.note_paths(iter([A, B])) == {A: "f/a.md"}
     assert archive.note_paths([]) == {}
 
 
-def test_any_number_of_bases_is_found_and_walked_by_id(archive: Archive) -> None:
+def test_any_number_of_bases_is_found_and_walked_by_id_and_changed_meanwhile(
+    archive: Archive,
+) -> None:
     put(archive, *(a_base(each, f"f/{each}.md") for each in reversed(IDS)))
-
     assert [base.fact.id for base in archive.iter_bases()] == IDS
     assert archive.find_bases(iter(IDS[:1_100])).keys() == set(IDS[:1_100])
     assert archive.find_bases([]) == {}
     assert archive.count_bases() == len(archive.paths()) == len(IDS)
-
-
-def test_bases_can_be_changed_while_they_are_walked(archive: Archive) -> None:
-    put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
 
     for base in archive.iter_bases():
         put(archive, base._replace(stamp=None))

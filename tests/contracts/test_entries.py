@@ -10,7 +10,7 @@ from tests.entries import EntriesInMemory
 from tests.packs import fact, words
 from tests.strategies import facts
 from vaultsync.backends.state.index_entries import FileEntryCache
-from vaultsync.index_files.entry import IndexEntry, entry_of
+from vaultsync.index_files.entry import entry_of
 from vaultsync.index_files.ports import CachedEntries, EntryCache
 from vaultsync.model.fact import Fact
 
@@ -27,23 +27,12 @@ def held_of(version: str, *many: Fact) -> CachedEntries:
     return CachedEntries(version, {each.id: each for each in made if each is not None})
 
 
-def test_nothing_was_saved_at_first(entries: EntryCache) -> None:
+def test_what_was_saved_last_is_loaded(entries: EntryCache) -> None:
     assert entries.load() is None
-
-
-def test_what_was_saved_is_loaded(entries: EntryCache) -> None:
     full = fact(1, type="person", importance=0.5, entities=["Ann"], aliases=["Bo"])
-    held = held_of("v1", full, fact(2).evolve(created_at=""))
-    entries.save(held)
-
-    assert entries.load() == held
-
-
-def test_saving_replaces_what_was_there(entries: EntryCache) -> None:
-    entries.save(held_of("v1", fact(1), fact(2)))
-    entries.save(held_of("v2"))
-
-    assert entries.load() == CachedEntries("v2", {})
+    for held in (held_of("v1", full, fact(2).evolve(created_at="")), held_of("v2")):
+        entries.save(held)
+        assert entries.load() == held
 
 
 @given(st.lists(facts(), max_size=4))
@@ -79,22 +68,13 @@ def test_a_damaged_file_is_none(tmp_path: Path, damage: object) -> None:
     assert file.load() is None
 
 
-def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / "entries.json"
-    FileEntryCache(path).save(
-        CachedEntries("v", {"a": IndexEntry("a", "fact", 2, "", "", 0, "", None, ())})
-    )
-
-    assert path.stat().st_mode & 0o077 == 0
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_disk_that_is_full_leaves_what_was_there(
+def test_a_file_is_for_its_owner_alone_and_a_full_disk_leaves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "entries.json"
     file = FileEntryCache(path)
     file.save(held_of("v1", fact(1)))
+    assert path.stat().st_mode & 0o077 == 0
 
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -104,3 +84,4 @@ def test_a_disk_that_is_full_leaves_what_was_there(
         file.save(held_of("v2"))
 
     assert file.load() == held_of("v1", fact(1))
+    assert list(tmp_path.iterdir()) == [path]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import FakeClock
-from tests.filtering import FACTS, check_found, filters
+from tests.filtering import FACTS, SEEDS, check_found, filters
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.indexing.ports import IndexDocument, NoteIndex
@@ -75,20 +75,70 @@ def test_where_only_names_count_other_words_do_not(index: NoteIndex) -> None:
     assert [each.fact_id for each in phrased] == [B]
 
 
-def test_a_fact_is_found_by_its_type(index: NoteIndex) -> None:
-    put(index, a_fact(A, type="lesson"), a_fact(B, type="decision"), a_fact(C))
+TEAS = [a_fact(each, "tea and more tea") for each in IDS[3:20]]
+SEARCHES: dict[str, tuple[list[Fact], dict[tuple[str, ...], list[str]]]] = {
+    "any word": (
+        [a_fact(A, "Green tea."), a_fact(B, "Black coffee.", title="Coffee")],
+        {("which tea?",): [A], ("coffee",): [B], ("cocoa",): [], ("",): [], ("?! … —",): []},
+    ),
+    "its type": (
+        [a_fact(A, type="lesson"), a_fact(B, type="decision"), a_fact(C)],
+        {("which lessons did we learn?",): [A], ("decisions",): [B]},
+    ),
+    "any form of a word": (
+        [a_fact(A, "We tested the caches."), a_fact(B, "Nothing.")],
+        {("testing a cache",): [A]},
+    ),
+    "any case, width and composition": (
+        [a_fact(A, "Cafe\u0301 ＯＢＳＩＤＩＡＮ")],
+        {("café",): [A], ("obsidian",): [A]},
+    ),
+    "a rare word before a common one": (
+        [*TEAS, a_fact(A, "one word of matcha in it")],
+        {("tea matcha",): [A, *sorted(each.id for each in TEAS)][:10]},
+    ),
+    "a phrase, word by word in order": (
+        [a_fact(A, "Green tea is hot."), a_fact(B, "Tea is green, hot.")],
+        {
+            ("", "green tea"): [A],
+            ("hot", "green tea"): [A],
+            ("hot", "tea", "is hot"): [A],
+            ("", "hot green"): [],
+        },
+    ),
+    "words beside a phrase, which only rank": (
+        [a_fact(A, "Green tea, iced."), a_fact(B, "Green tea and milk.")],
+        {("milk", "green tea"): [B, A]},
+    ),
+    "stop words alone": (
+        [a_fact(A, "To be, or not to be."), a_fact(B, "Green.")],
+        {("what to be or not",): [A], ("", "to be or not to be"): [A]},
+    ),
+    "May, which is a month": (
+        [a_fact(A, title="Retrospective of March"), a_fact(B, title="Retrospective of May")],
+        {("what was in May?",): [B]},
+    ),
+}
 
-    assert found(index, "which lessons did we learn?") == [A]
-    assert found(index, "decisions") == [B]
+
+@pytest.mark.parametrize("by", SEARCHES)
+def test_facts_are_found_by(index: NoteIndex, by: str) -> None:
+    facts, questions = SEARCHES[by]
+    put(index, *facts)
+
+    assert (index.version(), index.count()) == ("1", len(facts))
+    for (words, *phrases), expected in questions.items():
+        assert found(index, words, ALL, *phrases) == expected, words
 
 
-def test_what_was_put_is_found(index: NoteIndex) -> None:
-    put(index, a_fact(A, "Green tea."), a_fact(B, "Black coffee.", title="Coffee"))
-
-    assert found(index, "which tea?") == [A]
-    assert found(index, "coffee") == [B]
-    assert found(index, "cocoa") == []
-    assert (index.version(), index.count()) == ("1", 2)
+def test_the_terms_of_a_text_are_stems_without_stop_words(index: NoteIndex) -> None:
+    for one, other in (
+        ("testing the caches", "tested cache"),
+        ("from March until May", "March May"),
+        ("Warum ist der Kran nicht rot?", "Kran rot"),
+        ("to be or not to be", ""),
+    ):
+        assert index.tokens(one) == index.tokens(other)
 
 
 @pytest.mark.parametrize(
@@ -155,42 +205,16 @@ def test_the_text_around_a_fact_helps_to_find_it(index: NoteIndex) -> None:
     assert found(index, "kyoto") == [A]
 
 
-def test_words_are_found_in_any_form_of_theirs(index: NoteIndex) -> None:
-    put(index, a_fact(A, "We tested the caches."), a_fact(B, "Nothing."))
-
-    assert found(index, "testing a cache") == [A]
-    assert index.tokens("testing the caches") == index.tokens("tested cache")
-
-
-def test_case_width_and_composition_do_not_matter(index: NoteIndex) -> None:
-    put(index, a_fact(A, "Cafe\u0301 ＯＢＳＩＤＩＡＮ"))
-
-    assert found(index, "café") == found(index, "obsidian") == [A]
-
-
 def test_what_is_put_again_replaces_what_was(index: NoteIndex) -> None:
-    put(index, a_fact(A, "Green."))
+    put(index, a_fact(A, "Green."), a_fact(A, "White."))
+    assert (found(index, "white"), found(index, "green")) == ([A], [])
     put(index, a_fact(A, "Black."), version="2")
 
-    assert found(index, "green") == []
-    assert found(index, "black") == [A]
+    assert (found(index, "white"), found(index, "black")) == ([], [A])
     assert (index.version(), index.count()) == ("2", 1)
-
-
-def test_of_two_entries_of_one_fact_the_last_is_kept(index: NoteIndex) -> None:
-    put(index, a_fact(A, "Green."), a_fact(A, "Black."))
-
-    assert found(index, "black") == [A]
-    assert found(index, "green") == []
-    assert index.count() == 1
-
-
-def test_what_is_dropped_is_not_found(index: NoteIndex) -> None:
-    put(index, a_fact(A), a_fact(B))
-    index.update([], [A, C], version="2")
-
-    assert found(index, "tea") == [B]
-    assert (index.version(), index.count()) == ("2", 1)
+    index.update([], [A, C], version="3")
+    assert found(index, "tea") == []
+    assert (index.version(), index.count()) == ("3", 0)
 
 
 def test_a_cleared_index_has_to_be_built(index: NoteIndex) -> None:
@@ -225,29 +249,6 @@ def test_an_update_that_breaks_off_did_nothing(index: NoteIndex) -> None:
     assert index.count() == 2
 
 
-FILTERED: dict[str, tuple[FactFilters, dict[str, Value]]] = {
-    "scope": (FactFilters(scopes=frozenset({"team-tea"})), {"scope": "team-tea"}),
-    "type": (FactFilters(types=frozenset({"task", "lesson"})), {"type": "task"}),
-    "tag": (FactFilters(tags=frozenset({"#Hot", "a"})), {"tags": ["hot", "a/b"]}),
-    "status": (FactFilters(status="dormant"), {"status": "dormant"}),
-    "priority": (FactFilters(max_priority=1), {"priority": 1}),
-    "since": (FactFilters(since="2026-02-14T13:45:00Z"), {"createdAt": "2026-02-14T13:45:00Z"}),
-    "until": (FactFilters(until="2026-02-14T13:45:00Z"), {"createdAt": "2026-02-14T13:44:59.5Z"}),
-}
-
-
-@pytest.mark.parametrize("name", FILTERED)
-def test_a_filter_leaves_in_what_it_says(index: NoteIndex, name: str) -> None:
-    filters, values = FILTERED[name]
-    late: dict[str, Value] = {"createdAt": "2026-02-13T00:00:00Z", "tags": ["hot", "ab"]}
-    if name == "until":
-        late = {"createdAt": "2026-02-14T13:45:00Z"}
-    put(index, a_fact(A, "Green.", **values), a_fact(B, "Green.", **late))
-
-    assert found(index, "tea", filters) == [A]
-    assert {*found(index, "tea")} == {A, B}
-
-
 @pytest.fixture(scope="module", params=INDEXES)
 def filled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -264,23 +265,9 @@ def test_filters_mean_the_same_in_all(filled: NoteIndex, asked: FactFilters) -> 
     check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
-def test_no_scope_means_that_nothing_is_visible(index: NoteIndex) -> None:
-    put(index, a_fact())
-
-    assert found(index, "tea", FactFilters(scopes=frozenset())) == []
-
-
-def test_what_a_newer_fact_replaced_is_left_out_unless_asked(index: NoteIndex) -> None:
-    put(index, a_fact(A, supersededById=B), a_fact(B))
-
-    assert found(index, "tea", FactFilters()) == [B]
-    assert found(index, "tea", FactFilters(heads_only=False)) == [A, B]
-
-
-def test_only_active_facts_are_found_unless_asked(index: NoteIndex) -> None:
-    put(index, a_fact(A, status="archived"), a_fact(B))
-
-    assert found(index, "tea", FactFilters()) == [B]
+def test_these_filters_mean_the_same_in_all(filled: NoteIndex) -> None:
+    for asked in SEEDS:
+        check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
 def test_equal_matches_come_by_id(index: NoteIndex) -> None:
@@ -299,36 +286,6 @@ def test_no_more_is_found_than_asked_for(index: NoteIndex) -> None:
     assert found(index, "tea", limit=0) == []
 
 
-def test_a_rare_word_counts_more_than_a_common_one(index: NoteIndex) -> None:
-    common = [a_fact(each, "tea and more tea") for each in IDS[3:20]]
-    put(index, *common, a_fact(A, "one word of matcha in it"))
-
-    assert found(index, "tea matcha")[0] == A
-
-
-def test_a_phrase_is_found_word_by_word_in_order(index: NoteIndex) -> None:
-    put(index, a_fact(A, "Green tea is hot."), a_fact(B, "Tea is green, hot."))
-
-    assert found(index, "", ALL, "green tea") == [A]
-    assert found(index, "hot", ALL, "green tea") == [A]
-    assert found(index, "hot", ALL, "tea", "is hot") == [A]
-    assert found(index, "", ALL, "hot green") == []
-
-
-def test_beside_a_phrase_other_words_only_rank(index: NoteIndex) -> None:
-    put(index, a_fact(A, "Green tea, iced."), a_fact(B, "Green tea and milk."))
-
-    assert found(index, "milk", ALL, "green tea") == [B, A]
-
-
-def test_a_question_of_stop_words_alone_is_a_question(index: NoteIndex) -> None:
-    put(index, a_fact(A, "To be, or not to be."), a_fact(B, "Green."))
-
-    assert found(index, "what to be or not") == [A]
-    assert found(index, "", ALL, "to be or not to be") == [A]
-    assert index.tokens("to be or not to be") == []
-
-
 def test_stop_words_are_those_of_the_language_of_the_question(index: NoteIndex) -> None:
     put(
         index,
@@ -337,20 +294,6 @@ def test_stop_words_are_those_of_the_language_of_the_question(index: NoteIndex) 
     )
 
     assert found(index, "Warum ist der Kran nicht und nicht rot?")[0] == B
-    assert index.tokens("Warum ist der Kran nicht rot?") == index.tokens("Kran rot")
-
-
-def test_may_is_a_month(index: NoteIndex) -> None:
-    put(index, a_fact(A, title="Retrospective of March"), a_fact(B, title="Retrospective of May"))
-
-    assert found(index, "what was in May?") == [B]
-    assert index.tokens("from March until May") == index.tokens("March May")
-
-
-def test_a_question_without_words_finds_nothing(index: NoteIndex) -> None:
-    put(index, a_fact())
-
-    assert found(index, "") == found(index, "?! … —") == []
 
 
 SYNTAX = ['title:tea" OR (', "*", "a AND NOT", "tea^9 ~2 [a TO b]", "\\", "\0", "/x("]

@@ -33,13 +33,8 @@ def test_what_is_noted_is_taken_once(make: Callable[[], RecallLog]) -> None:
     assert make().size() == 0
     assert make().take() == {}
     make().note(["b"], LATE)
-    assert make().take() == {"b": RecallCount(1, LATE)}
-
-
-def test_the_clock_may_go_back(make: Callable[[], RecallLog]) -> None:
-    make().note(["a"], LATE)
-    make().note(["a"], EARLY)
-    assert make().take() == {"a": RecallCount(2, LATE)}
+    make().note(["b"], EARLY)  # the clock may go back
+    assert make().take() == {"b": RecallCount(2, LATE)}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -64,7 +59,5 @@ def test_torn_and_foreign_lines_count_nothing(tmp_path: Path) -> None:
     assert log.take() == {"a": RecallCount(1, EARLY)}
     assert list(tmp_path.iterdir()) == []
 
-
-def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
-    FileRecallLog(tmp_path).note(["a"], EARLY)
+    log.note(["a"], EARLY)
     assert (tmp_path / RECALL_LOG_NAME).stat().st_mode & 0o777 == 0o600

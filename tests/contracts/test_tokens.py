@@ -31,12 +31,9 @@ def counter(request: pytest.FixtureRequest) -> TokenCounter:
     return COUNTERS[request.param]()
 
 
-def test_an_empty_text_costs_nothing(counter: TokenCounter) -> None:
-    assert counter.count("") == 0
-
-
 @given(ANY)
 @example(" ")
+@example("")
 def test_any_text_costs_something_and_never_more_than_its_bytes(
     counter: TokenCounter, text: str
 ) -> None:
@@ -44,18 +41,11 @@ def test_any_text_costs_something_and_never_more_than_its_bytes(
     most = max(len(spelled), len(text.encode("utf-8", "surrogatepass")))
 
     assert bool(text) <= counter.count(text) <= most
-
-
-@given(ANY)
-def test_a_text_costs_the_same_whenever_it_is_counted(counter: TokenCounter, text: str) -> None:
     assert counter.count(text) == counter.count(text)
 
 
-def test_what_steers_a_model_is_text_like_any_other(counter: TokenCounter) -> None:
+def test_what_steers_a_model_is_text_and_a_counter_says_who_counts(counter: TokenCounter) -> None:
     assert counter.count("<|endoftext|>") > 1
-
-
-def test_a_counter_says_who_counts(counter: TokenCounter) -> None:
     assert (counter.name == "estimate") is not counter.exact
     assert counter.name
 

@@ -23,25 +23,19 @@ from vaultsync.storage.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")
-ROOT = VaultPath("")
 
+both_styles = pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
 
 # --- reading -------------------------------------------------------------------------
 
 
-def test_a_note_is_read_whole(world: World, vault: Vault) -> None:
-    data = b"\xef\xbb\xbfline\r\n\x00\xff" * 100
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbfline\r\n\x00\xff" * 100])
+def test_a_note_is_read_whole(world: World, vault: Vault, data: bytes) -> None:
     world.save_in_place(NOTE, data)
 
     note = vault.read(NOTE)
 
     assert (note.data, note.sha, note.stamp.size) == (data, sha(data), len(data))
-
-
-def test_an_empty_note_is_a_note(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"")
-
-    assert vault.read(NOTE).data == b""
 
 
 @pytest.mark.parametrize("path", [NOTE, "no/folder/note.md", "top.md", "top.md/x.md"])
@@ -98,11 +92,15 @@ def test_looking_at_the_staging_folder_makes_nothing(vault: Vault) -> None:
 
 
 @pytest.mark.changes
-def test_what_is_staged_stays_until_it_is_discarded(vault: Vault) -> None:
+def test_what_is_staged_is_no_note_and_stays_until_it_is_replaced_or_discarded(
+    vault: Vault,
+) -> None:
+    vault.stage("b", b"a long text")
     vault.stage("b", b"two")
     vault.stage("a_-9", b"one")
 
     assert vault.ops() == ["a_-9", "b"]
+    assert set(vault.scan().folders) == {""}
     staged = vault.staged("b")
     assert staged
     assert (staged.data, staged.sha) == (b"two", sha(b"two"))
@@ -110,19 +108,6 @@ def test_what_is_staged_stays_until_it_is_discarded(vault: Vault) -> None:
     vault.discard("b")
     vault.discard("b")
     assert vault.ops() == ["a_-9"]
-
-
-def test_staging_again_replaces(vault: Vault) -> None:
-    vault.stage("op", b"a long text")
-    vault.stage("op", b"short")
-
-    assert staged_text(vault) == b"short"
-
-
-def test_what_is_staged_is_no_note(vault: Vault) -> None:
-    vault.stage("op", b"text")
-
-    assert set(vault.scan().folders) == {""}
 
 
 # --- creating ------------------------------------------------------------------------
@@ -153,32 +138,40 @@ def test_creating_never_replaces(world: World, vault: Vault, kind: str) -> None:
     assert kind != "file" or world.content(NOTE) == b"hers"
 
 
-def test_a_file_in_the_way_of_a_folder_stays(world: World, vault: Vault) -> None:
-    world.save_in_place("public", b"hers")
-    vault.stage("op", b"ours")
-
-    with pytest.raises(NoteError):
-        vault.create("op", NOTE)
-    assert world.content("public") == b"hers"
-    assert vault.ops() == ["op"]
-
-
-def test_what_was_not_staged_is_not_created(vault: Vault) -> None:
+def test_nothing_is_created_unstaged_or_where_a_file_is_in_the_way(
+    world: World, vault: Vault
+) -> None:
     with pytest.raises(FileNotFoundError):
         vault.create("op", NOTE)
-
     assert set(vault.scan().folders) == {""}
+
+    world.save_in_place("public", b"hers")
+    vault.stage("op", b"ours")
+    with pytest.raises(NoteError):
+        vault.create("op", NOTE)
+    assert (world.content("public"), vault.ops()) == (b"hers", ["op"])
 
 
 # --- exchanging ----------------------------------------------------------------------
 
 
+def begun(world: World, old: bytes = b"old") -> Vault:
+    """A note, and another text for it that is staged."""
+    world.save_in_place(NOTE, old)
+    world.vault.stage("op", b"new")
+    return world.vault
+
+
+def refused(vault: Vault) -> tuple[bytes, ...]:
+    """What an exchange of the old note hands over that is refused."""
+    with pytest.raises(NoteChangedError) as caught:
+        vault.exchange("op", NOTE, sha(b"old"))
+    return caught.value.displaced
+
+
 @pytest.mark.changes
 def test_an_exchange_swaps_the_note_and_the_staged_file(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
-
-    stamp = vault.exchange("op", NOTE, sha(b"old"))
+    stamp = begun(world).exchange("op", NOTE, sha(b"old"))
 
     assert world.content(NOTE) == b"new"
     assert stamp == vault.stamp(NOTE)
@@ -188,84 +181,59 @@ def test_an_exchange_swaps_the_note_and_the_staged_file(world: World, vault: Vau
 
 
 @pytest.mark.changes
-def test_there_is_nothing_to_exchange_with_a_missing_note(vault: Vault) -> None:
+def test_a_missing_note_and_other_bytes_than_expected_are_left_alone(
+    world: World, vault: Vault
+) -> None:
     vault.stage("op", b"new")
-
     with pytest.raises(NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
     assert staged_text(vault) == b"new"
 
+    assert refused(begun(world, b"hers")) == ()
 
-@pytest.mark.changes
-def test_other_bytes_than_expected_are_left_alone(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"hers")
-    vault.stage("op", b"new")
-
-    with pytest.raises(NoteChangedError) as caught:
-        vault.exchange("op", NOTE, sha(b"old"))
-
-    assert caught.value.displaced == ()
     assert world.content(NOTE) == b"hers"
     assert staged_text(vault) == b"new"
 
 
-@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@both_styles
 @pytest.mark.swaps
 def test_a_save_in_the_window_before_the_swap_is_put_back(
     world: World, vault: Vault, style: str
 ) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
+    begun(world)
     world.at("exchange.swap", lambda: getattr(world, style)(NOTE, b"hers"))
 
-    with pytest.raises(NoteChangedError) as caught:
-        vault.exchange("op", NOTE, sha(b"old"))
-
-    assert caught.value.displaced == ()
+    assert refused(vault) == ()
     assert world.content(NOTE) == b"hers"
 
 
-@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@both_styles
 @pytest.mark.swaps
-def test_a_save_over_ours_stays_in_the_note(world: World, vault: Vault, style: str) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
-    world.at("exchange.examine", lambda: getattr(world, style)(NOTE, b"hers"))
-
-    vault.exchange("op", NOTE, sha(b"old"))
-
-    assert world.content(NOTE) == b"hers"
-
-
-@pytest.mark.swaps
-def test_a_stamp_never_hides_a_save_over_ours(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
-    world.at("exchange.examine", lambda: world.save_in_place(NOTE, b"her"))
+def test_a_save_over_ours_stays_in_the_note_and_no_stamp_hides_it(
+    world: World, vault: Vault, style: str
+) -> None:
+    begun(world)
+    world.at("exchange.examine", lambda: getattr(world, style)(NOTE, b"her"))
 
     stamp = vault.exchange("op", NOTE, sha(b"old"))
 
+    assert world.content(NOTE) == b"her"
     assert stamp != vault.stamp(NOTE)
 
 
-@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@both_styles
 @pytest.mark.swaps
 def test_of_two_saves_the_newer_is_in_the_note_and_the_older_handed_over(
     world: World, vault: Vault, style: str
 ) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
-
     def twice() -> None:
         getattr(world, style)(NOTE, b"first")
         world.at("exchange.back", lambda: getattr(world, style)(NOTE, b"second"))
 
+    begun(world)
     world.at("exchange.swap", twice)
 
-    with pytest.raises(NoteChangedError) as caught:
-        vault.exchange("op", NOTE, sha(b"old"))
-
-    assert caught.value.displaced == (b"first",)
+    assert refused(vault) == (b"first",)
     assert world.content(NOTE) == b"second"
 
 
@@ -273,26 +241,20 @@ def test_of_two_saves_the_newer_is_in_the_note_and_the_older_handed_over(
 def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
     world: World, vault: Vault
 ) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
-
     def save_and_rename() -> None:
         world.save_by_rename(NOTE, b"hers")
         world.at("exchange.back", lambda: world.rename(NOTE, "public/moved.md"))
 
+    begun(world)
     world.at("exchange.swap", save_and_rename)
 
-    with pytest.raises(NoteChangedError):
-        vault.exchange("op", NOTE, sha(b"old"))
-
-    assert world.content(NOTE) == b"hers"
-    assert world.content("public/moved.md") == b"new"
+    refused(vault)
+    assert (world.content(NOTE), world.content("public/moved.md")) == (b"hers", b"new")
 
 
 @pytest.mark.swaps
 def test_a_note_that_goes_before_the_swap_is_missing(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"old")
-    vault.stage("op", b"new")
+    begun(world)
     world.at("exchange.swap", lambda: world.delete(NOTE))
 
     with pytest.raises(NoteMissingError):
@@ -304,15 +266,13 @@ def test_a_note_that_goes_before_the_swap_is_missing(world: World, vault: Vault)
 def test_what_an_editor_writes_into_a_displaced_file_is_found_there(
     world: World, vault: Vault
 ) -> None:
-    world.save_in_place(NOTE, b"old")
+    begun(world)
     editor = world.open_handle(NOTE)
-    vault.stage("op", b"new")
     vault.exchange("op", NOTE, sha(b"old"))
 
     editor.write(b"late")
 
-    assert staged_text(vault) == b"late"
-    assert world.content(NOTE) == b"new"
+    assert (staged_text(vault), world.content(NOTE)) == (b"late", b"new")
 
 
 STEPS = ("exchange.swap", "exchange.examine", "exchange.back")
@@ -331,8 +291,7 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
 ) -> None:
     root = Path(mkdtemp(dir=disk)) / "vault"
     with pytest.MonkeyPatch.context() as patch, open_world(kind, root, patch) as world:
-        world.save_in_place(NOTE, b"old")
-        world.vault.stage("op", b"new")
+        begun(world)
         done: list[bytes] = []
 
         def plan(rest: list[tuple[str, str, bytes]]) -> None:
@@ -364,29 +323,20 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
 
 
 @pytest.mark.changes
-def test_moving_renames_and_makes_folders(world: World, vault: Vault) -> None:
+def test_moving_renames_and_makes_folders_and_a_missing_note_is_not_moved(
+    world: World, vault: Vault
+) -> None:
+    with pytest.raises(NoteMissingError):
+        vault.move(NOTE, OTHER)
+    assert set(vault.scan().folders) == {""}
     world.save_in_place(NOTE, b"text")
 
     stamp = vault.move(NOTE, OTHER)
 
     assert (world.content(NOTE), world.content(OTHER)) == (None, b"text")
     assert stamp == vault.stamp(OTHER)
-
-
-@pytest.mark.changes
-def test_a_change_of_case_is_a_move(world: World, vault: Vault) -> None:
-    world.save_in_place("public/note.md", b"text")
-
-    vault.move(VaultPath("public/note.md"), VaultPath("public/Note.md"))
-
-    assert set(vault.scan().folders[VaultPath("public")].files) == {"Note.md"}
-
-
-@pytest.mark.changes
-def test_a_missing_note_cannot_be_moved(vault: Vault) -> None:
-    with pytest.raises(NoteMissingError):
-        vault.move(NOTE, OTHER)
-    assert set(vault.scan().folders) == {""}
+    vault.move(OTHER, VaultPath("public/lessons/Other.md"))  # a change of case alone
+    assert set(vault.scan().folders[VaultPath("public/lessons")].files) == {"Other.md"}
 
 
 @pytest.mark.changes
@@ -403,30 +353,33 @@ def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> Non
 # --- withdrawing ---------------------------------------------------------------------
 
 
+def withdrawn(vault: Vault) -> tuple[bytes, ...]:
+    """What a removal of a note with the text `text` hands over that is refused."""
+    with pytest.raises(NoteChangedError) as caught:
+        vault.stage_removal("op", NOTE, sha(b"text"))
+    return caught.value.displaced
+
+
 @pytest.mark.changes
-def test_withdrawing_takes_the_note_into_staging(world: World, vault: Vault) -> None:
+def test_withdrawing_takes_the_note_into_staging_and_then_it_is_missing(
+    world: World, vault: Vault
+) -> None:
     world.save_in_place(NOTE, b"text")
 
     vault.stage_removal("op", NOTE, sha(b"text"))
 
     assert world.content(NOTE) is None
     assert staged_text(vault) == b"text"
-
-
-@pytest.mark.changes
-def test_a_missing_note_cannot_be_withdrawn(vault: Vault) -> None:
     with pytest.raises(NoteMissingError):
-        vault.stage_removal("op", NOTE, sha(b"text"))
+        vault.stage_removal("other", NOTE, sha(b"text"))
 
 
 @pytest.mark.changes
 def test_other_bytes_than_expected_are_not_withdrawn(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"hers")
 
-    with pytest.raises(NoteChangedError):
-        vault.stage_removal("op", NOTE, sha(b"text"))
-    assert world.content(NOTE) == b"hers"
-    assert vault.ops() == []
+    assert withdrawn(vault) == ()
+    assert (world.content(NOTE), vault.ops()) == (b"hers", [])
 
 
 @pytest.mark.changes
@@ -436,37 +389,24 @@ def test_nothing_staged_is_overwritten_by_withdrawing(world: World, vault: Vault
 
     with pytest.raises(OSError, match="op"):
         vault.stage_removal("op", NOTE, sha(b"text"))
-    assert staged_text(vault) == b"kept"
-    assert world.content(NOTE) == b"text"
+    assert (staged_text(vault), world.content(NOTE)) == (b"kept", b"text")
 
 
 @pytest.mark.changes
-def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"text")
-    editor = world.open_handle(NOTE)
-    world.at("stage_removal.examine", lambda: editor.write(b"hers"))
-
-    with pytest.raises(NoteChangedError) as caught:
-        vault.stage_removal("op", NOTE, sha(b"text"))
-
-    assert caught.value.displaced == ()
-    assert world.content(NOTE) == b"hers"
-    assert vault.ops() == []
-
-
-@pytest.mark.changes
-def test_a_save_that_cannot_be_put_back_is_handed_over(world: World, vault: Vault) -> None:
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_save_while_withdrawing_is_put_back_or_handed_over(
+    world: World, vault: Vault, *, twice: bool
+) -> None:
     world.save_in_place(NOTE, b"text")
     editor = world.open_handle(NOTE)
 
-    def save_twice() -> None:
+    def save() -> None:
         editor.write(b"hers")
-        world.save_by_rename(NOTE, b"newer")
+        if twice:
+            world.save_by_rename(NOTE, b"newer")
 
-    world.at("stage_removal.examine", save_twice)
+    world.at("stage_removal.examine", save)
 
-    with pytest.raises(NoteChangedError) as caught:
-        vault.stage_removal("op", NOTE, sha(b"text"))
-
-    assert caught.value.displaced == (b"hers",)
-    assert world.content(NOTE) == b"newer"
+    assert withdrawn(vault) == ((b"hers",) if twice else ())
+    assert world.content(NOTE) == (b"newer" if twice else b"hers")
+    assert twice or vault.ops() == []

@@ -42,6 +42,12 @@ def _staged(world: FsWorld, old: bytes = b"old", new: bytes = b"new") -> None:
     world.vault.stage("op", new)
 
 
+def _is_refused(world: FsWorld) -> None:
+    with pytest.raises(NoteChangedError) as caught:
+        world.vault.exchange("op", NOTE, sha(b"old"))
+    assert caught.value.displaced == ()
+
+
 def test_the_app_writes_into_the_file_itself(world: FsWorld) -> None:
     _staged(world)
     before = (world.root / NOTE).stat().st_ino
@@ -58,12 +64,16 @@ def test_what_is_offered_names_what_it_replaces(world: FsWorld) -> None:
     _staged(world, "ältes".encode(), "neues 🌊".encode())
     world.vault.exchange("op", NOTE, sha("ältes".encode()))
     world.vault.move(NOTE, OTHER)
+    world.vault.stage_removal("other", OTHER, sha("neues 🌊".encode()))
 
-    first, second = world.app.offers
+    first, second, third = world.app.offers
     assert (first.action, first.path, first.to) == ("modify", NOTE, None)
     assert (first.expect, first.text) == (sha("ältes".encode()), "neues 🌊")
     assert (second.action, second.path, second.to) == ("rename", NOTE, OTHER)
     assert (second.expect, second.text) == (sha("neues 🌊".encode()), None)
+    # Before a note goes, the app is asked for the text that it has.
+    assert (third.action, third.path, third.expect) == ("modify", OTHER, second.expect)
+    assert third.text == "neues 🌊"
 
 
 def test_what_the_app_wrote_is_synced(world: FsWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,18 +112,21 @@ def test_a_closed_app_is_not_asked(world: FsWorld) -> None:
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_save_while_the_app_writes_stays_in_the_note(
+def test_a_save_while_the_app_writes_or_is_asked_stays_in_the_note(
     world: FsWorld, style: str, when: str
 ) -> None:
     _staged(world)
     setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
 
-    with pytest.raises(NoteChangedError) as caught:
-        world.vault.exchange("op", NOTE, sha(b"old"))
-
-    assert caught.value.displaced == ()
+    _is_refused(world)
     assert world.content(NOTE) == b"hers"
     assert staged_text(world.vault) == b"new"
+
+    world.save_in_place(NOTE, b"old")
+    setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
+    with pytest.raises(NoteChangedError):
+        world.vault.stage_removal("other", NOTE, sha(b"old"))
+    assert world.content(NOTE) == b"hers"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -130,58 +143,22 @@ def test_a_note_that_goes_while_the_app_writes_is_missing(world: FsWorld, when: 
 def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
     _staged(world)
 
-    with pytest.raises(NoteChangedError):
-        world.vault.exchange("op", NOTE, sha(b"old"))
+    _is_refused(world)
     with pytest.raises(NoteChangedError):
         world.vault.move(NOTE, OTHER)
     with pytest.raises(NoteChangedError):
         world.vault.stage_removal("other", NOTE, sha(b"old"))
 
-    assert world.content(NOTE) == b"old"
-    assert world.content(OTHER) is None
+    assert (world.content(NOTE), world.content(OTHER)) == (b"old", None)
     assert world.vault.staged("other") is None
-
-
-def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(world: FsWorld) -> None:
-    world.save_in_place(NOTE, b"old")
-    world.vault.stage_removal("op", NOTE, sha(b"old"))
-
-    (offer,) = world.app.offers
-    assert (offer.action, offer.expect, offer.text) == ("modify", sha(b"old"), "old")
-    assert staged_text(world.vault) == b"old"
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_save_while_the_app_is_asked_keeps_the_note(world: FsWorld, when: str) -> None:
-    world.save_in_place(NOTE, b"old")
-    setattr(world.app, when, lambda: world.save_in_place(NOTE, b"hers"))
-
-    with pytest.raises(NoteChangedError):
-        world.vault.stage_removal("op", NOTE, sha(b"old"))
-    assert world.content(NOTE) == b"hers"
 
 
 @pytest.mark.parametrize("world", ["adds a word"], indirect=True)
 def test_an_app_that_writes_something_else_has_changed_the_note(world: FsWorld) -> None:
     _staged(world)
 
-    with pytest.raises(NoteChangedError):
-        world.vault.exchange("op", NOTE, sha(b"old"))
-
+    _is_refused(world)
     assert world.content(NOTE) == b"new\nA word.\n"
-
-
-@pytest.mark.parametrize("world", ["refuses", "lies", "is slow"], indirect=True)
-def test_where_the_app_does_nothing_the_vault_does_it(world: FsWorld) -> None:
-    _staged(world)
-
-    stamp = world.vault.exchange("op", NOTE, sha(b"old"))
-    assert (world.content(NOTE), stamp) == (b"new", world.vault.stamp(NOTE))
-    stamp = world.vault.move(NOTE, OTHER)
-    assert (world.content(OTHER), stamp) == (b"new", world.vault.stamp(OTHER))
-    assert world.content(NOTE) is None
-    world.vault.stage_removal("other", OTHER, sha(b"new"))
-    assert world.content(OTHER) is None
 
 
 @pytest.mark.parametrize("world", ["is slow"], indirect=True)
@@ -228,20 +205,14 @@ def test_a_note_that_is_no_texts_size_is_renamed_all_the_same(world: FsWorld) ->
     assert world.content(OTHER)
 
 
-def test_a_name_that_is_taken_is_not_offered(world: FsWorld) -> None:
-    world.save_in_place(NOTE, b"one")
+def test_what_cannot_be_done_is_not_offered(world: FsWorld) -> None:
+    world.save_in_place(NOTE, b"old")
     world.save_in_place(OTHER, b"two")
 
     with pytest.raises(NoteExistsError):
         world.vault.move(NOTE, OTHER)
-    assert world.app.offers == []
-
-
-def test_nothing_is_offered_that_was_not_staged(world: FsWorld) -> None:
-    world.save_in_place(NOTE, b"old")
-
     with pytest.raises(FileNotFoundError):
-        world.vault.exchange("op", NOTE, sha(b"old"))
+        world.vault.exchange("unstaged", NOTE, sha(b"old"))
     assert world.app.offers == []
 
 

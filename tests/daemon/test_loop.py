@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from msgspec import to_builtins
@@ -10,7 +11,6 @@ from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
-from vaultsync.model.fact import Fact
 from vaultsync.sync.report import Progress
 from vaultsync.sync.status import daemon_status, read_status
 from vaultsync.sync.sync_request import SyncRequest
@@ -23,11 +23,38 @@ def it() -> Daemonic:
     return Daemonic()
 
 
-def with_fact(it: Daemonic, **values: str) -> Fact:
+class Noted(Daemonic):
     """A fact on both sides, and a daemon at rest."""
-    fact = it.world.mirrored(**values)
-    it.rests()
-    return fact
+
+    def __init__(self, intervals: Intervals | None = None) -> None:
+        super().__init__(intervals)
+        self.fact = self.world.mirrored().id
+        self.path = self.world.path(self.fact)
+        self.rests()
+
+    def content(self) -> str:
+        return self.world.fact(self.fact).content
+
+    def edit(self) -> None:
+        """The user's edit, heard at once."""
+        self.person_edits(self.path, OLD, NEW)
+
+    def delete(self) -> None:
+        self.world.vault.delete(self.path)
+        self.hears(self.path)
+
+    def break_note(self) -> None:
+        self.world.vault.save_in_place(self.path, b"---\nid: [broken\n---\n")
+        self.hears(self.path)
+
+
+@pytest.fixture
+def noted() -> Noted:
+    return Noted()
+
+
+def full(*_: object) -> NoReturn:
+    raise OSError(28, "No space left on device")
 
 
 # ---------------------------------------------------------------------- the two ways
@@ -48,103 +75,82 @@ def test_what_an_agent_stores_is_a_note_within_a_poll(it: Daemonic) -> None:
     assert it.whole_passes() == 0
 
 
-def test_a_saved_note_is_in_the_store_when_it_has_settled(it: Daemonic) -> None:
-    fact = with_fact(it)
-    it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.intervals.settle - 0.1)
-    assert it.world.fact(fact.id).content == LINES
-    it.runs(0.2)
-    assert NEW in it.world.fact(fact.id).content
-    assert it.whole_passes() == 0
+def test_a_saved_note_is_in_the_store_when_it_has_settled(noted: Noted) -> None:
+    noted.edit()
+    noted.runs(noted.intervals.settle - 0.1)
+    assert noted.content() == LINES
+    noted.runs(0.2)
+    assert NEW in noted.content()
+    assert noted.whole_passes() == 0
 
 
-def test_a_note_that_is_saved_again_and_again_is_heard_after_two_seconds(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path, text = it.world.path(fact.id), OLD
+def test_a_note_that_is_saved_again_and_again_is_heard_after_two_seconds(noted: Noted) -> None:
+    text = OLD
     for number in range(30):
-        it.person_edits(path, text, text := f"Alpha says {number}.")
-        it.runs(0.1)
-        if it.world.fact(fact.id).content != LINES:
+        noted.person_edits(noted.path, text, text := f"Alpha says {number}.")
+        noted.runs(0.1)
+        if noted.content() != LINES:
             break
     assert 19 <= number <= 22
 
 
-def test_an_agent_waits_for_a_note_that_is_being_saved(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path = it.world.path(fact.id)
-    it.person_edits(path, OLD, NEW)
+def test_an_agent_waits_for_a_note_that_is_being_saved(noted: Noted) -> None:
+    noted.edit()
     changed = LINES.replace("Charlie says more.", "Charlie says what an agent says.")
-    it.world.agent_updates(fact.id, content=changed)
-    it.hears(path)
-    it.runs(0.2)
-    assert "what an agent says" not in it.world.note(fact.id)
-    it.runs(1)
-    assert "what an agent says" in it.world.note(fact.id)
-    assert NEW in it.world.note(fact.id)
-    it.world.assert_equal_sides()
+    noted.world.agent_updates(noted.fact, content=changed)
+    noted.hears(noted.path)
+    noted.runs(0.2)
+    assert "what an agent says" not in noted.world.note(noted.fact)
+    noted.runs(1)
+    assert "what an agent says" in noted.world.note(noted.fact)
+    assert NEW in noted.world.note(noted.fact)
+    noted.world.assert_equal_sides()
 
 
-def test_our_own_writes_come_back_as_events_and_cause_no_write(it: Daemonic) -> None:
-    fact = with_fact(it)
-    it.world.agent_updates(fact.id, content="Said anew.")
-    it.runs(0.2)
-    path = it.world.path(fact.id)
-    it.hears(path, others=(path.rpartition("/")[0],))
-    it.up_to_date = True
-    with it.world.nobody_writes():
-        it.runs(5)
-    assert it.whole_passes() == 0
+def test_our_own_writes_come_back_as_events_and_cause_no_write(noted: Noted) -> None:
+    noted.world.agent_updates(noted.fact, content="Said anew.")
+    noted.runs(0.2)
+    noted.hears(noted.path, others=(noted.path.rpartition("/")[0],))
+    noted.up_to_date = True
+    with noted.world.nobody_writes():
+        noted.runs(5)
+    assert noted.whole_passes() == 0
 
 
-def test_at_rest_nothing_is_looked_at(it: Daemonic) -> None:
-    with_fact(it)
-    it.runs(30)
-    assert it.requests == []
-    assert it.told == []
+def test_at_rest_nothing_is_looked_at(noted: Noted) -> None:
+    noted.runs(30)
+    assert noted.requests == []
+    assert noted.told == []
 
 
 # --------------------------------------------------------------------- more than edits
 
 
-def test_a_deleted_note_is_deleted_in_the_store_after_two_looks(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path = it.world.path(fact.id)
-    it.world.vault.delete(path)
-    it.hears(path)
-    it.runs(3)
-    assert not it.world.is_alive(fact.id)
-    assert it.daemon.is_idle
+def test_a_deleted_note_is_deleted_in_the_store_after_two_looks(noted: Noted) -> None:
+    noted.delete()
+    noted.runs(3)
+    assert not noted.world.is_alive(noted.fact)
+    assert noted.daemon.is_idle
 
 
-def test_facts_that_come_meanwhile_do_not_put_off_the_second_look(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path = it.world.path(fact.id)
-    it.world.vault.delete(path)
-    it.hears(path)
+def test_facts_that_come_meanwhile_do_not_put_off_the_second_look(noted: Noted) -> None:
+    noted.delete()
     for number in range(30):
-        it.world.agent_remembers(f"Fact {number}.", title=f"{number}", type="lesson")
-        it.world.clock.advance(-0.9)
-        it.runs(0.1)
-    assert not it.world.is_alive(fact.id)
+        noted.world.agent_remembers(f"Fact {number}.", title=f"{number}", type="lesson")
+        noted.world.clock.advance(-0.9)
+        noted.runs(0.1)
+    assert not noted.world.is_alive(noted.fact)
 
 
-def test_a_note_that_moved_to_a_folder_of_which_nothing_was_heard_is_found(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path = it.world.path(fact.id)
-    it.world.vault.rename(path, f"{SCOPE}/lessons/elsewhere.md")
-    it.hears(path)
-    it.runs(2)
-    assert it.world.path(fact.id) == f"{SCOPE}/lessons/elsewhere.md"
-    assert it.world.fact(fact.id).type == "lesson"
-
-
-def test_a_note_that_came_from_a_folder_of_which_nothing_was_heard_is_no_twin(it: Daemonic) -> None:
-    fact = with_fact(it)
-    it.world.vault.rename(it.world.path(fact.id), f"{SCOPE}/lessons/elsewhere.md")
-    it.hears(f"{SCOPE}/lessons/elsewhere.md")
-    it.runs(2)
-    assert it.world.path(fact.id) == f"{SCOPE}/lessons/elsewhere.md"
-    assert it.world.archive.notices() == []
+@pytest.mark.parametrize("heard", ["the old path", "the new path"])
+def test_a_note_that_moved_is_found_and_is_no_twin(noted: Noted, heard: str) -> None:
+    new = f"{SCOPE}/lessons/elsewhere.md"
+    noted.world.vault.rename(noted.path, new)
+    noted.hears(noted.path if heard == "the old path" else new)
+    noted.runs(2)
+    assert noted.world.path(noted.fact) == new
+    assert noted.world.fact(noted.fact).type == "lesson"
+    assert noted.world.archive.notices() == []
 
 
 def test_a_folder_that_moved_in_is_looked_into(it: Daemonic) -> None:
@@ -155,105 +161,85 @@ def test_a_folder_that_moved_in_is_looked_into(it: Daemonic) -> None:
     assert len(it.world.facts()) == 1
 
 
-def test_a_folder_that_went_takes_its_notes_along(it: Daemonic) -> None:
-    fact = with_fact(it)
-    folder = it.world.path(fact.id).rpartition("/")[0]
-    it.world.vault.rename_folder(folder, f"{SCOPE}/lessons")
-    it.hears(others=(folder,))
-    it.runs(1)
-    assert it.world.path(fact.id).startswith(f"{SCOPE}/lessons/")
+def test_a_folder_that_went_takes_its_notes_along(noted: Noted) -> None:
+    folder = noted.path.rpartition("/")[0]
+    noted.world.vault.rename_folder(folder, f"{SCOPE}/lessons")
+    noted.hears(others=(folder,))
+    noted.runs(1)
+    assert noted.world.path(noted.fact).startswith(f"{SCOPE}/lessons/")
 
 
-def test_a_folder_that_was_never_known_and_is_gone_is_nothing(it: Daemonic) -> None:
-    with_fact(it)
-    it.hears(others=("picture.png",))
-    it.runs(2)
-    assert it.requests == []
-
-
-def test_the_root_itself_means_a_look_at_everything(it: Daemonic) -> None:
-    with_fact(it)
-    it.hears(others=("",))
-    it.runs(2)
-    assert it.whole_passes() == 1
-
-
-def test_a_conflict_note_means_a_look_at_everything(it: Daemonic) -> None:
-    with_fact(it)
-    it.hears(f"{SCOPE}/facts/a-plain-fact.conflict.md")
-    it.runs(2)
-    assert it.whole_passes() == 1
-
-
-def test_very_many_folders_mean_a_look_at_everything(it: Daemonic) -> None:
-    with_fact(it)
-    it.hears(*(f"{SCOPE}/f{n}/note.md" for n in range(150)))
-    it.runs(2)
-    assert it.whole_passes() == 1
+@pytest.mark.parametrize(
+    ("notes", "others", "looks"),
+    [
+        ((), ("picture.png",), 0),  # never known, and gone
+        ((), ("",), 1),  # the root
+        ((f"{SCOPE}/facts/a-plain-fact.conflict.md",), (), 1),
+        ([f"{SCOPE}/f{n}/note.md" for n in range(150)], (), 1),
+    ],
+    ids=["nothing", "the root", "a conflict note", "very many folders"],
+)
+def test_what_means_a_look_at_everything(
+    noted: Noted, notes: Sequence[str], others: tuple[str, ...], looks: int
+) -> None:
+    noted.hears(*notes, others=others)
+    noted.runs(2)
+    assert (noted.whole_passes(), len(noted.requests)) == (looks, looks)
 
 
 # ------------------------------------------------------------------------------ rescans
 
 
-def test_what_no_event_told_is_found_by_the_next_rescan(it: Daemonic) -> None:
-    fact = with_fact(it)
-    it.world.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.intervals.rescan + 1)
-    assert NEW in it.world.fact(fact.id).content
+def test_what_no_event_told_is_found_by_the_next_rescan(noted: Noted) -> None:
+    noted.world.person_edits(noted.path, OLD, NEW)
+    noted.runs(noted.intervals.rescan + 1)
+    assert NEW in noted.content()
 
 
-def test_lost_events_mean_a_rescan_now(it: Daemonic) -> None:
-    fact = with_fact(it)
-    it.world.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.hears(lost="the queue was full")
-    it.runs(0.1)
-    assert NEW in it.world.fact(fact.id).content
-    assert ("rescan", {"why": "the queue was full"}) in it.told
+def test_lost_events_mean_a_rescan_now(noted: Noted) -> None:
+    noted.world.person_edits(noted.path, OLD, NEW)
+    noted.hears(lost="the queue was full")
+    noted.runs(0.1)
+    assert NEW in noted.content()
+    assert ("rescan", {"why": "the queue was full"}) in noted.told
 
 
 @pytest.mark.parametrize("how", ["stopped", "asleep", "set back"])
-def test_after_a_gap_in_time_the_vault_is_looked_at(it: Daemonic, how: str) -> None:
-    fact = with_fact(it)
-    it.world.vault.save_in_place(
-        it.world.path(fact.id), it.world.note(fact.id).replace(OLD, NEW).encode()
+def test_after_a_gap_in_time_the_vault_is_looked_at(noted: Noted, how: str) -> None:
+    noted.world.vault.save_in_place(
+        noted.world.path(noted.fact), noted.world.note(noted.fact).replace(OLD, NEW).encode()
     )
     if how == "stopped":
-        it.world.clock.advance(8)
+        noted.world.clock.advance(8)
     else:
-        it.world.clock.set_back(-900 if how == "asleep" else 900)
-    it.runs(0.1)
-    assert NEW in it.world.fact(fact.id).content
-    assert it.kinds().count("rescan") == 1
+        noted.world.clock.set_back(-900 if how == "asleep" else 900)
+    noted.runs(0.1)
+    assert NEW in noted.content()
+    assert noted.kinds().count("rescan") == 1
 
 
-def test_a_change_that_hides_behind_its_stamp_is_found_within_an_hour(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path = it.world.path(fact.id)
-    inode = it.world.vault.files[path]
+def test_a_change_that_hides_behind_its_stamp_is_found_within_an_hour(noted: Noted) -> None:
+    inode = noted.world.vault.files[noted.path]
     stamp = inode.stamp
     inode.data = inode.data.replace(OLD.encode(), b"Alpha says that!")
     assert inode.stamp == stamp
-    it.runs(3000)
-    assert it.world.fact(fact.id).content == LINES
-    it.runs(600)
-    assert "Alpha says that!" in it.world.fact(fact.id).content
+    noted.runs(3000)
+    assert noted.content() == LINES
+    noted.runs(600)
+    assert "Alpha says that!" in noted.content()
 
 
-def test_a_watcher_that_died_means_a_look_and_is_told(it: Daemonic) -> None:
-    with_fact(it)
-    it.watcher.ill = "its thread ended"
-    it.runs(2)
-    assert len(it.watchers) == 2
-    assert it.whole_passes() == 1
-    assert it.daemon.state.watcher_trouble == "its thread ended"
-    assert {"watcher", "state", "rescan"} <= set(it.kinds())
+def test_a_watcher_that_died_means_a_look_and_is_told(noted: Noted) -> None:
+    noted.watcher.ill = "its thread ended"
+    noted.runs(2)
+    assert len(noted.watchers) == 2
+    assert noted.whole_passes() == 1
+    assert noted.daemon.state.watcher_trouble == "its thread ended"
+    assert {"watcher", "state", "rescan"} <= set(noted.kinds())
 
 
 def test_without_a_watcher_the_rescans_go_on(it: Daemonic) -> None:
-    def refuse() -> None:
-        raise OSError(28, "no more watches")
-
-    it.starts = refuse
+    it.starts = full
     fact = it.world.mirrored()
     it.runs(8)
     assert it.daemon.state.watcher == ""
@@ -265,87 +251,68 @@ def test_without_a_watcher_the_rescans_go_on(it: Daemonic) -> None:
 # ------------------------------------------------------------------------------ trouble
 
 
-def test_a_store_that_is_away_is_asked_ever_more_rarely(it: Daemonic) -> None:
-    fact = with_fact(it)
+def test_a_store_that_is_away_is_asked_ever_more_rarely(noted: Noted) -> None:
     asked: list[float] = []
 
     def away(_: str) -> None:
-        asked.append(it.world.clock.monotonic())
+        asked.append(noted.world.clock.monotonic())
         raise StoreUnavailableError("no answer")
 
-    it.world.store.before = away
-    it.runs(300)
+    noted.world.store.before = away
+    noted.runs(300)
     assert 3 < len(asked) < 60  # a rescan a minute asks twice
-    assert "no answer" in it.daemon.state.store_away
-    it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(5)
-    it.world.store.before = lambda _: None
-    it.runs(31)
-    assert it.daemon.state.store_away == ""
-    assert NEW in it.world.fact(fact.id).content
-    assert it.kinds().count("store") == 2
+    assert "no answer" in noted.daemon.state.store_away
+    noted.edit()
+    noted.runs(5)
+    noted.world.store.before = lambda _: None
+    noted.runs(31)
+    assert noted.daemon.state.store_away == ""
+    assert NEW in noted.content()
+    assert noted.kinds().count("store") == 2
 
 
-def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
-    with_fact(it)
+def test_after_a_failure_the_next_pass_waits_ever_longer(noted: Noted) -> None:
     failed: list[float] = []
 
     def fail(stage: str) -> None:
-        failed.append(it.world.clock.monotonic())
-        raise OSError(28, "No space left on device")
+        failed.append(noted.world.clock.monotonic())
+        full()
 
-    it.in_pass = fail
-    it.hears(lost="something")
-    it.runs(30)
+    noted.in_pass = fail
+    noted.hears(lost="something")
+    noted.runs(30)
     gaps = [b - a for a, b in pairwise(failed)]
     assert [round(gap) for gap in gaps] == [1, 2, 4, 8]
-    error = it.daemon.state.last_error
-    assert error is not None
+    assert (error := noted.daemon.state.last_error)
     assert error.kind == "OSError"
-    assert it.daemon.error is not None
-    assert not it.daemon.is_idle
-    it.in_pass = lambda _: None
-    it.daemon.retry_soon()
-    it.runs(1)
-    assert it.daemon.error is None
-    assert not it.daemon.state.failing
-    assert it.daemon.state.last_error == error
+    assert noted.daemon.error is not None
+    assert not noted.daemon.is_idle
+    noted.in_pass = lambda _: None
+    noted.daemon.retry_soon()
+    noted.runs(1)
+    assert noted.daemon.error is None
+    assert not noted.daemon.state.failing
+    assert noted.daemon.state.last_error == error
 
 
 def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
     it.runs(1)
     it.daemon.record_error(OSError(28, "No space left on device"))
-    assert it.daemon.state.last_error is not None
-    assert it.daemon.state.last_error.kind == "OSError"
+    assert (error := it.daemon.state.last_error)
+    assert error.kind == "OSError"
     assert not it.daemon.state.failing
     assert it.daemon.error is None
 
 
-def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(it: Daemonic) -> None:
-    fact = with_fact(it)
-
-    def fail(stage: str) -> None:
-        raise OSError(28, "No space left on device")
-
-    it.in_pass = fail
-    it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(it.intervals.settle + 0.2)
-    assert it.daemon.error is not None
-    assert it.whole_passes() == 0
-    it.in_pass = lambda _: None
-    it.runs(it.intervals.failure + 0.2)
-    assert NEW in it.world.fact(fact.id).content
-
-
-def test_what_was_stopped_when_somebody_asked_can_still_be_confirmed(it: Daemonic) -> None:
-    all_notes_go(it)
-    it.runs(120)
-    with pytest.raises(GuardError) as stopped:
-        it.world.sync()
-    it.daemon.retry_soon()
-    it.runs(120)
-    it.world.sync(SyncRequest(confirm=stopped.value.run))
-    assert it.world.facts() == []
+def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(noted: Noted) -> None:
+    noted.in_pass = full
+    noted.edit()
+    noted.runs(noted.intervals.settle + 0.2)
+    assert noted.daemon.error is not None
+    assert noted.whole_passes() == 0
+    noted.in_pass = lambda _: None
+    noted.runs(noted.intervals.failure + 0.2)
+    assert NEW in noted.content()
 
 
 def all_notes_go(it: Daemonic) -> None:
@@ -359,13 +326,22 @@ def all_notes_go(it: Daemonic) -> None:
     it.hears(others=(SCOPE,))
 
 
-def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(it: Daemonic) -> None:
+@pytest.mark.parametrize("asked", [False, True], ids=["by the daemon", "by the user too"])
+def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
+    it: Daemonic, *, asked: bool
+) -> None:
     all_notes_go(it)
     it.runs(120)
     error = it.daemon.error
     assert isinstance(error, GuardError)
     assert {each.run for each in it.requests[3:]} == {error.run}
     assert len(it.world.facts()) == 30
+    if asked:
+        with pytest.raises(GuardError) as stopped:
+            it.world.sync()
+        error = stopped.value
+        it.daemon.retry_soon()
+        it.runs(120)
 
     it.world.sync(SyncRequest(confirm=error.run))
     it.daemon.retry_soon()
@@ -374,16 +350,13 @@ def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(it:
     assert it.daemon.is_idle
 
 
-def test_what_waits_for_a_person_is_not_looked_at_for_ever(it: Daemonic) -> None:
-    fact = with_fact(it)
-    path = it.world.path(fact.id)
-    it.world.vault.save_in_place(path, b"---\nid: [broken\n---\n")
-    it.hears(path)
-    it.runs(50)
-    it.forget()
-    it.runs(50)
-    assert len(it.requests) <= 1
-    assert it.daemon.is_idle
+def test_what_waits_for_a_person_is_not_looked_at_for_ever(noted: Noted) -> None:
+    noted.break_note()
+    noted.runs(50)
+    noted.forget()
+    noted.runs(50)
+    assert len(noted.requests) <= 1
+    assert noted.daemon.is_idle
 
 
 # -------------------------------------------------------------------------- the stop
@@ -439,39 +412,35 @@ def test_nothing_is_derived_when_all_of_it_is_there(it: Daemonic) -> None:
 
 
 @pytest.mark.parametrize("news", ["a fact", "an edit", "a loss", "a question"])
-def test_the_mirror_comes_before_what_is_derived(it: Daemonic, news: str) -> None:
-    fact = with_fact(it)
+def test_the_mirror_comes_before_what_is_derived(noted: Noted, news: str) -> None:
     finished: list[bool] = []
 
     def long_work(progress: Progress) -> tuple[str, ...]:
         if not finished and news == "a fact":
-            it.world.agent_remembers("Said meanwhile.", title="Meanwhile")
+            noted.world.agent_remembers("Said meanwhile.", title="Meanwhile")
         elif not finished and news == "an edit":
-            it.person_edits(it.world.path(fact.id), OLD, NEW)
+            noted.edit()
         elif not finished and news == "a loss":
-            it.hears(lost="the queue was full")
-        it.is_asked = not finished and news == "a question"
+            noted.hears(lost="the queue was full")
+        noted.is_asked = not finished and news == "a question"
         finished.append(False)
         for step in range(100):
-            it.world.clock.advance(0.02)
+            noted.world.clock.advance(0.02)
             progress("embed", step, 100)
         finished[-1] = True
         return ()
 
-    it.in_derive = long_work
-    it.world.agent_remembers("Said now.", title="Now")
-    it.runs(2)
+    noted.in_derive = long_work
+    noted.world.agent_remembers("Said now.", title="Now")
+    noted.runs(2)
     assert finished[0] is False
-    it.runs(8)
+    noted.runs(8)
     assert finished[-1] is True
-    assert it.daemon.is_idle
+    assert noted.daemon.is_idle
 
 
 def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> None:
-    def fail(progress: Progress) -> tuple[str, ...]:
-        raise OSError(28, "No space left on device")
-
-    it.in_derive = fail
+    it.in_derive = full
     it.runs(30)
     assert it.derived == 1
     assert it.daemon.state.last_error is not None
@@ -481,15 +450,14 @@ def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> N
 # ------------------------------------------------------------------------ what is told
 
 
-def test_the_state_tells_how_far_behind_the_mirror_is(it: Daemonic) -> None:
-    fact = with_fact(it)
-    assert to_builtins(it.daemon.state)["lag_seconds"] == 0
-    it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(0.2)
-    assert 0.1 < it.daemon.state.lag_seconds < 0.3
-    it.runs(1)
-    assert it.daemon.state.lag_seconds == 0
-    told = dict(it.told)
+def test_the_state_tells_how_far_behind_the_mirror_is(noted: Noted) -> None:
+    assert to_builtins(noted.daemon.state)["lag_seconds"] == 0
+    noted.edit()
+    noted.runs(0.2)
+    assert 0.1 < noted.daemon.state.lag_seconds < 0.3
+    noted.runs(1)
+    assert noted.daemon.state.lag_seconds == 0
+    told = dict(noted.told)
     assert told["pass"]["counts"]["updated_in_store"] == 1  # type: ignore[call-overload, index]
     assert told["state"]["watcher"] == "fake"
 
@@ -500,14 +468,12 @@ def test_who_hears_that_it_listens_finds_that_in_its_status(it: Daemonic) -> Non
     assert "state" in told[: told.index("watcher")]
 
 
-def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
-    fact = with_fact(it)
-    it.world.vault.save_in_place(it.world.path(fact.id), b"---\nid: [broken\n---\n")
-    it.hears(it.world.path(fact.id))
-    it.runs(2)
-    it.world.agent_remembers("Said later.", title="Later")
-    it.runs(1)
-    said = to_builtins(it.daemon.state)
+def test_the_state_tells_what_waits_for_a_person(noted: Noted) -> None:
+    noted.break_note()
+    noted.runs(2)
+    noted.world.agent_remembers("Said later.", title="Later")
+    noted.runs(1)
+    said = to_builtins(noted.daemon.state)
     assert (said["waiting"], said["attention"], said["conflicts"]) == (1, 1, 0)
 
 
@@ -534,12 +500,11 @@ def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
 
 
 def test_intervals_are_what_they_are_set_to() -> None:
-    it = Daemonic(Intervals(settle=1.0, rescan=5.0))
-    fact = with_fact(it)
-    it.runs(11)
-    assert it.whole_passes() == 2
-    it.person_edits(it.world.path(fact.id), OLD, NEW)
-    it.runs(0.9)
-    assert it.world.fact(fact.id).content == LINES
-    it.runs(0.3)
-    assert NEW in it.world.fact(fact.id).content
+    noted = Noted(Intervals(settle=1.0, rescan=5.0))
+    noted.runs(11)
+    assert noted.whole_passes() == 2
+    noted.edit()
+    noted.runs(0.9)
+    assert noted.content() == LINES
+    noted.runs(0.3)
+    assert NEW in noted.content()

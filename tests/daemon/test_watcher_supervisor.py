@@ -11,11 +11,13 @@ RHYTHM = Intervals()
 class Kept:
     """A keeper with watchers that a test makes ill."""
 
-    def __init__(self, *, fail_to_start: int = 0, answers: bool = True) -> None:
+    def __init__(
+        self, *, fail_to_start: int = 0, answers: bool = True, rhythm: Intervals = RHYTHM
+    ) -> None:
         self.made: list[FakeWatcher] = []
         self.left = fail_to_start
         self.answers = answers
-        self.keeper = WatcherSupervisor(self._make, RHYTHM, jitter=lambda: 1.0)
+        self.keeper = WatcherSupervisor(self._make, rhythm, jitter=lambda: 1.0)
         self.now = 0.0
         self.told: list[tuple[float, str]] = []
 
@@ -111,18 +113,11 @@ def test_a_probe_that_cannot_be_done_says_nothing() -> None:
 
 
 def test_the_first_probe_that_is_unheard_counts_not_the_last() -> None:
-    made: list[FakeWatcher] = []
-
-    def make(polls: bool) -> FakeWatcher:
-        made.append(FakeWatcher(polls=polls, answers=False))
-        return made[-1]
-
-    intervals = Intervals(probe=1.0, answer=4.0)
-    keeper = WatcherSupervisor(make, intervals, jitter=lambda: 1.0)
+    kept = Kept(answers=False, rhythm=Intervals(probe=1.0, answer=4.0))
     for second in range(7):
-        keeper.check_health(second)
-    assert made[0].probed > 2
-    assert len(made) == 2
+        kept.keeper.check_health(second)
+    assert kept.made[0].probed > 2
+    assert len(kept.made) == 2
 
 
 def test_a_probe_of_before_a_sleep_is_not_waited_for() -> None:

@@ -53,7 +53,7 @@ class MemoryStore:
     def state(self) -> StoreState:
         self._enter("state")
         alive = sum(not row.feed_row.deleted for row in self._rows.values())
-        return StoreState(self._store_id, self._seq, alive)
+        return StoreState(self._store_id, self._seq, alive, self._log.get(self._seq, ""))
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         self._enter("feed")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 
 from vaultsync.backends.vectors.columns import (
+    FilterFields,
     check_dimension,
     dimension_of,
-    filterable_fields,
     index_missing_error,
     not_finite_error,
 )
@@ -44,11 +44,9 @@ class MemoryVectors:
         return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        held = {row.fact.id: filterable_fields(row.fact) for row in self._rows.values()}
+        held = {row.fact.id: FilterFields.of(row.fact) for row in self._rows.values()}
         return {
-            fact.id
-            for fact in facts
-            if fact.id in held and held[fact.id] != filterable_fields(fact)
+            fact.id for fact in facts if fact.id in held and held[fact.id] != FilterFields.of(fact)
         }
 
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""What is connected to a fact, as far as the agent can see it."""
+"""What is connected to a fact: notes by their names, links in both directions, versions."""
 
 from __future__ import annotations
 
@@ -7,22 +7,35 @@ from collections.abc import Sequence
 import pytest
 from msgspec import to_builtins
 
-from tests.doubles.links import MemoryLinks
-from tests.world import World
-from vaultsync.errors import FactNotFoundError
+from tests.world import LinkedWorld
+from vaultsync.errors import FactNotFoundError, NotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.related import Named, Related, find_related
+from vaultsync.facts.related import (
+    Named,
+    Related,
+    find_backlinks,
+    find_fact,
+    find_related,
+    linked_from,
+    linking_to,
+)
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 
-class Around(World):
-    def __init__(self) -> None:
-        super().__init__()
-        self.links = MemoryLinks()
+class Around(LinkedWorld):
+    """A world whose facts are looked up by the names of notes, and by what links to them."""
 
     def of(self, fact: Fact, *, agent: str | None = None) -> Related:
         return find_related(self.ctx, self.links, fact.id, agent=agent)
+
+    def named(self, name: str, agent: str | None = "indy") -> str:
+        return find_fact(self.ctx, name, agent=agent).id
+
+    def linking_to(self, fact: Fact, *, agent: str | None = None) -> list[str]:
+        return [x.title for x in find_backlinks(self.ctx, self.links, fact.id, agent=agent)]
 
 
 @pytest.fixture
@@ -37,8 +50,8 @@ def _titles(facts: Sequence[Named]) -> list[str]:
 def test_backlinks_and_related_facts_are_found(world: Around) -> None:
     tea = world.agent_remembers("-", title="Tea")
     mate = world.agent_remembers("See [[Tea]].", title="Mate", relatedFactIds=[tea.id])
+    assert [each.path for each in world.of(mate).related] == [None]
     world.sync()
-
     assert _titles(world.of(tea).backlinks) == ["Mate"]
     found = world.of(mate)
     assert _titles(found.related) == ["Tea"]
@@ -46,19 +59,11 @@ def test_backlinks_and_related_facts_are_found(world: Around) -> None:
     assert _titles(world.of(tea).chain) == ["Tea"]
 
 
-def test_a_fact_without_a_note_has_no_path(world: Around) -> None:
-    tea = world.agent_remembers("-", title="Tea")
-    mate = world.agent_remembers("-", relatedFactIds=[tea.id])
-
-    assert [each.path for each in world.of(mate).related] == [None]
-
-
 def test_the_chain_is_the_same_from_each_of_its_facts(world: Around) -> None:
     first = world.agent_remembers("One.", title="One")
     second = fact_work.supersede(world.ctx, first.id, "Two.", agent="indy")
     third = fact_work.supersede(world.ctx, second.id, "Three.", agent="indy")
     world.sync()
-
     for fact in (first, second, third):
         found = to_builtins(world.of(fact))
         assert [each["title"] for each in found["chain"]] == ["One", "Two", "Three"]
@@ -68,7 +73,6 @@ def test_a_chain_in_a_circle_ends(world: Around) -> None:
     one = world.agent_remembers("One.", title="One")
     two = world.agent_remembers("Two.", title="Two", supersedesId=one.id)
     world.agent_updates(one.id, supersedesId=two.id)
-
     assert _titles(world.of(one).chain) == ["Two", "One"]
 
 
@@ -78,35 +82,27 @@ def test_a_long_chain_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     fact = world.agent_remembers("0", title="T0")
     for n in range(1, 5):
         fact = world.agent_remembers(f"{n}", title=f"T{n}", supersedesId=fact.id)
-
     assert _titles(world.of(fact).chain) == ["T2", "T3", "T4"]
 
 
-def test_facts_that_an_agent_may_not_see_are_left_out(world: Around) -> None:
+@pytest.mark.parametrize("deleted", [False, True])
+def test_facts_that_are_deleted_or_of_another_agent_are_left_out(
+    world: Around, deleted: bool
+) -> None:
     secret = world.agent_remembers("-", agent="moss", scope="private-moss")
-    fact = world.agent_remembers(
-        "-", agent="moss", relatedFactIds=[secret.id], supersedesId=secret.id
-    )
-
+    values: dict[str, Value] = {"relatedFactIds": [secret.id], "supersedesId": secret.id}
+    fact = world.agent_remembers("-", agent="moss", **values)
     assert world.of(fact, agent="moss").related
-    seen = world.of(fact, agent="indy")
+    if deleted:
+        world.agent_forgets(secret.id, agent="moss")
+    seen = world.of(fact, agent="moss" if deleted else "indy")
     assert (seen.related, _titles(seen.chain)) == ((), [fact.title])
     with pytest.raises(FactNotFoundError):
         world.of(secret, agent="indy")
 
 
-def test_deleted_facts_are_left_out(world: Around) -> None:
-    gone = world.agent_remembers("-")
-    fact = world.agent_remembers("-", relatedFactIds=[gone.id], supersedesId=gone.id)
-    world.agent_forgets(gone.id)
-
-    assert world.of(fact).related == ()
-    assert len(world.of(fact).chain) == 1
-
-
 def test_the_signals_are_those_that_are_kept_out_of_the_note(world: Around) -> None:
     fact = world.agent_remembers("-", importance=0.8)
-
     assert to_builtins(world.of(fact))["signals"] == {
         "accessCount": 0,
         "lastAccessedAt": None,
@@ -114,3 +110,123 @@ def test_the_signals_are_those_that_are_kept_out_of_the_note(world: Around) -> N
         "importance": 0.8,
         "utility": 0.4,
     }
+
+
+# --- the names of notes, and links in both directions ---------------------------------
+
+
+def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Around) -> None:
+    tea = world.note_of("Tea", type="entity", aliases=["Cha"])
+    world.note_of("Coffee", aliases=["Tea"])  # a title wins over an alias
+    path = world.path(tea.id)
+    assert path is not None
+    names = (tea.id, tea.id.upper(), path, path.removesuffix(".md"), "tea", "cha")
+    assert {world.named(name) for name in names} == {tea.id}
+
+
+def test_a_name_of_two_notes_or_of_none_names_no_note(world: Around) -> None:
+    world.note_of("Tea")
+    world.note_of("Tea")
+    with pytest.raises(NotFoundError, match="2 notes are called 'Tea'") as two:
+        world.named("Tea")
+    assert "name one by its path: team-core/notes/" in two.value.hint
+    with pytest.raises(NotFoundError, match="no note is called 'Mate'"):
+        world.named("Mate")
+    with pytest.raises(NotFoundError):
+        world.named("0" * 8 + "-0000-0000-0000-" + "0" * 12)
+
+
+def test_a_note_of_another_agent_is_not_found_by_any_name(world: Around) -> None:
+    hidden = world.note_of("Tea", agent="ada", scope="private-ada")
+    for name in ("Tea", hidden.id, str(world.path(hidden.id))):
+        with pytest.raises(NotFoundError):
+            world.named(name)
+        assert world.named(name, agent=None) == hidden.id
+
+
+def test_links_are_found_in_both_directions(world: Around) -> None:
+    tea = world.note_of("Tea", type="entity")
+    one = world.note_of("One", "See [[Tea]].")
+    two = world.note_of("Two", entities=["Tea"])
+    world.note_of("Three", "See [[Mate]], which is no note.")
+    related = world.note_of("Four", relatedFactIds=[one.id])
+
+    to_tea = linking_to(world.ctx, world.links, "Tea", agent="indy")
+    assert to_tea == {one.id, two.id}
+    to_one = linking_to(world.ctx, world.links, one.id, agent="indy")
+    assert to_one == {related.id}
+    for source, goals in ((one, {tea.id}), (two, {tea.id}), (related, {one.id})):
+        found = linked_from(world.ctx, world.links, source.id, agent="indy")
+        assert found == goals
+    assert linked_from(world.ctx, world.links, "Three", agent="indy") == set()
+
+
+def test_a_link_of_a_note_to_itself_is_not_counted(world: Around) -> None:
+    tea = world.note_of("Tea", "See [[Tea]].", type="entity")
+    assert linked_from(world.ctx, world.links, tea.id, agent=None) == set()
+    assert linking_to(world.ctx, world.links, tea.id, agent=None) == set()
+
+
+def test_a_fact_without_a_note_has_links_too(world: Around) -> None:
+    tea = world.note_of("Tea", type="entity")
+    fresh = world.agent_remembers("See [[Tea]].", agent="indy", title="Fresh")
+    found = linked_from(world.ctx, world.links, fresh.id, agent="indy")
+    assert found == {tea.id}
+
+
+# --- backlinks -------------------------------------------------------------------------
+
+
+def test_backlinks_are_the_notes_that_link_to_a_note(world: Around) -> None:
+    alice = world.note_of("Alice", type="person")
+    world.note_of("In the text", "with [[alice]] and ![[Alice#Work]]")
+    world.note_of("As entity", entities=["Alice"])
+    world.note_of("As relation", reports_to=["[[Alice|her]]"])
+    world.note_of("By id", relatedFactIds=[alice.id])
+    world.note_of("By path", f"[x]({alice.path})")
+    world.note_of("To others", "with [[Bob]] and `[[Alice]]`")
+    world.agent_updates(alice.id, content="I am [[Alice]]")
+    found = ["As entity", "As relation", "By id", "By path", "In the text"]
+    assert sorted(world.linking_to(alice)) == found
+    assert all(fact.path for fact in find_backlinks(world.ctx, world.links, alice.id))
+
+
+def test_a_link_leads_to_the_note_that_obsidian_resolves_it_to(world: Around) -> None:
+    one = world.note_of("Note", type="entity")
+    other = world.note_of("Note", type="person")
+    world.note_of("Short", "[[Note]]")  # people/Note.md is the shorter path
+    world.note_of("Long", f"[[{one.path}]]")
+    world.note_of("Beside", "[[Note]]", type="entity")
+    assert world.linking_to(one) == ["Beside", "Long"]
+    assert world.linking_to(other) == ["Short"]
+
+
+def test_an_agent_sees_no_backlinks_from_scopes_of_others(world: Around) -> None:
+    tea = world.note_of("Tea", type="entity")
+    world.note_of("Hers", "[[Tea]]", scope="private-ada", agent="ada")
+    world.note_of("Ours", "[[Tea]]")
+    assert world.linking_to(tea, agent="indy") == ["Ours"]
+    assert world.linking_to(tea, agent="ada") == ["Hers", "Ours"]
+    assert world.linking_to(tea) == ["Hers", "Ours"]
+
+
+def test_a_fact_without_a_note_is_linked_to_by_its_id_alone(world: Around) -> None:
+    bare = world.agent_remembers("no note yet")
+    assert world.linking_to(bare) == []
+    world.agent_remembers("-", title="Related", relatedFactIds=[bare.id])
+    world.agent_remembers(f"[[{bare.id}]]", title="Not resolved")
+    assert world.linking_to(bare) == ["Related"]
+
+
+def test_a_missing_note_has_no_backlinks_and_a_lost_fact_is_none(world: Around) -> None:
+    tea = world.note_of("Tea", type="entity")
+    world.note_of("Short", "[[Tea]]")
+    gone = world.note_of("Gone", "[[Tea]]")
+    assert world.linking_to(tea) == ["Gone", "Short"]
+    del world.store._rows[gone.id]
+    assert world.linking_to(tea) == ["Short"]
+    missing = world.base(tea.id)._replace(missing_since="2026-01-01T00:00:00Z")
+    with world.archive.transaction():
+        world.archive.put_bases([missing])
+    assert VaultPath(tea.path or "") not in world.archive.paths()
+    assert world.linking_to(tea) == []

@@ -71,7 +71,6 @@ def world() -> CloneWorld:
 
 def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> None:
     found = world.ask("how long is slack water?")
-
     assert found.source == "index-files"
     assert found.degraded == ()
     assert 0 < found.confidence <= MAX_CONFIDENCE
@@ -83,42 +82,27 @@ def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> Non
     assert "“Slack”" in hit.why
 
 
-def test_the_entities_of_a_fact_find_it_too(world: CloneWorld) -> None:
-    assert world.titles("pier box") == ["Hold a berth"]
-
-
-def test_an_entity_with_a_note_is_known_by_its_name(world: CloneWorld) -> None:
-    world.keeps("Pier Box", type="entity")
-    world.keeps("Net Loft", type="entity", scope="public")
-    world.keeps("Where we meet", entities=["Net Loft"])
-    world.tables()
-
-    assert set(world.titles("pier box")) == {"Pier Box", "Hold a berth"}
-    assert set(world.titles("net loft")) == {"Net Loft", "Where we meet"}
-
-
 def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> None:
-    world.keeps("Net Loft", type="entity", aliases=["Attic (upper)"])
+    world.keeps("Pier Box", type="entity")
+    world.keeps("Net Loft", type="entity", scope="public", aliases=["Attic (upper)"])
     world.keeps("Where we meet", entities=["attic (upper)"])
     world.keeps("Where we eat", entities=["Net Loft"])
     world.tables()
-
-    assert {"Where we meet", "Where we eat"} <= set(world.titles("attic"))
-    assert "Where we meet" in world.titles("net loft")
+    assert set(world.titles("pier box")) == {"Pier Box", "Hold a berth"}
+    for name in ("attic", "net loft"):
+        assert {"Where we meet", "Where we eat"} <= set(world.titles(name))
 
 
 def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(world: CloneWorld) -> None:
     world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
     adopt_notes(world.ctx, [VaultPath("Journal/Moon.md")], type_name="lesson")
     world.tables()
-
     (hit,) = world.ask("kelp moon", types=["lesson"], since="2026-01-01")
-
     assert (hit.title, hit.type) == ("Moon", "lesson")
     assert hit.recency > 0.9
 
 
-def test_filters_hold(world: CloneWorld) -> None:
+def test_filters_and_phrases_hold(world: CloneWorld) -> None:
     assert world.titles("cabinet") == []
     assert world.titles("cabinet", max_priority=4) == ["The cabinet gets warm"]
     assert world.titles("cabinet warm", max_priority=4, tags=["heat"]) != []
@@ -132,6 +116,10 @@ def test_filters_hold(world: CloneWorld) -> None:
     assert world.titles("minutes tier:critical") == []
     assert world.titles("cabinet tier:background") == ["The cabinet gets warm"]
     assert len(world.titles("minutes", limit=1)) == 1
+    assert world.titles("pier box") == ["Hold a berth"]  # an entity
+    assert world.titles('minutes "slack water"') == ["Slack water at Skarvik"]
+    with pytest.raises(InvalidFieldError):
+        world.ask("x", limit=0)
 
 
 @pytest.fixture(scope="module")
@@ -169,14 +157,9 @@ def test_filters_mean_what_they_mean_with_a_store(
     assert vault == store
 
 
-def test_phrases_must_occur(world: CloneWorld) -> None:
-    assert world.titles('minutes "slack water"') == ["Slack water at Skarvik"]
-
-
 def test_a_deleted_or_broken_note_is_not_found(world: CloneWorld) -> None:
     world.vault.delete(world.where("Slack water at Skarvik"))
     world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
-
     assert world.titles("minutes") == []
 
 
@@ -184,23 +167,15 @@ def test_an_agent_does_not_see_the_private_scopes_of_others(world: CloneWorld) -
     for agent in ("ada", "indy"):
         world.keeps(f"Minutes of {agent}", scope=f"private-{agent}", agent=agent)
     world.tables()
-
     assert "Minutes of indy" in world.titles("minutes", agent="indy")
     assert "Minutes of ada" not in world.titles("minutes", agent="indy")
     assert "Minutes of ada" in world.titles("minutes", agent=None)
 
 
-def test_without_tables_the_answer_says_so() -> None:
-    found = CloneWorld().ask("anything")
-
-    assert found.degraded == (NO_TABLES_REASON,)
-    assert (len(found), found.confidence) == (0, 0.0)
-
-
-def test_a_question_without_an_answer_has_none(world: CloneWorld) -> None:
-    found = world.ask("penguins")
-
-    assert (found.hits, found.confidence) == ((), 0.0)
+def test_without_an_answer_or_tables_there_is_no_hit(world: CloneWorld) -> None:
+    for asked, why in ((world, ()), (CloneWorld(), (NO_TABLES_REASON,))):
+        found = asked.ask("penguins")
+        assert (found.hits, found.confidence, found.degraded) == ((), 0.0, why)
 
 
 def test_a_note_outside_all_scopes_belongs_to_the_default_scope(world: CloneWorld) -> None:
@@ -210,31 +185,15 @@ def test_a_note_outside_all_scopes_belongs_to_the_default_scope(world: CloneWorl
     table = VaultPath(".index/by-type.md")
     text = (world.vault.read_meta(table) or b"") + line.encode()
     world.vault.write_meta(table, text)
-
-    (hit,) = world.ask("ferry ideas")
-
-    assert (hit.title, world.titles("ferry ideas", scopes=["public"])) == (
-        "Ferry ideas",
-        ["Ferry ideas"],
-    )
+    for scopes in ([], ["public"]):
+        assert world.titles("ferry ideas", scopes=scopes) == ["Ferry ideas"]
 
 
 def test_no_more_notes_are_read_than_are_needed(world: CloneWorld) -> None:
     for number in range(NOTES_READ_FACTOR + 3):
         world.keeps(f"Penguin {number}")
     world.tables()
-    read: list[str] = []
-
-    def look(step: str) -> None:
-        if step == "read":
-            read.append(step)
-
-    world.vault.before = look
-
+    steps: list[str] = []
+    world.vault.before = steps.append
     assert len(world.ask("penguin", limit=1)) == 1
-    assert len(read) == NOTES_READ_FACTOR
-
-
-def test_a_limit_must_be_one_or_more(world: CloneWorld) -> None:
-    with pytest.raises(InvalidFieldError):
-        world.ask("x", limit=0)
+    assert steps.count("read") == NOTES_READ_FACTOR

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -59,73 +60,63 @@ class Shelf(World):
         self.tables()
         return kept
 
+    def with_tea(self) -> Shelf:
+        self.tea = self.keeps("Tea at four")
+        return self
+
 
 @pytest.fixture
 def world() -> Shelf:
-    return Shelf()
+    return Shelf().with_tea()
 
 
 # --- .index/ -------------------------------------------------------------------------
 
 
-def test_the_tables_show_every_note_with_a_link(world: Shelf) -> None:
+def test_the_tables_show_every_note_with_a_link() -> None:
+    world = Shelf()
     tea = world.keeps("Tea at four", type="decision", priority=0)
-
     assert world.hidden() == FOUR
     link = f"[[{str(tea.path).removesuffix('.md')}|Tea at four]]"
     assert all(link in world.table(name) for name in FOUR if "entity" not in name)
 
 
-def test_a_vault_without_facts_has_tables_that_say_so(world: Shelf) -> None:
+def test_a_vault_without_facts_has_tables_that_say_so() -> None:
+    world = Shelf()
     world.sync()
-
     assert world.tables() == 4
     assert "Total facts: 0" in world.table()
 
 
-def test_without_changes_no_fact_is_read(world: Shelf) -> None:
-    world.keeps("Tea at four")
+def test_without_changes_no_fact_is_read_and_no_file_written(world: Shelf) -> None:
     world.asked.clear()
-
     with world.nobody_writes():
         assert world.tables() == 0
     assert world.asked == []
     assert world.entries.saves == 1
-
-
-def test_a_run_without_changes_writes_no_index_file(world: Shelf) -> None:
-    world.keeps("Tea at four")
-    world.quiesce()
-
+    world.quiesce()  # a run
     assert world.tables() == 0
 
 
 def test_only_facts_that_were_written_since_are_counted_again(world: Shelf) -> None:
-    world.keeps("Tea at four")
     world.keeps("Coffee at five")
     world.asked.clear()
-
     world.keeps("Water at six")
-
     assert len(world.asked) == 1
     assert "Water at six" in world.asked[0]
 
 
 def test_only_files_whose_bytes_change_are_written(world: Shelf) -> None:
-    tea = world.keeps("Tea at four")
     before = {name: world.vault.names[name] for name in world.hidden()}
-
-    world.agent_updates(tea.id, importance=0.5)
+    world.agent_updates(world.tea.id, importance=0.5)
     world.quiesce()
-
     assert world.tables() == 3
     same = [name for name in world.hidden() if world.vault.names[name] is before[name]]
     assert same == [".index/by-entity.md"]
 
 
 def test_an_edit_a_move_and_a_deletion_are_followed(world: Shelf) -> None:
-    tea = world.keeps("Tea at four")
-    path = str(tea.path)
+    path = str(world.tea.path)
     world.person_edits(path, "# Tea at four", "# Tea at five")
     world.quiesce()
     world.tables()
@@ -137,105 +128,73 @@ def test_an_edit_a_move_and_a_deletion_are_followed(world: Shelf) -> None:
     world.tables()
     assert f"[[{SCOPE}/notes/moved|" in world.table(BY_TYPE)
 
+    milk = world.keeps("Milk")
+    world.agent_updates(milk.id, status="archived")
     world.person_deletes(moved)
     world.quiesce()
     world.tables()
-    assert "Tea" not in world.table(BY_TYPE)
-
-
-def test_what_is_archived_or_replaced_is_no_longer_listed(world: Shelf) -> None:
-    tea = world.keeps("Tea at four")
-
-    world.agent_updates(tea.id, status="archived")
-    world.quiesce()
-    world.tables()
-
     assert "Total facts: 0" in world.table()
 
 
-def test_removed_index_files_are_written_again(world: Shelf) -> None:
-    world.keeps("Tea at four")
+def test_removed_index_files_are_written_again_and_a_rebuild_compares_all(world: Shelf) -> None:
     del world.vault.names[BY_TYPE]
-
     assert world.tables() == 1
     assert "Tea at four" in world.table(BY_TYPE)
-
-
-def test_rebuild_compares_every_file(world: Shelf) -> None:
-    world.keeps("Tea at four")
     world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
     assert world.tables() == 0
-
     assert world.tables(rebuild=True) == 1
     assert "Tea at four" in world.table(BY_TYPE)
 
 
-def test_stale_parts_are_removed_and_foreign_files_stay(world: Shelf) -> None:
+def test_stale_parts_are_removed_and_foreign_files_stay() -> None:
+    world = Shelf()
     world.vault.write_meta(VaultPath(".index/by-type-fact-2026-01.md"), b"old")
     world.vault.write_meta(VaultPath(".index/other.json"), b"{}")
-
     world.keeps("Tea at four")
-
     assert world.hidden() == sorted([*FOUR, ".index/other.json"])
 
 
-def test_lost_entries_are_made_again(world: Shelf) -> None:
-    world.keeps("Tea at four")
+def test_lost_entries_are_made_again_and_tables_survive_a_power_cut(world: Shelf) -> None:
     before = world.table()
+    world.vault.crash()
+    assert world.table() == before
     world.entries.held = None
     world.agent_updates(world.facts()[0].id, accessCount=3)
     world.quiesce()
     world.tables()
-
     assert world.table() == before
 
 
 def test_another_store_replaces_all_entries(world: Shelf) -> None:
-    world.keeps("Tea at four")
     other = Shelf()
     other.store = MemoryStore(other.clock, store_id="another")
     other.ctx = replace(other.ctx, store=other.store)
     other.mirrored(title="Coffee at five")
     world.ctx = replace(world.ctx, store=other.store, archive=other.archive)
-
     world.tables()
-
     assert "Coffee" in world.table()
     assert "Tea" not in world.table()
 
 
 def test_nothing_is_written_while_the_store_is_away(world: Shelf) -> None:
-    world.keeps("Tea at four")
     world.store.away = True
-
     with pytest.raises(StoreUnavailableError):
         world.tables()
 
 
-def test_a_full_disk_is_reported_and_the_next_run_recovers(world: Shelf) -> None:
+def test_a_full_disk_is_reported_and_the_next_run_recovers() -> None:
+    world = Shelf()
     world.mirrored(title="Tea at four")
     world.vault.quota = 1_000
     with pytest.raises(OSError, match="No space"):
         world.tables()
     assert world.archive.setting(TABLES_SETTING) is None
-
     world.vault.quota = None
     world.tables()
-
     assert world.hidden() == FOUR
 
 
-def test_the_tables_survive_a_power_cut_once_they_are_done(world: Shelf) -> None:
-    world.keeps("Tea at four")
-    before = world.table()
-
-    world.vault.crash()
-
-    assert world.table() == before
-
-
 def test_a_damaged_setting_is_replaced(world: Shelf) -> None:
-    world.keeps("Tea at four")
     for setting in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
         with world.archive.transaction():
             world.archive.set_setting(TABLES_SETTING, setting)
@@ -248,23 +207,23 @@ def test_a_damaged_setting_is_replaced(world: Shelf) -> None:
 
 @pytest.fixture
 def shelf() -> Shelf:
-    return Shelf("Index")
+    return Shelf("Index").with_tea()
 
 
 def test_the_visible_folder_has_the_same_files(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
-
+    shelf.keeps("Coffee at five")
+    assert "Coffee" in shelf.table("Index/vault-index.md")
     assert shelf.seen() == [name.replace(".index", "Index") for name in FOUR]
     assert shelf.table("Index/by-type.md") == shelf.table(BY_TYPE)
     assert shelf.vault.ops() == []
+    shelf.quiesce()
+    assert shelf.tables() == 0
 
 
 def test_visible_index_files_are_never_taken_for_notes(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
     shelf.sync(SyncRequest(adopt=frozenset(map(VaultPath, shelf.seen()))))
     shelf.person_copies("Index/by-type.md", f"{SCOPE}/notes/by-type.md")
     shelf.quiesce()
-
     assert [each.title for each in shelf.facts()] == ["Tea at four"]
     assert read_status(shelf.ctx).foreign == 1  # the copy
     assert shelf.tables() == 0
@@ -275,29 +234,17 @@ def test_a_folder_within_a_scope_is_no_danger() -> None:
     shelf = Shelf(f"{SCOPE}/index")
     shelf.keeps("Tea at four")
     shelf.quiesce()
-
     assert len(shelf.facts()) == 1
     assert f"{SCOPE}/index/by-type.md" in shelf.vault.files
 
 
-def test_both_places_follow_a_change(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
-
-    shelf.keeps("Coffee at five")
-
-    assert "Coffee" in shelf.table("Index/vault-index.md")
-    shelf.quiesce()
-    assert shelf.tables() == 0
-
-
-def test_a_note_of_the_user_is_never_overwritten(shelf: Shelf) -> None:
+def test_a_note_of_the_user_is_never_overwritten() -> None:
+    shelf = Shelf("Index")
     shelf.person_writes("Index/by-type.md", "# My own\n")
     shelf.person_writes("Index/by-type-old.md", "# My own, too\n")
     shelf.vault.names["Index/vault-index.md"] = shelf.vault.names["Index/by-type.md"]
     shelf.vault.make_odd("Index/by-entity.md", "a link")
-
     shelf.keeps("Tea at four")
-
     assert shelf.text("Index/by-type.md") == "# My own\n"
     assert shelf.text("Index/vault-index.md") == "# My own\n"
     assert shelf.text("Index/by-type-old.md") == "# My own, too\n"
@@ -305,66 +252,41 @@ def test_a_note_of_the_user_is_never_overwritten(shelf: Shelf) -> None:
 
 
 def test_a_table_that_is_saved_while_it_is_written_is_left(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
-
-    def save(step: str) -> None:
-        if step == "exchange.swap":
-            shelf.vault.before = lambda _: None
-            shelf.vault.save_in_place("Index/by-priority.md", b"# Mine\n")
-
     shelf.mirrored(title="Coffee at five")
-    shelf.vault.before = save
+    save = partial(shelf.vault.save_in_place, "Index/by-priority.md", b"# Mine\n")
+    shelf.at("exchange.swap", save)
     shelf.tables()
-
     assert shelf.table("Index/by-priority.md") == "# Mine\n"
     assert shelf.vault.ops() == []
 
 
-def test_stale_visible_parts_are_removed(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
+def test_stale_visible_parts_are_removed_and_missing_ones_written(shelf: Shelf) -> None:
     old = shelf.table("Index/by-type.md")
     shelf.person_writes("Index/by-type-fact-2026-01.md", old)
     shelf.person_writes("Index/notes.md", old)
-
     shelf.keeps("Coffee at five")
-
     assert "Index/by-type-fact-2026-01.md" not in shelf.seen()
     assert "Index/notes.md" in shelf.seen()
-
-
-def test_removed_visible_files_are_written_again(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
     shelf.person_deletes("Index/by-type.md")
-
     assert shelf.tables() == 1
     assert "Index/by-type.md" in shelf.seen()
 
 
 def test_a_change_of_the_visible_folder_moves_the_files(shelf: Shelf) -> None:
-    shelf.keeps("Tea at four")
     shelf.person_writes("Index/mine.md", "# Mine\n")
     shelf.ctx = replace(shelf.ctx, policy=SyncPolicy(index_folder=VaultPath("Contents")))
-
     assert shelf.tables() == 8
     assert shelf.seen() == ["Index/mine.md"]
     assert "Contents/vault-index.md" in shelf.vault.files
-
     shelf.ctx = replace(shelf.ctx, policy=SyncPolicy())
     shelf.tables()
     assert not [name for name in shelf.vault.files if name.startswith("Contents/")]
 
 
-def test_what_they_are_made_with_needs_nothing_else() -> None:
-    world = World()
-    world.mirrored(title="Tea at four")
-
-    assert write_tables(world.ctx, making()) == 4
-
-
-def test_index_files_are_recognised_by_their_names() -> None:
+def test_index_files_are_recognised_by_their_names_and_left_out_when_they_vanish() -> None:
     world = World()
     world.mirrored()
-    write_tables(world.ctx, making())
+    assert write_tables(world.ctx, making()) == 4
     world.vault.write_meta(VaultPath(".index/mine.md"), b"# Mine\n")
 
     found = read_index_files(world.ctx)
@@ -372,12 +294,6 @@ def test_index_files_are_recognised_by_their_names() -> None:
     assert "vault-index.md" in found
     assert "mine.md" not in found
     assert found["by-type.md"].encode() == world.vault.read_meta(VaultPath(".index/by-type.md"))
-
-
-def test_an_index_file_that_vanishes_while_it_is_read_is_left_out() -> None:
-    world = World()
-    world.mirrored()
-    write_tables(world.ctx, making())
 
     def clear() -> None:
         for name in [each for each in world.vault.names if each.startswith(".index/")]:
@@ -388,7 +304,8 @@ def test_an_index_file_that_vanishes_while_it_is_read_is_left_out() -> None:
     assert read_index_files(world.ctx) == {}
 
 
-def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(world: Shelf) -> None:
+def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it() -> None:
+    world = Shelf()
     inputs = TableInputs(world.entries, world.count)
     assert tables_for(world.ctx, inputs, agent="indy") == {}
     world.keeps("Open")

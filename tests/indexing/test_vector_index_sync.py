@@ -40,17 +40,13 @@ class Model(HashEmbedder):
 
     def __init__(self, name: str = "model") -> None:
         super().__init__(16)
-        self.name = name
+        self.model = name
         self.asked: list[str] = []
         self.batches: list[list[str]] = []
         self.cannot: set[str] = set()
         """Texts that it fails on, by a word of theirs."""
         self.away = False
         self.takes: Callable[[], None] = lambda: None
-
-    @property
-    def model(self) -> str:
-        return self.name
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if self.away:

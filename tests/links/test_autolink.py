@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -25,10 +25,14 @@ TARGETS = [
 ]
 
 
-def linked(text: str, targets: Sequence[LinkTarget] = TARGETS) -> str:
+def linked(
+    text: str,
+    targets: Sequence[LinkTarget] = TARGETS,
+    within: Sequence[tuple[int, int]] | None = None,
+) -> str:
     by_link = {each.link: each for each in targets}
     names = NameMatcher({link: each.names for link, each in by_link.items()})
-    return link_mentions(text, names.mentions(text), by_link)
+    return link_mentions(text, names.mentions(text), by_link, within=within)
 
 
 @pytest.mark.parametrize(
@@ -61,15 +65,7 @@ def linked(text: str, targets: Sequence[LinkTarget] = TARGETS) -> str:
         ("Alice\n[x](https://a.b)", "[[Alice]]\n[x](https://a.b)"),
         ("2 < 3 Alice", "2 < 3 [[Alice]]"),
         ("costs $5 Alice $6", "costs $5 [[Alice]] $6"),
-    ],
-)
-def test_the_first_mention_of_each_becomes_a_link(text: str, expected: str) -> None:
-    assert linked(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # A name counts where its script ends a word.
         ("我见李明了", "我见[[李明]]了"),
         ("昨日アリスさんに会った", "昨日[[アリス]]さんに会った"),
         ("アリスX", "[[アリス]]X"),
@@ -79,102 +75,72 @@ def test_the_first_mention_of_each_becomes_a_link(text: str, expected: str) -> N
         ("用Convex写", "用[[Convex]]写"),
     ],
 )
-def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) -> None:
+def test_the_first_mention_of_each_becomes_a_link(text: str, expected: str) -> None:
     assert linked(text) == expected
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        # Parts of words, in any script, and words that only look like a name.
         "Alicea, xAlice, Alice2, malice, Alice_x, x_Alice, x___Alice___x",
-        "アリスタ",
-        "ハアリス",
-        "서울대",
-        "한서울",
-        "Alicé",
-        "Alice\u0301",
-        "will, alice, bob",
-        "my convex-app, pre-convex",
-        "C sharp",
-        "Å",
-        "`Alice`",
-        "```\nAlice\n```",
-        "    Alice",
-        "$Alice$ and $$\nAlice\n$$",
-        "%%Alice%% <!-- Alice -->",
-        "[[Note|Alice]] ![[x|Alice]]",
+        *("アリスタ", "ハアリス", "서울대", "한서울", "Alicé", "Alice\u0301", "will, alice, bob"),
+        *("my convex-app, pre-convex", "C sharp", "Å"),
+        # Code, math, comments, headings and HTML.
+        *("`Alice`", "```\nAlice\n```", "    Alice", "$Alice$ and $$\nAlice\n$$"),
+        *("%%Alice%% <!-- Alice -->", "# Alice", "Alice\n===", "<div>\nAlice\n</div>"),
+        "<a href='x'>Alice</a> <b title=Alice>x</b>",
+        # Links, brackets and reference definitions.
+        *("[[Note|Alice]] ![[x|Alice]]", "[Alice][1] [Alice] [Alice]: x"),
         "[Alice](a.md) [Alice](https://a.b/c_(d)) [a [b] Alice](https://a.b)",
-        "[Alice][1] [Alice] [Alice]: x",
-        "[Alice]: https://a.b Alice",
-        "[1]: https://a.b 'Alice'",
-        "# Alice",
-        "Alice\n===",
+        *("[Alice]: https://a.b Alice", "[1]: https://a.b 'Alice'", "[[Note]]Alice Alice[[Note]]"),
+        "[![x](p.png) Alice](a.md) y/Alice",
+        # Addresses, paths, tags, fields and identifiers.
         "https://Alice.com/Alice www.Alice.com mailto:Alice@x.y <https://x/Alice>",
         "alice@Alice.com Alice@x @Alice",
         "src/Alice/x.py ~/Alice C:\\Alice x.Alice Alice.py Alice/Bob",
-        "#Alice #x/Alice x ^Alice",
-        "<a href='x'>Alice</a> <b title=Alice>x</b>",
-        "<div>\nAlice\n</div>",
-        "Alice:: x, std::Alice, Alice()",
-        "[[Alice]] and Alice",
-        "[[people/Alice|her]] and Alice",
-        "[[Al B.]] and Alice",
-        "[[Note]]Alice Alice[[Note]]",
-        "[![x](p.png) Alice](a.md) y/Alice",
+        *("#Alice #x/Alice x ^Alice", "Alice:: x, std::Alice, Alice()", "a | Bob\n--|--"),
+        "Alice Smith/x and /Alice Smith",
+        # What the text links to already.
+        *("[[Alice]] and Alice", "[[people/Alice|her]] and Alice", "[[Al B.]] and Alice"),
         "# On [[Alice]]\n\nAlice",
-        "a | Bob\n--|--",
     ],
 )
 def test_only_whole_words_of_prose_are_linked(text: str) -> None:
     assert linked(text) == text
 
 
-def test_a_name_that_two_have_links_to_none() -> None:
-    twins = [LinkTarget("a/Alice", ("Alice",)), LinkTarget("b/Alice", ("Alice",))]
-
-    assert linked("Alice", twins) == "Alice"
-
-
-def test_of_overlapping_names_the_longest_counts() -> None:
-    targets = [LinkTarget("Bob Smith", ("Bob Smith",)), LinkTarget("S", ("Smith & Company",))]
-
-    assert linked("Bob Smith & Company", targets) == "Bob [[S|Smith & Company]]"
-
-
-def test_a_name_in_an_address_hides_the_shorter_ones_in_it() -> None:
-    assert linked("Alice Smith/x and /Alice Smith") == "Alice Smith/x and /Alice Smith"
+@pytest.mark.parametrize(
+    ("text", "targets", "expected"),
+    [
+        # A name that two have links to none.
+        ("Alice", {"a/Alice": "Alice", "b/Alice": "Alice"}, "Alice"),
+        # Of overlapping names the longest counts.
+        ("B S & Co", {"B S": "B S", "S": "S & Co"}, "B [[S|S & Co]]"),
+        # No alias can hold this name.
+        ("see a|b x", {"N": "a|b x"}, "see a|b x"),
+        # The brackets would begin behind a backslash.
+        ("one \\Alice", {"Alice": "Alice"}, "one \\Alice"),
+        ("x [[ Alice", {"Alice": "Alice"}, "x [[ [[Alice]]"),
+        ("Alice", {}, "Alice"),
+    ],
+)
+def test_a_name_that_cannot_be_linked_without_doubt_is_not(
+    text: str, targets: Mapping[str, str], expected: str
+) -> None:
+    assert linked(text, [LinkTarget(link, (name,)) for link, name in targets.items()]) == expected
 
 
 def test_links_may_be_limited_to_some_spans() -> None:
     text = "Alice said.\nAlice knows Bob."
+    expected = "Alice said.\n[[Alice]] knows [[people/Bob|Bob]]."
 
-    targets = {each.link: each for each in TARGETS}
-    names = NameMatcher({link: each.names for link, each in targets.items()})
-    mentions = names.mentions(text)
-
-    assert link_mentions(text, mentions, targets, within=[(12, len(text))]) == (
-        "Alice said.\n[[Alice]] knows [[people/Bob|Bob]]."
-    )
-    assert link_mentions(text, mentions, targets, within=[]) == text
-    assert link_mentions(text, mentions, {}) == text
-
-
-def test_a_name_that_no_alias_can_hold_is_not_linked() -> None:
-    assert linked("see a|b x", [LinkTarget("N", ("a|b x",))]) == "see a|b x"
-
-
-def test_a_text_in_which_a_link_would_be_read_otherwise_is_left_alone() -> None:
-    # The brackets would begin behind a backslash.
-    assert linked("one \\Alice", TARGETS) == "one \\Alice"
-    assert linked("x [[ Alice", TARGETS) == "x [[ [[Alice]]"
-
-
-def test_nothing_to_look_for_costs_nothing() -> None:
-    assert linked("Alice", []) == "Alice"
-    assert NameMatcher().mentions("Alice") == []
+    assert linked(text, within=[(12, len(text))]) == expected
+    assert linked(text, within=[]) == text
 
 
 def test_names_can_be_added_and_removed() -> None:
+    assert NameMatcher().mentions("Alice") == []
     names = NameMatcher({"1": ["Alice", "a"], "2": ["alice", "2024"]})
     assert [each.keys for each in names.mentions("ALICE 2024")] == [("1", "2")]
 
@@ -204,6 +170,15 @@ def texts() -> st.SearchStrategy[str]:
     return st.lists(pieces, max_size=20).map("".join)
 
 
+def unlinked(text: str, names: Sequence[str]) -> str:
+    """The text with the shown text of each link to one of the names in its place."""
+    for link in reversed(find_links(text)):
+        if link.target in names and link.kind == "wiki" and not link.embed:
+            shown = link.alias if link.alias is not None else link.target
+            text = text[: link.start] + shown + text[link.end :]
+    return text
+
+
 @given(texts())
 def test_linking_again_changes_nothing(text: str) -> None:
     once = linked(text)
@@ -219,17 +194,7 @@ def test_only_links_are_added_and_each_target_is_linked_once(text: str) -> None:
     names = [each.link for each in TARGETS]
     fresh = [link for link in after if link.target in names]
     assert len(after) >= len(before)
-    plain = result
-    for link in reversed(after):
-        if link.target in names and link.kind == "wiki" and not link.embed:
-            shown = link.alias if link.alias is not None else link.target
-            plain = plain[: link.start] + shown + plain[link.end :]
-    again = text
-    for link in reversed(before):
-        if link.target in names and link.kind == "wiki" and not link.embed:
-            shown = link.alias if link.alias is not None else link.target
-            again = again[: link.start] + shown + again[link.end :]
-    assert plain == again
+    assert unlinked(result, names) == unlinked(text, names)
     new = [link.target for link in fresh]
     for name in {link.target for link in fresh} - {link.target for link in before}:
         assert new.count(name) == 1

@@ -120,29 +120,34 @@ def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: LinkSurv
         ("| [[NT]] |", "| [[Note\\|NT]] |"),
         ("![[NT]]", "![[Note]]"),
         ("[text](NT)", "[text](Note)"),
+        ("[[the plan]]", "[[2026-02-14-plan|the plan]]"),
     ],
 )
-def test_a_link_to_an_alias_is_fixed(survey: LinkSurvey, text: str, after: str) -> None:
+def test_a_link_to_an_alias_or_title_is_fixed(survey: LinkSurvey, text: str, after: str) -> None:
     resolution = judge(survey, text)
 
+    title = "the title of a/2026-02-14-plan.md"
     assert (resolution.problem, resolution.to) == (ALIAS_ONLY, None)
-    assert "an alias of Note.md" in resolution.why
+    assert (title if "plan" in text else "an alias of Note.md") in resolution.why
     assert mended(survey, text) == after
 
 
-def test_a_link_to_a_title_is_fixed_like_one_to_an_alias(survey: LinkSurvey) -> None:
-    resolution = judge(survey, "[[the plan]]")
+@pytest.mark.parametrize(
+    ("text", "problem", "candidates"),
+    [
+        ("[[shared]]", ALIAS_ONLY, ("Note.md", "My plan.md")),
+        ("[[Same  name]]", BROKEN, ("one/Same name.md", "two/same-name.md")),
+        ("[[old/Note]]", BROKEN, ("Note.md",)),  # in a wrong folder
+    ],
+)
+def test_what_may_have_been_meant_is_for_a_person_to_tell(
+    survey: LinkSurvey, text: str, problem: str, candidates: tuple[str, ...]
+) -> None:
+    resolution = judge(survey, text)
 
-    assert resolution.problem == ALIAS_ONLY
-    assert "the title of a/2026-02-14-plan.md" in resolution.why
-    assert mended(survey, "[[the plan]]") == "[[2026-02-14-plan|the plan]]"
-
-
-def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: LinkSurvey) -> None:
-    resolution = judge(survey, "[[shared]]")
-
-    assert resolution.problem == ALIAS_ONLY
-    assert list(resolution.candidates) == ["Note.md", "My plan.md"]
+    assert (resolution.problem, resolution.candidates) == (problem, candidates)
+    if text == "[[old/Note]]":
+        assert resolution.why == "there is Note.md"
     assert resolution.fix is None
 
 
@@ -168,21 +173,6 @@ def test_a_name_that_differs_only_in_case_and_blanks_is_fixed(
 
     assert (resolution.problem, "spelled differently" in resolution.why) == (BROKEN, True)
     assert mended(survey, text) == after
-
-
-def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: LinkSurvey) -> None:
-    resolution = judge(survey, "[[Same  name]]")
-
-    assert list(resolution.candidates) == ["one/Same name.md", "two/same-name.md"]
-    assert resolution.fix is None
-
-
-def test_a_path_with_a_wrong_folder_is_reported_but_not_fixed(survey: LinkSurvey) -> None:
-    resolution = judge(survey, "[[old/Note]]")
-
-    assert (resolution.problem, resolution.why) == (BROKEN, "there is Note.md")
-    assert resolution.candidates == ("Note.md",)
-    assert resolution.fix is None
 
 
 @pytest.mark.parametrize(

@@ -12,83 +12,49 @@ ROOT_NOTE = VaultPath("source.md")
 
 @pytest.fixture
 def names() -> LinkResolver:
-    return LinkResolver.of(
-        VaultPath(each)
-        for each in (
-            "Root.md",
-            "Note.md",
-            "b/Note.md",
-            "b/c/Note.md",
-            "longfolder/Twin.md",
-            "x/y/z/Twin.md",
-            "Zoë.md",
-            "Log.md",
-            "v1.2.md",
-            "deep/er/Alone.md",
-            "deep/er/p.png",
-            "odd.md.md",
-            "Straße.md",
-            "Strasse.md",
-        )
-    )
+    notes = "Root Note b/Note b/c/Note longfolder/Twin x/y/z/Twin Zoë Log v1.2 deep/er/Alone"
+    odd = ["deep/er/p.png", "odd.md.md", "Straße.md", "Strasse.md"]
+    return LinkResolver.of(map(VaultPath, [*(f"{each}.md" for each in notes.split()), *odd]))
 
 
 @pytest.mark.parametrize(
-    ("target", "source", "expected"),
+    ("expected", "links"),
     [
-        ("Note", "b/c/Note.md", "Note.md"),
-        ("b/Note", "b/c/Note.md", "b/Note.md"),
-        ("b/Note.md", "Root.md", "b/Note.md"),
-        ("Twin", "x/y/z/s.md", "x/y/z/Twin.md"),
-        ("Twin", "x/y/s.md", "x/y/z/Twin.md"),
-        ("Twin", "longfolder/s.md", "longfolder/Twin.md"),
-        ("log", "Root.md", "Log.md"),
-        ("LOG.MD", "Root.md", "Log.md"),
-        (" Log ", "Root.md", "Log.md"),
-        ("zoe\u0308", "Root.md", "Zoë.md"),
-        ("ZOË", "Root.md", "Zoë.md"),
-        ("v1.2", "Root.md", "v1.2.md"),
-        ("Alone", "Root.md", "deep/er/Alone.md"),
-        ("er/Alone", "Root.md", "deep/er/Alone.md"),
-        ("p.png", "Root.md", "deep/er/p.png"),
-        ("p", "Root.md", None),
-        ("r/Alone", "Root.md", None),
-        ("other/Alone", "Root.md", None),
-        ("c/Note", "b/s.md", "b/c/Note.md"),
-        ("./Note", "b/s.md", "b/Note.md"),
-        ("../Note", "b/c/s.md", "b/Note.md"),
-        ("../Note.md", "b/s.md", "Note.md"),
-        ("./Note", "s.md", "Note.md"),
-        ("../Note", "s.md", None),
-        ("./Alone", "s.md", None),
-        ("/b/Note", "x/s.md", "b/Note.md"),
-        ("/Alone", "s.md", None),
-        ("odd.md", "s.md", "odd.md.md"),
-        ("strasse", "s.md", "Strasse.md"),
-        ("", "b/s.md", "b/s.md"),
-        ("Nobody", "s.md", None),
+        ("Note.md", [("Note", "b/c/Note.md"), ("../Note.md", "b/s.md"), ("./Note", "s.md")]),
+        ("b/Note.md", [("b/Note", "b/c/Note.md"), ("b/Note.md", "Root.md"), ("./Note", "b/s.md")]),
+        ("b/Note.md", [("../Note", "b/c/s.md"), ("/b/Note", "x/s.md")]),
+        ("b/c/Note.md", [("c/Note", "b/s.md")]),
+        ("x/y/z/Twin.md", [("Twin", "x/y/z/s.md"), ("Twin", "x/y/s.md")]),
+        ("longfolder/Twin.md", [("Twin", "longfolder/s.md")]),
+        ("Log.md", [("log", "Root.md"), ("LOG.MD", "Root.md"), (" Log ", "Root.md")]),
+        ("Zoë.md", [("zoe\u0308", "Root.md"), ("ZOË", "Root.md")]),
+        ("Strasse.md", [("strasse", "s.md")]),
+        ("v1.2.md", [("v1.2", "Root.md")]),
+        ("odd.md.md", [("odd.md", "s.md")]),
+        ("deep/er/Alone.md", [("Alone", "Root.md"), ("er/Alone", "Root.md")]),
+        ("deep/er/p.png", [("p.png", "Root.md")]),
+        ("b/s.md", [("", "b/s.md")]),
+        (None, [("p", "Root.md"), ("r/Alone", "Root.md"), ("other/Alone", "Root.md")]),
+        (None, [("../Note", "s.md"), ("./Alone", "s.md"), ("/Alone", "s.md"), ("Nobody", "s.md")]),
     ],
 )
 def test_a_target_means_what_it_means_in_obsidian(
-    names: LinkResolver, target: str, source: str, expected: str | None
+    names: LinkResolver, expected: str | None, links: list[tuple[str, str]]
 ) -> None:
-    assert names.resolve(target, VaultPath(source)) == expected
+    for target, source in links:
+        assert names.resolve(target, VaultPath(source)) == expected
+        found = names.candidates(target, VaultPath(source))
+        assert found[:1] == ((expected,) if expected else ())
 
 
 @pytest.mark.parametrize(
     ("target", "source", "expected"),
     [
         ("Note", "s.md", ["Note.md"]),
-        ("b/Note", "s.md", ["b/Note.md"]),
-        ("./Note", "b/s.md", ["b/Note.md"]),
-        ("/Note", "b/s.md", ["Note.md"]),
-        ("", "b/s.md", ["b/s.md"]),
-        ("Alone", "s.md", ["deep/er/Alone.md"]),
         ("er/p.png", "s.md", ["deep/er/p.png"]),
         ("Twin", "s.md", ["x/y/z/Twin.md", "longfolder/Twin.md"]),
         ("twin.md", "longfolder/s.md", ["longfolder/Twin.md", "x/y/z/Twin.md"]),
         ("z/Twin", "s.md", ["x/y/z/Twin.md"]),
-        ("Nobody", "s.md", []),
     ],
 )
 def test_a_target_may_mean_several_files_the_one_it_means_first(
@@ -111,17 +77,22 @@ def test_of_two_paths_of_equal_length_the_first_by_name_wins() -> None:
         assert LinkResolver.of(each).resolve("a/N", ROOT_NOTE) == "a/N.md"
 
 
-def test_a_link_says_the_name_when_only_one_file_has_it(names: LinkResolver) -> None:
-    assert names.link_text(VaultPath("deep/er/Alone.md")) == "Alone"
-    assert names.link_text(VaultPath("deep/er/p.png")) == "p.png"
-    assert names.link_text(VaultPath("b/Note.md")) == "b/Note"
-    assert names.link_text(VaultPath("Note.md")) == "Note"
-    assert names.link_text(VaultPath("odd.md.md")) == "odd.md.md"
-
-
-def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(names: LinkResolver) -> None:
-    assert names.link_text(VaultPath("new/Alone.md")) == "new/Alone"
-    assert names.link_text(VaultPath("new/Fresh.md")) == "Fresh"
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("deep/er/Alone.md", "Alone"),
+        ("deep/er/p.png", "p.png"),
+        ("b/Note.md", "b/Note"),
+        ("Note.md", "Note"),
+        ("odd.md.md", "odd.md.md"),
+        ("new/Alone.md", "new/Alone"),
+        ("new/Fresh.md", "Fresh"),
+    ],
+)
+def test_a_link_says_the_name_when_no_other_file_has_it(
+    names: LinkResolver, path: str, text: str
+) -> None:
+    assert names.link_text(VaultPath(path)) == text
 
 
 def test_a_note_beside_a_file_without_ending_is_linked_with_its_ending() -> None:

@@ -7,13 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from vaultsync.markdown.blocks import (
-    closed_title,
-    fenced_lines,
-    fences,
-    prose_paragraphs,
-    without_code,
-)
+from vaultsync.markdown.blocks import closed_title, fenced_lines, fences, prose_spans, without_code
 
 
 def _code(text: str) -> list[str]:
@@ -103,4 +97,4 @@ def test_a_line_is_prose_or_code_or_neither_and_none_is_left_out(text: str) -> N
 @pytest.mark.timeout(5)
 def test_a_hostile_text_takes_no_more_time() -> None:
     for text in ("```\n````\n" * 20_000, "> " * 50_000, "- ```\n" * 20_000):
-        assert len(prose_paragraphs(text)) + len(fences(text)) < 40_000
+        assert len(prose_spans(text)) + len(fences(text)) < 40_000

@@ -59,17 +59,19 @@ def test_line_ends_are_those_of_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [f"{TEXT}\n\n## Another heading", f"```\n{TEXT}", f"<!--\n{TEXT}", "short"]
+    ("heading", "words"),
+    [
+        ("Lessons", f"{TEXT}\n\n## Another heading"),
+        ("Lessons", f"```\n{TEXT}"),
+        ("Lessons", f"<!--\n{TEXT}"),
+        ("Lessons", "short"),
+        *((heading, TEXT) for heading in ("", "##", "two\nlines")),
+    ],
 )
-def test_text_that_is_no_section_is_refused(words: str) -> None:
+def test_text_or_a_heading_that_is_no_section_is_refused(heading: str, words: str) -> None:
+    text = f"{OWN}\n## Other\n\nWords of a person.\n"
     with pytest.raises(InvalidFieldError):
-        put(f"{OWN}\n## Other\n\nWords of a person.\n", words)
-
-
-@pytest.mark.parametrize("heading", ["", "##", "two\nlines"])
-def test_a_heading_is_one_line_of_words(heading: str) -> None:
-    with pytest.raises(InvalidFieldError):
-        insert_section("", heading, TEXT, replace_all=False)
+        insert_section(text, heading, words, replace_all=False)
 
 
 @pytest.mark.parametrize("end", ["```\ncode", "<!-- a comment"])

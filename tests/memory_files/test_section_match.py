@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,9 +12,14 @@ from vaultsync.memory_files.sections import MemorySection, hash_of, read_outline
 
 
 def known(section: MemorySection, number: int) -> KnownSection:
-    return KnownSection(
-        f"f{number}", section.hash, hash_of(section.content), section.title, section.content
-    )
+    body = hash_of(section.content)
+    return KnownSection(f"f{number}", section.hash, body, section.title, "fact")
+
+
+def match(old: Sequence[MemorySection], new: Sequence[MemorySection]) -> dict[int, str]:
+    """The facts of the new sections; `f0` is that of the first old one."""
+    contents = {f"f{number}": section.content for number, section in enumerate(old)}
+    return match_sections(new, [known(each, n) for n, each in enumerate(old)], contents)
 
 
 def sections(*pairs: tuple[str, str]) -> list[MemorySection]:
@@ -34,36 +41,31 @@ def test_any_reordering_finds_every_section_with_its_own_words(
     pairs: list[tuple[str, str]], random: st.DataObject
 ) -> None:
     before = sections(*pairs)
-    facts = [known(each, number) for number, each in enumerate(before)]
     shuffled = list(pairs)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     after = sections(*shuffled)
-    found = match_sections(after, facts)
-    by_id = {fact.id: fact for fact in facts}
+    found = match(before, after)
     assert len(set(found.values())) == len(found) == len(before)
-    assert all(by_id[found[n]].hash == each.hash for n, each in enumerate(after))
+    assert all(before[int(found[n][1:])].hash == each.hash for n, each in enumerate(after))
 
 
 @given(PAIRS, PAIRS)
 def test_no_fact_is_two_sections_and_no_section_two_facts(
     old: list[tuple[str, str]], new: list[tuple[str, str]]
 ) -> None:
-    facts = [known(each, number) for number, each in enumerate(sections(*old))]
-    found = match_sections(sections(*new), facts)
+    found = match(sections(*old), sections(*new))
     assert len(set(found.values())) == len(found)
     assert set(found) <= set(range(len(new)))
 
 
 def test_the_same_words_under_another_heading_come_before_the_same_heading() -> None:
     one, two = ("One", "mara keeps the books of the harbour"), ("Two", "bente answers")
-    facts = [known(each, n) for n, each in enumerate(sections(one, (*two[:1], two[1] * 3)))]
-    (renamed,) = sections(("Two", one[1]))
-    assert match_sections([renamed], facts) == {0: "f0"}
+    old = sections(one, (*two[:1], two[1] * 3))
+    assert match(old, sections(("Two", one[1]))) == {0: "f0"}
 
 
 def test_so_many_sections_of_one_heading_are_not_compared_word_by_word() -> None:
     many = int(MAX_COMPARED_PAIRS**0.5) + 2
     old = sections(*(("Notes", f"number {n} of the old ones, all of them") for n in range(many)))
     new = sections(*(("Notes", f"{n} is a new number among them all") for n in range(many)))
-    found = match_sections(new, [known(each, n) for n, each in enumerate(old)])
-    assert found == {n: f"f{n}" for n in range(many)}
+    assert match(old, new) == {n: f"f{n}" for n in range(many)}

@@ -43,21 +43,20 @@ def test_headings_of_level_two_begin_sections_and_deeper_ones_lie_inside() -> No
     assert one.text == f"## One\n\n{one.content}"
 
 
-def test_the_title_belongs_to_the_file_and_names_the_preamble() -> None:
-    outline = read(f"# My memory\n\n{LONG}\n\n## One\n\n{LONG}\n")
-    assert outline.title == "My memory"
-    preamble = outline.sections[0]
-    assert (preamble.heading, preamble.title) == (None, "My memory")
-    assert preamble.content == preamble.text == LONG
-
-
-def test_a_preamble_without_a_title_has_the_name_of_the_file() -> None:
-    assert read(f"{LONG}\n\n## One\n\n{LONG}\n").sections[0].title == "MEMORY"
-
-
-def test_words_above_the_title_are_part_of_the_preamble() -> None:
-    preamble = read(f"Above. {LONG}\n\n# T\n\nBelow.\n\n## One\n\n{LONG}").sections[0]
-    assert preamble.content == f"Above. {LONG}\n\n# T\n\nBelow."
+@pytest.mark.parametrize(
+    ("head", "content", "title"),
+    [
+        (f"# My memory\n\n{LONG}", LONG, "My memory"),
+        (LONG, LONG, "MEMORY"),
+        (f"Above. {LONG}\n\n# T\n\nBelow.", f"Above. {LONG}\n\n# T\n\nBelow.", "T"),
+    ],
+)
+def test_the_title_belongs_to_the_file_and_names_the_preamble_unless_words_stand_above(
+    head: str, content: str, title: str
+) -> None:
+    preamble = read(f"{head}\n\n## One\n\n{LONG}\n").sections[0]
+    assert (preamble.heading, preamble.title) == (None, title)
+    assert preamble.content == preamble.text == content
 
 
 def test_a_heading_alone_is_a_memory_when_it_says_enough() -> None:
@@ -99,28 +98,28 @@ def test_marks_below_the_heading_are_about_the_section_and_no_part_of_it(mark: s
     assert hinted_type(section) == "decision"
 
 
-def test_a_mark_further_down_is_content() -> None:
-    section = only(f"## One\n\n{LONG}\n\n<!-- vaultsync-managed -->\n\nMore.\n")
+@pytest.mark.parametrize("lead", ["{}\n\n{}", "```\n{1}\n```\n\n{0}"])
+def test_a_mark_further_down_or_in_code_is_content(lead: str) -> None:
+    section = only("## One\n\n" + lead.format(LONG, "<!-- vaultsync-managed -->"))
     assert not section.managed
     assert "vaultsync-managed" in section.content
 
 
-def test_a_mark_in_code_is_code() -> None:
-    section = only(f"## One\n\n```\n<!-- vaultsync-managed -->\n```\n\n{LONG}\n")
-    assert not section.managed
-
-
-@pytest.mark.parametrize("fence", ["```", "~~~~", "- ```", "> ~~~"])
-def test_what_looks_like_a_heading_in_code_is_none(fence: str) -> None:
-    inside = {"- ": "  ", "> ": "> "}.get(fence[:2], "")
-    close = inside + fence.lstrip("-> ")
-    text = f"## One\n\n{LONG}\n\n{fence}\n{inside}## no heading\n{close}\n\n## Two\n\n{LONG}"
+@pytest.mark.parametrize(
+    ("open_", "inside", "close"),
+    [
+        ("```", "", "```"),
+        ("~~~~", "", "~~~~"),
+        ("- ```", "  ", "  ```"),
+        ("> ~~~", "> ", "> ~~~"),
+        ("<!--", "", "-->"),
+    ],
+)
+def test_what_looks_like_a_heading_in_code_or_a_comment_is_none(
+    open_: str, inside: str, close: str
+) -> None:
+    text = f"## One\n\n{LONG}\n\n{open_}\n{inside}## no heading\n{close}\n\n## Two\n\n{LONG}"
     assert [each.heading for each in read(text).sections] == ["One", "Two"]
-
-
-def test_what_looks_like_a_heading_in_a_comment_is_none() -> None:
-    text = f"## One\n\n{LONG}\n\n<!--\n## no heading\n-->\n"
-    assert only(text).heading == "One"
 
 
 def test_a_long_section_is_parted_where_paragraphs_end() -> None:
@@ -134,15 +133,10 @@ def test_a_long_section_is_parted_where_paragraphs_end() -> None:
     assert "\n\n".join(each.content for each in parts) == "\n\n".join(paragraphs)
 
 
-def test_a_paragraph_that_is_too_long_alone_stays_whole() -> None:
-    section = only("## One\n\n" + LONG * 200)
-    assert len(section.text) > MAX_SECTION_CHARS
-
-
-def test_code_is_never_parted() -> None:
+def test_code_and_paragraphs_are_never_parted() -> None:
     code = "```python\n" + "\n\n".join([LONG * 10] * 20) + "\n```"
-    parts = read(f"## One\n\n{LONG}\n\n{code}\n\n{LONG}\n").sections
-    assert [each.content for each in parts] == [LONG, code, LONG]
+    parts = read(f"## One\n\n{LONG}\n\n{code}\n\n{LONG * 200}\n").sections
+    assert [each.content for each in parts] == [LONG, code, LONG * 200]
 
 
 def test_frontmatter_is_no_content() -> None:
@@ -183,10 +177,10 @@ def test_the_ids_are_uuid5_and_tell_equal_sections_apart() -> None:
     ],
 )
 def test_the_type_is_guessed_from_the_words(heading: str | None, text: str, expected: str) -> None:
-    section = MemorySection(heading, text, "T", 0, 0, 1)
+    section = MemorySection(heading, text, text, "T", 0, 0, 1)
     assert guessed_type(section) == expected
     assert hinted_type(section) is None
-    assert hinted_type(MemorySection(None, "", "T", 0, 0, 1, type_hint="poem")) is None
+    assert hinted_type(MemorySection(None, "", "", "T", 0, 0, 1, type_hint="poem")) is None
 
 
 # --- properties ----------------------------------------------------------------------
@@ -228,6 +222,7 @@ def test_sections_joined_cover_the_text(text: str) -> None:
         else:  # not content: a heading of a section, the title, a marker
             assert line.startswith(("## ", "# ")) or MARK.fullmatch(line)
     assert not rest
+    assert all(len(each.text) >= MIN_SECTION_CHARS for each in outline.sections)
 
 
 @given(TEXTS)
@@ -268,8 +263,3 @@ def test_normalising_again_changes_nothing(text: str) -> None:
     assert normalize(once) == once
     assert hash_of(text) == hash_of(once)
     assert not re.search(r"\r|[ \t]$|\n{3}", once, re.MULTILINE)
-
-
-@given(TEXTS)
-def test_no_section_is_shorter_than_the_least(text: str) -> None:
-    assert all(len(each.text) >= MIN_SECTION_CHARS for each in read(text).sections)

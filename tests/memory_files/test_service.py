@@ -9,23 +9,25 @@ import pytest
 from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
-from tests.memory_file_worlds import DEPLOY, NAME, PEOPLE, TESTS, MemoryWorld, SimFile, memory
-from tests.world import SCOPE
-from vaultsync.errors import (
-    MemoryFileMissingError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-    StoreUnavailableError,
+from tests.memory_file_worlds import (
+    ALL,
+    DEPLOY,
+    NAME,
+    PEOPLE,
+    TESTS,
+    MemoryWorld,
+    SimFile,
+    kinds,
+    memory,
 )
+from tests.world import SCOPE
+from vaultsync.errors import MemoryFileMissingError, RevisionMismatchError, ScopeDeniedError
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import FileSyncRequest, refresh_pending
 from vaultsync.memory_files.state import read_states, state_key
 
-ALL = memory(DEPLOY, TESTS, PEOPLE)
 
-
-def test_each_section_becomes_a_fact_with_the_values_of_the_file() -> None:
-    world = MemoryWorld()
+def test_each_section_becomes_a_fact_with_the_values_of_the_file(world: MemoryWorld) -> None:
     done = world.takes(memory(DEPLOY, TESTS, head="---\ntags: [a, b]\n---\n# M\n"))
     assert done.counts["created"] == 2
     fact = world.by_title("Deployment")
@@ -40,54 +42,36 @@ def test_each_section_becomes_a_fact_with_the_values_of_the_file() -> None:
     assert world.path(fact.id).startswith("private-indy/notes/")
 
 
-def test_a_sync_of_an_unchanged_file_writes_nothing() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    seq, states = world.store.state().seq, world.file.states_written
-    done = world.syncs()
+def test_a_sync_of_an_unchanged_file_writes_nothing(synced: MemoryWorld) -> None:
+    seq, states = synced.store.state().seq, synced.file.states_written
+    done = synced.syncs()
     assert done.quiet
     assert done.files[0].counts["unchanged"] == 3
-    assert (world.store.state().seq, world.file.states_written) == (seq, states)
+    assert (synced.store.state().seq, synced.file.states_written) == (seq, states)
+    synced.agent_remembers("Something else.")
+    assert synced.syncs().quiet
+    assert synced.syncs().quiet
 
 
-def test_other_writes_to_the_store_cause_no_work() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    world.agent_remembers("Something else.")
-    assert world.syncs().quiet
-    assert world.syncs().quiet
-
-
-def test_a_renamed_heading_keeps_the_memorys_id_and_history() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    before = world.by_title("Tests")
-    done = world.takes(memory(DEPLOY, ("How we test", TESTS[1]), PEOPLE))
-    assert done.counts["updated"] == 1
-    after = world.by_title("How we test")
+@pytest.mark.parametrize(
+    ("title", "words", "fields"),
+    [
+        ("How we test", TESTS[1], ("title",)),
+        ("Tests", "All of it is other words now.", ("content",)),
+        ("How we test", TESTS[1].replace("no sleep", "no pause"), ("content", "title")),
+    ],
+)
+def test_a_renamed_or_edited_section_keeps_its_id_and_history(
+    synced: MemoryWorld, title: str, words: str, fields: tuple[str, ...]
+) -> None:
+    before = synced.by_title("Tests")
+    done = synced.takes(memory(DEPLOY, (title, words), PEOPLE))
+    assert [(each.action, each.fields) for each in done.actions] == [("update", fields)]
+    after = synced.by_title(title)
     assert (after.id, after.created_at) == (before.id, before.created_at)
 
 
-def test_an_edited_section_keeps_its_id() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    before = world.by_title("Tests")
-    done = world.takes(memory(DEPLOY, ("Tests", "All of it is other words now."), PEOPLE))
-    assert [(each.action, each.fields) for each in done.actions] == [("update", ("content",))]
-    assert world.by_title("Tests").id == before.id
-
-
-def test_a_section_renamed_and_edited_at_once_is_known_by_its_words() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    before = world.by_title("Tests")
-    edited = ("How we test", TESTS[1].replace("no sleep", "no pause"))
-    world.takes(memory(DEPLOY, edited, PEOPLE))
-    assert world.by_title("How we test").id == before.id
-
-
-def test_two_equal_sections_are_two_memories() -> None:
-    world = MemoryWorld()
+def test_two_equal_sections_are_two_memories(world: MemoryWorld) -> None:
     done = world.takes(memory(DEPLOY, TESTS, DEPLOY))
     assert done.counts["created"] == 3
     first, second, _ = world.remembered()
@@ -106,18 +90,6 @@ def test_of_sections_with_one_heading_each_keeps_to_the_words_that_are_its_own()
     assert [each.id for each in world.remembered()] == [tides.id]
 
 
-def test_a_section_that_comes_back_is_the_memory_it_was() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    before = world.by_title("Tests")
-    world.takes(memory(DEPLOY, PEOPLE))
-    assert world.syncs().quiet
-    done = world.takes(ALL)
-    assert done.counts["created"] == 1
-    assert world.by_title("Tests").id == before.id
-    assert world.by_title("Tests").created_at == before.created_at
-
-
 def test_a_new_section_with_the_words_that_another_had_once_is_another_memory() -> None:
     world = MemoryWorld()
     world.takes(memory(TESTS))
@@ -132,77 +104,60 @@ def test_a_new_section_with_the_words_that_another_had_once_is_another_memory() 
 # --- who else writes to the facts ----------------------------------------------------
 
 
-def test_an_edit_of_the_note_stands_until_its_section_changes() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    world.quiesce()
-    fact = world.by_title("Tests")
-    world.person_edits(world.path(fact.id), "no sleep", "no sleep at all")
-    world.quiesce()
-    report = world.syncs()
+def test_an_edit_of_the_note_stands_until_its_section_changes(synced: MemoryWorld) -> None:
+    synced.quiesce()
+    fact = synced.by_title("Tests")
+    synced.person_edits(synced.path(fact.id), "no sleep", "no sleep at all")
+    synced.quiesce()
+    report = synced.syncs()
     assert report.quiet
     (notice,) = report.attention
     assert (notice.kind, notice.line) == ("EditedElsewhere", 7)
-    assert "no sleep at all" in world.by_title("Tests").content
-    assert world.syncs().attention == [notice]  # from what is kept, without a look
-
-
-def test_a_changed_section_replaces_an_edit_which_stays_in_the_history() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    world.quiesce()
-    fact = world.by_title("Tests")
-    world.person_edits(world.path(fact.id), "no sleep", "no sleep at all")
-    world.quiesce()
-    done = world.takes(memory(DEPLOY, ("Tests", TESTS[1] + " Nor a wait."), PEOPLE))
+    assert "no sleep at all" in synced.by_title("Tests").content
+    assert synced.syncs().attention == [notice]  # from what is kept, without a look
+    done = synced.takes(memory(DEPLOY, ("Tests", TESTS[1] + " Nor a wait."), PEOPLE))
     assert "vaultsync history" in done.actions[0].reason
-    world.quiesce()
-    assert world.by_title("Tests").content == TESTS[1] + " Nor a wait."
-    entries = fact_work.history(world.ctx, fact.id, agent=None)
+    synced.quiesce()
+    assert synced.by_title("Tests").content == TESTS[1] + " Nor a wait."
+    entries = fact_work.history(synced.ctx, fact.id, agent=None)
     assert any("no sleep at all" in str(each.before) for each in entries)
 
 
-def test_with_again_the_file_wins_over_edits_and_deletions() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact, other = world.by_title("Tests"), world.by_title("People")
-    world.agent_updates(fact.id, content="Agents say otherwise.", title="Other")
-    world.agent_forgets(other.id)
-    assert len(world.syncs().attention) == 2
-    report = world.syncs(again=True)
+def test_with_again_the_file_wins_over_edits_and_deletions(synced: MemoryWorld) -> None:
+    fact, other = synced.by_title("Tests"), synced.by_title("People")
+    synced.agent_updates(fact.id, content="Agents say otherwise.", title="Other")
+    synced.agent_forgets(other.id)
+    assert len(synced.syncs().attention) == 2
+    report = synced.syncs(again=True)
     assert report.counts["updated"] == 1
     assert report.counts["created"] == 1
     assert not report.attention
-    assert world.by_title("Tests").content == TESTS[1]
-    assert world.by_title("People").id == other.id
+    assert synced.by_title("Tests").content == TESTS[1]
+    assert synced.by_title("People").id == other.id
 
 
-def test_a_deleted_fact_stays_deleted_until_its_section_changes() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact = world.by_title("Tests")
-    world.agent_forgets(fact.id)
-    report = world.syncs()
-    assert report.quiet
-    assert [each.kind for each in report.attention] == ["EditedElsewhere"]
-    world.takes(memory(DEPLOY, ("Tests", TESTS[1] + " Nor a wait."), PEOPLE))
-    assert world.by_title("Tests").id == fact.id
+def test_a_deleted_fact_stays_deleted_until_its_section_changes(synced: MemoryWorld) -> None:
+    fact = synced.by_title("Tests")
+    synced.agent_forgets(fact.id)
+    assert synced.syncs().quiet
+    synced.takes(memory(DEPLOY, ("Tests", TESTS[1] + " Nor a wait."), PEOPLE))
+    assert synced.by_title("Tests").id == fact.id
 
 
-def test_an_edit_beats_the_deletion_of_its_section() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact = world.by_title("Tests")
-    world.agent_updates(fact.id, content="A person knows it better.")
-    report = world.syncs(SimFile(data=memory(DEPLOY, PEOPLE).encode(), kept=world.file.kept))
+def test_an_edit_beats_the_deletion_of_its_section(synced: MemoryWorld) -> None:
+    fact = synced.by_title("Tests")
+    synced.agent_updates(fact.id, content="A person knows it better.")
+    synced.file.says(memory(DEPLOY, PEOPLE))
+    report = synced.syncs()
     assert report.counts["let_go"] == 1
-    assert [each.kind for each in report.attention] == ["LetGo"]
-    kept = world.store.get(fact.id)
+    assert kinds(report) == ["LetGo"]
+    synced.takes(ALL)
+    assert synced.by_title("Tests").id != fact.id
+    kept = synced.store.get(fact.id)
     assert (kept.content, kept.source) == ("A person knows it better.", "memory-file")
 
 
-def test_tags_types_and_priorities_that_others_set_stay() -> None:
-    world = MemoryWorld()
+def test_tags_types_and_priorities_that_others_set_stay(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY, head="---\ntags: [a, b]\npriority: 1\n---\n"))
     fact = world.by_title("Deployment")
     world.agent_updates(fact.id, tags=["a", "b", "mine"], type="lesson", priority=0)
@@ -214,8 +169,7 @@ def test_tags_types_and_priorities_that_others_set_stay() -> None:
     assert world.by_title("Deployment").priority == 3
 
 
-def test_a_type_that_the_file_names_is_set_without_other_words() -> None:
-    world = MemoryWorld()
+def test_a_type_that_the_file_names_is_set_without_other_words(world: MemoryWorld) -> None:
     world.takes(memory(TESTS))
     before = world.by_title("Tests")
     assert before.type == "fact"
@@ -225,22 +179,19 @@ def test_a_type_that_the_file_names_is_set_without_other_words() -> None:
     assert world.by_title("Tests").id == before.id
 
 
-def test_an_agents_file_is_for_that_agent_and_two_agents_share_none() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    world.syncs(agent="ada")
-    world.syncs(agent=None)
-    scopes = sorted(each.scope for each in world.remembered())
+def test_an_agents_file_is_for_that_agent_and_two_agents_share_none(synced: MemoryWorld) -> None:
+    synced.syncs(agent="ada")
+    synced.syncs(agent=None)
+    scopes = sorted(each.scope for each in synced.remembered())
     assert scopes == ["private-ada"] * 3 + ["private-indy"] * 3 + ["public"] * 3
-    assert world.syncs().quiet
-    assert world.syncs(agent="ada").quiet
-    world.file.says(memory(DEPLOY, TESTS))
-    assert world.syncs(agent="ada").counts["forgotten"] == 1
-    assert len(world.remembered()) == 8
+    assert synced.syncs().quiet
+    assert synced.syncs(agent="ada").quiet
+    synced.file.says(memory(DEPLOY, TESTS))
+    assert synced.syncs(agent="ada").counts["forgotten"] == 1
+    assert len(synced.remembered()) == 8
 
 
-def test_a_scope_may_be_named_and_must_be_ones_own() -> None:
-    world = MemoryWorld()
+def test_a_scope_may_be_named_and_must_be_ones_own(world: MemoryWorld) -> None:
     world.file.says(ALL)
     world.syncs(scope=SCOPE)
     assert {each.scope for each in world.remembered()} == {SCOPE}
@@ -248,8 +199,7 @@ def test_a_scope_may_be_named_and_must_be_ones_own() -> None:
         world.syncs(SimFile(name="x/B.md", data=ALL.encode()), scope="private-ada")
 
 
-def test_a_dry_run_reports_and_writes_nothing() -> None:
-    world = MemoryWorld()
+def test_a_dry_run_reports_and_writes_nothing(world: MemoryWorld) -> None:
     world.file.says(ALL)
     report = world.syncs(dry_run=True)
     assert report.counts["created"] == 3
@@ -261,72 +211,59 @@ def test_a_dry_run_reports_and_writes_nothing() -> None:
 # --- races and failures -------------------------------------------------------------------------
 
 
-def test_after_a_race_for_a_fact_the_plan_is_made_again_and_others_are_written_once() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact = world.by_title("Tests")
-    world.others_write_first(fact.id, times=2)
-    world.takes(
-        memory(
-            ("Deployment", "Now it is another cluster altogether."),
-            ("Tests", "Other words, and they are new."),
-            PEOPLE,
-        )
-    )
-    assert world.by_title("Tests").content == "Other words, and they are new."
-    assert world.by_title("Tests").access_count == 2
+NEW_WORDS = memory(
+    ("Deployment", "Now it is another cluster altogether."),
+    ("Tests", "Other words, and they are new."),
+    PEOPLE,
+)
 
 
-def test_a_race_that_never_ends_is_an_error_and_loses_nothing() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact = world.by_title("Tests")
-    world.others_write_first(fact.id, times=99)
+def test_after_a_race_for_a_fact_the_plan_is_made_again_and_others_are_written_once(
+    synced: MemoryWorld,
+) -> None:
+    synced.others_write_first(synced.by_title("Tests").id, times=2)
+    synced.takes(NEW_WORDS)
+    fact = synced.by_title("Tests")
+    assert (fact.content, fact.access_count) == ("Other words, and they are new.", 2)
+
+
+def test_a_race_that_never_ends_is_an_error_and_loses_nothing(synced: MemoryWorld) -> None:
+    synced.others_write_first(synced.by_title("Tests").id, times=99)
     with pytest.raises(RevisionMismatchError):
-        world.takes(memory(DEPLOY, ("Tests", "Other words, and they are new."), PEOPLE))
-    world.store.before = lambda _: None
-    assert world.syncs().counts["updated"] == 1
+        synced.takes(NEW_WORDS)
+    synced.store.before = lambda _: None
+    assert synced.syncs().counts["updated"] == 1
 
 
-def test_what_others_write_during_a_sync_is_seen_by_the_next() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact = world.by_title("Tests")
-
-    def edit(step: str) -> None:
-        if step == "state":
-            world.file.before = lambda _: None
-            world.agent_updates(fact.id, content="Another edit at the same time.")
-
-    world.file.before = edit
-    world.takes(memory(DEPLOY, TESTS, ("People", PEOPLE[1] + " And Joaquim cooks.")))
-    assert [each.kind for each in world.syncs().attention] == ["EditedElsewhere"]
+def test_what_others_write_during_a_sync_is_seen_by_the_next(synced: MemoryWorld) -> None:
+    fact = synced.by_title("Tests")
+    edit = "Another edit at the same time."
+    synced.file.at("state", lambda: synced.agent_updates(fact.id, content=edit))
+    synced.takes(memory(DEPLOY, TESTS, ("People", PEOPLE[1] + " And Joaquim cooks.")))
+    assert kinds(synced.syncs()) == ["EditedElsewhere"]
 
 
-def test_a_half_saved_file_deletes_nothing() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
+def test_a_half_saved_file_deletes_nothing(synced: MemoryWorld) -> None:
     reads = 0
 
     def save(step: str) -> None:
         nonlocal reads
         reads += step == "read"
         if reads == 3:  # the look before, the look under the lock, the second look
-            world.file.says(memory(DEPLOY, TESTS, PEOPLE))
+            synced.file.says(memory(DEPLOY, TESTS, PEOPLE))
 
-    world.file.before = save
-    done = world.takes("")
+    synced.file.before = save
+    done = synced.takes("")
     assert done.counts["forgotten"] == 0
-    assert len(world.remembered()) == 3
+    assert len(synced.remembered()) == 3
 
 
-def test_an_unknown_file_is_an_error_alone_and_a_notice_among_others() -> None:
-    world = MemoryWorld()
+def test_an_unknown_file_is_an_error_alone_and_a_notice_among_others(world: MemoryWorld) -> None:
     with pytest.raises(MemoryFileMissingError):
         world.syncs()
     other = SimFile(name="~/work/OTHER.md", data=ALL.encode())
     report = world.syncs(world.file, other)
-    assert [each.kind for each in report.attention] == ["MemoryFileMissingError"]
+    assert kinds(report) == ["MemoryFileMissingError"]
     assert len(world.remembered(other)) == 3
 
 
@@ -338,63 +275,51 @@ def test_a_state_of_another_store_is_no_state() -> None:
     assert other.takes(ALL).counts["created"] == 3
 
 
-def test_an_unavailable_store_is_an_error_and_the_next_sync_does_all() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    world.store.away = True
-    with pytest.raises(StoreUnavailableError):
-        world.takes(memory(DEPLOY))
-    world.store.away = False
-    assert world.syncs().counts["forgotten"] == 2
-
-
 # --- what waits to be embedded -------------------------------------------------------
 
 
-def test_written_facts_are_pending_until_they_are_embedded() -> None:
-    world = MemoryWorld()
+def test_written_facts_are_pending_until_they_are_embedded(world: MemoryWorld) -> None:
     world.file.says(ALL)
-    ids = sorted(world.syncs(embeds=True).unembedded)
+    ids = sorted(world.syncs(embeds=True).files[0].pending)
     assert ids == sorted(each.id for each in world.remembered())
     key = state_key(world.file.key, "indy")
     asked = FileSyncRequest("indy", embeds=True)
 
     left = refresh_pending([world.file], asked, lambda found: found[:1])
-    assert left == {NAME: ids[:1]}
-    assert read_states(world.file.kept).files[key].pending == ids[:1]
-    assert refresh_pending([world.file], asked, lambda found: found) == {NAME: ids[:1]}
+    assert left == {NAME: (ids[0],)}
+    assert read_states(world.file.kept).files[key].pending == (ids[0],)
+    assert refresh_pending([world.file], asked, lambda found: found) == {NAME: (ids[0],)}
 
-    assert world.syncs(embeds=True).unembedded == ids[:1]
+    assert world.syncs(embeds=True).files[0].pending == (ids[0],)
     refresh_pending([world.file], asked, lambda _: [])
     assert refresh_pending([world.file], asked, lambda _: []) == {}
-    assert not world.syncs(embeds=True).unembedded
+    assert not world.syncs(embeds=True).pending
 
 
-def test_facts_stay_pending_while_another_process_has_the_file() -> None:
-    world = MemoryWorld()
+def test_facts_stay_pending_while_another_process_has_the_file(world: MemoryWorld) -> None:
     world.file.says(ALL)
     world.syncs(embeds=True)
     world.file.busy = True
-    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: []}
+    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {NAME: ()}
     world.file.busy = False
-    assert len(world.syncs(embeds=True).unembedded) == 3
+    assert world.syncs(embeds=True).pending == 3
 
 
 # --- what is wrong in a file ---------------------------------------------------------
 
 
-def test_broken_frontmatter_is_reported_and_takes_no_tags_away() -> None:
-    world = MemoryWorld()
+def test_broken_frontmatter_is_reported_and_takes_no_tags_away(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
     world.file.says(memory(DEPLOY, TESTS, head="---\ntags: [a\n---\n"))
     report = world.syncs()
-    assert [each.kind for each in report.attention] == ["BadFrontmatter"]
+    assert kinds(report) == ["BadFrontmatter"]
     assert {each.tags for each in world.remembered()} == {("a",)}
 
 
-def test_frontmatter_that_no_package_can_read_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frontmatter_that_no_package_can_read_is_reported(
+    world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "frontmatter", None)
-    world = MemoryWorld()
     world.file.says(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
     (notice,) = world.syncs().attention
     assert "reading frontmatter needs python-frontmatter" in notice.message
@@ -402,30 +327,27 @@ def test_frontmatter_that_no_package_can_read_is_reported(monkeypatch: pytest.Mo
     assert len(world.remembered()) == 1
 
 
-def test_a_property_that_cannot_be_is_reported_and_the_others_count() -> None:
-    world = MemoryWorld()
-    world.file.says(memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n"))
-    report = world.syncs()
-    assert [each.kind for each in report.attention] == ["BadFrontmatter"]
-    assert world.by_title("Deployment").type == "lesson"
+@pytest.mark.parametrize(
+    ("head", "mark", "notice", "type_name"),
+    [
+        ("---\npriority: high\ntype: lesson\nother: 1\n---\n", "", ("BadFrontmatter", 1), "lesson"),
+        ("# M\n", "<!-- type: poem -->\n", ("UnknownType", 3), "fact"),
+    ],
+)
+def test_a_value_that_cannot_be_is_reported_and_the_others_count(
+    world: MemoryWorld, head: str, mark: str, notice: tuple[str, int], type_name: str
+) -> None:
+    world.file.says(memory(("Tests", mark + TESTS[1]), head=head))
+    assert [(each.kind, each.line) for each in world.syncs().attention] == [notice]
+    assert world.by_title("Tests").type == type_name
 
 
-def test_a_type_that_is_none_is_reported_and_guessed() -> None:
-    world = MemoryWorld()
-    world.file.says(memory(("Tests", "<!-- type: poem -->\n" + TESTS[1])))
-    (notice,) = world.syncs().attention
-    assert (notice.kind, notice.line) == ("UnknownType", 3)
-    assert world.by_title("Tests").type == "fact"
-
-
-def test_rules_around_text_are_no_frontmatter() -> None:
-    world = MemoryWorld()
+def test_rules_around_text_are_no_frontmatter(world: MemoryWorld) -> None:
     world.takes("---\nWords between two rules, and enough of them.\n---\n")
     assert "between two rules" in world.remembered()[0].content
 
 
-def test_tags_that_are_set_already_are_not_set_again() -> None:
-    world = MemoryWorld()
+def test_tags_that_are_set_already_are_not_set_again(world: MemoryWorld) -> None:
     world.takes(memory(DEPLOY))
     world.agent_updates(world.by_title("Deployment").id, tags=["a"])
     done = world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
@@ -443,14 +365,3 @@ def test_facts_that_a_crash_left_without_state_are_found_and_not_written_again()
     assert world.store.state().seq == seq
     assert len(world.remembered()) == 3
     assert world.syncs().quiet
-
-
-def test_a_section_that_comes_back_after_its_fact_was_detached_is_a_new_fact() -> None:
-    world = MemoryWorld()
-    world.takes(ALL)
-    fact = world.by_title("Tests")
-    world.agent_updates(fact.id, content="A person knows it better.")
-    world.takes(memory(DEPLOY, PEOPLE))
-    world.takes(ALL)
-    assert world.by_title("Tests").id != fact.id
-    assert world.store.get(fact.id).content == "A person knows it better."

@@ -11,23 +11,46 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from tests.memory_file_worlds import DEPLOY, NAME, TESTS, MemoryWorld, memory
+from tests.memory_file_worlds import DEPLOY, NAME, TESTS, TEXT, MemoryWorld, memory
 from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError, UsageError
 from vaultsync.memory_files.sections import MANAGED_MARKER
 from vaultsync.memory_files.write_queue import drain_write_queue
 
-TEXT = "Ask the harbour master before the database."
 OTHER = "Restore a copy before you call it a copy."
 FILE = memory(DEPLOY, TESTS)
+
+
+@pytest.fixture
+def world() -> MemoryWorld:
+    """A person saved `FILE`."""
+    world = MemoryWorld()
+    world.file.says(FILE)
+    return world
+
+
+@pytest.fixture
+def crashed(world: MemoryWorld) -> MemoryWorld:
+    """A person saved while the agent's text was written, and that ended in between."""
+
+    def act(step: str) -> None:
+        if step == "swap":
+            world.file.says(memory(DEPLOY, ("Tests", "This is save 0 of a person.")))
+        if step == "examine":
+            raise KeyboardInterrupt
+
+    world.file.before = act
+    with contextlib.suppress(KeyboardInterrupt):
+        world.agent_adds(TEXT)
+    world.file.before = lambda _: None
+    world.file.busy = False
+    return world
 
 
 def what_of(world: MemoryWorld) -> list[object]:
     return [each["what"] for each in world.queue.entries]
 
 
-def test_an_agents_text_is_added_and_logged() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
+def test_an_agents_text_is_added_and_logged(world: MemoryWorld) -> None:
     added = world.agent_adds(TEXT)
     assert (added.status, added.name) == ("written", NAME)
     assert world.file.text == f"{FILE}\n## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
@@ -44,40 +67,34 @@ def test_a_file_that_is_not_there_is_made() -> None:
     assert TEXT in world.file.text
 
 
-def test_a_mark_of_byte_order_stays() -> None:
-    world = MemoryWorld()
+def test_a_mark_of_byte_order_stays_and_what_is_not_utf8_is_not_written(world: MemoryWorld) -> None:
     world.file.data = b"\xef\xbb\xbf" + FILE.encode()
     world.agent_adds(TEXT)
     assert world.file.data.startswith(b"\xef\xbb\xbf# Memory")
     assert world.file.data.count(b"\xef\xbb\xbf") == 1
+    world.file.data = FILE.encode() * 9 + b"\xff"
+    with pytest.raises(UnreadableMemoryFileError):
+        world.agent_adds(TEXT)
 
 
-def test_a_text_waits_while_somebody_else_has_the_file() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
+def test_a_text_waits_while_somebody_else_has_the_file(world: MemoryWorld) -> None:
     world.file.busy = True
     added = world.agent_adds(TEXT)
     assert added.status == "queued"
     assert "another process" in added.reason
     world.file.busy = False
-    done = world.syncs().files[0]
-    assert done.written == 1
+    assert world.syncs(dry_run=True).files[0].written == 0
+    assert world.queue.items
+    assert world.syncs().files[0].written == 1
     assert TEXT in world.file.text
     assert TEXT in world.by_title("Lessons").content
     assert what_of(world) == ["queued", "written"]
 
 
 @pytest.mark.parametrize("step", ["look", "swap", "examine"])
-def test_a_save_at_the_same_moment_stands_and_the_text_waits(step: str) -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
-
-    def save(now: str) -> None:
-        if now == step:
-            world.file.before = lambda _: None
-            world.file.says(memory(DEPLOY, ("Tests", "A person saves this now.")))
-
-    world.file.before = save
+def test_a_save_at_the_same_moment_stands_and_the_text_waits(world: MemoryWorld, step: str) -> None:
+    saved = memory(DEPLOY, ("Tests", "A person saves this now."))
+    world.file.at(step, lambda: world.file.says(saved))
     added = world.agent_adds(TEXT)
     assert "A person saves this now." in world.file.text
     if step == "examine":  # saved over what the agent had written already
@@ -89,33 +106,23 @@ def test_a_save_at_the_same_moment_stands_and_the_text_waits(step: str) -> None:
     assert any(each.get("text") == TEXT for each in world.queue.entries)
 
 
-def test_what_cannot_be_written_is_an_error_or_goes_on_waiting() -> None:
-    world = MemoryWorld()
+def test_what_cannot_be_written_is_an_error_or_goes_on_waiting(world: MemoryWorld) -> None:
     with pytest.raises(InvalidFieldError):
         world.agent_adds("```\nA fence that nobody closes, in many words.")
+    world.file.says(f"{FILE}\n```\n")
+    with pytest.raises(UsageError, match="ends within code"):
+        world.agent_adds(TEXT)
     assert not world.queue.items
     world.file.busy = True
     world.agent_adds(TEXT)
     world.file.busy = False
-    world.file.says(f"{FILE}\n```\n")
     assert world.syncs().files[0].written == 0
     assert [each.text for each in world.queue.items.values()] == [TEXT]
     world.file.says(FILE)
     assert world.syncs().files[0].written == 1
 
 
-def test_a_dry_run_leaves_what_waits() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
-    world.file.busy = True
-    world.agent_adds(TEXT)
-    world.file.busy = False
-    assert world.syncs(dry_run=True).files[0].written == 0
-    assert world.queue.items
-
-
-def test_a_file_that_may_only_be_read_is_an_error_and_the_text_is_in_the_queue() -> None:
-    world = MemoryWorld()
+def test_a_read_only_file_is_an_error_and_the_text_is_in_the_queue(world: MemoryWorld) -> None:
     world.file.says(FILE)
     world.file.writable = False
     with pytest.raises(UnreadableMemoryFileError):
@@ -127,91 +134,42 @@ def test_a_file_that_may_only_be_read_is_an_error_and_the_text_is_in_the_queue()
     assert world.syncs().files[0].written == 1
 
 
-def test_a_file_that_is_not_all_utf8_is_not_written() -> None:
-    world = MemoryWorld()
-    world.file.data = FILE.encode() * 9 + b"\xff"
-    with pytest.raises(UnreadableMemoryFileError):
-        world.agent_adds(TEXT)
-
-
 STEPS = ("lock", "read", "look", "swap", "examine", "back")
 
 
-def test_a_crash_after_the_swap_gives_a_displaced_save_back() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
-    crashes_with_a_save(world, "swap", "examine")
-    assert TEXT in world.file.text
-    drain_write_queue(world.file, world.queue)
-    assert "save 0" in world.file.text
-    assert TEXT in world.file.text
-    assert not world.file.left
+@pytest.mark.parametrize("later", ["", "The newest save of that person."])
+def test_a_crash_after_the_swap_loses_no_displaced_save(crashed: MemoryWorld, later: str) -> None:
+    assert TEXT in crashed.file.text
+    if later:
+        crashed.file.says(memory(("Tests", later)))
+    drain_write_queue(crashed.file, crashed.queue)
+    assert (later or "save 0") in crashed.file.text
+    assert later or TEXT in crashed.file.text
+    assert any(b"save 0" in blob for blob in crashed.queue.blobs.values())
+    assert "kept" in what_of(crashed)
+    assert not crashed.file.left
 
 
-def test_a_displaced_save_is_kept_when_somebody_saved_again() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
-    crashes_with_a_save(world, "swap", "examine")
-    world.file.says(memory(("Tests", "The newest save of that person.")))
-    drain_write_queue(world.file, world.queue)
-    assert "newest save" in world.file.text
-    assert any(b"save 0" in blob for blob in world.queue.blobs.values())
-    assert "kept" in what_of(world)
-
-
-def test_a_save_during_the_recovery_stands_and_the_displaced_one_is_kept() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
-    crashes_with_a_save(world, "swap", "examine")
+def test_a_save_during_the_recovery_stands_and_both_others_are_kept(crashed: MemoryWorld) -> None:
     newer = iter(["A newer save of a person.", "The newest save of a person."])
 
     def save(step: str) -> None:
         if step in {"swap", "back"} and (words := next(newer, None)):
-            world.file.says(memory(("Tests", words)))
+            crashed.file.says(memory(("Tests", words)))
 
-    world.file.before = save
-    drain_write_queue(world.file, world.queue)
-    world.file.before = lambda _: None
-    assert "The newest save" in world.file.text
-    kept = b"".join(world.queue.blobs.values())
+    crashed.file.before = save
+    drain_write_queue(crashed.file, crashed.queue)
+    crashed.file.before = lambda _: None
+    assert "The newest save" in crashed.file.text
+    kept = b"".join(crashed.queue.blobs.values())
     assert b"save 0" in kept
     assert b"A newer save" in kept
 
 
-def test_a_text_that_the_file_cannot_take_now_is_an_error_and_does_not_wait() -> None:
-    world = MemoryWorld()
-    world.file.says(f"{FILE}\n```\n")
-    with pytest.raises(UsageError, match="ends within code"):
-        world.agent_adds(TEXT)
-    assert not world.queue.items
-
-
-def test_a_text_that_another_agent_wrote_meanwhile_is_written() -> None:
-    world = MemoryWorld()
-    world.file.says(FILE)
-
-    def other(step: str) -> None:
-        if step == "lock":
-            world.file.before = lambda _: None
-            drain_write_queue(world.file, world.queue)
-
-    world.file.before = other
+def test_a_text_that_another_agent_wrote_meanwhile_is_written(world: MemoryWorld) -> None:
+    world.file.at("lock", lambda: drain_write_queue(world.file, world.queue))
     assert world.agent_adds(TEXT).status == "written"
     assert world.file.text.count(TEXT) == 1
-
-
-def crashes_with_a_save(world: MemoryWorld, save_at: str, crash_at: str) -> None:
-    def act(step: str) -> None:
-        if step == save_at:
-            world.file.says(memory(DEPLOY, ("Tests", "This is save 0 of a person.")))
-        if step == crash_at:
-            raise KeyboardInterrupt
-
-    world.file.before = act
-    with contextlib.suppress(KeyboardInterrupt):
-        world.agent_adds(TEXT)
-    world.file.before = lambda _: None
-    world.file.busy = False
 
 
 EVENTS = st.lists(

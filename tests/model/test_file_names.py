@@ -15,7 +15,6 @@ from vaultsync.model.paths import (
     file_name,
     is_foreign_conflict_copy,
     is_note_name,
-    short_id,
     slug,
     stem_of,
     vault_path,
@@ -24,48 +23,21 @@ from vaultsync.model.paths import (
 Test = TypeVar("Test", bound=Callable[..., None])
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
 NASTY = (
-    "../../etc/passwd",
-    "CON",
-    "con.md",
-    "a/b:c?",
-    "nul.txt.jpg",
-    "COM¹",
-    "LPT0 .x",
-    "CONIN$",
-    "evil\u202egpj.md",
-    "x" * 300,
-    "Я" * 130,
-    "漢" * 130,
-    "n" * 119 + "é",
-    "👩\u200d👩\u200d👧\u200d👦" * 20,
-    "🇩🇪" * 40,
-    "👋🏽" * 40,
-    "각" * 60,
-    "Z" + "\u0301" * 300,
-    "NULx" + "\u0301" * 300,
-    "🎉🎉",
-    "???",
-    "trailing...",
-    "trailing . . ",
-    ".obsidian",
-    "...",
-    "-rf ~",
-    "\u200b.git",
-    "\u0301accent first",
-    "e\u200d\u0301",
-    "<\u0338",
-    "a\x00b\x1b[31mc",
-    "half \ud800 a character",
-    "\ufeffBOM",
-    "\u3164",
-    "private \ue000 use",
+    # Paths, hidden files, options, and what only a link or a property reads.
+    *("../../etc/passwd", "a/b:c?", ".obsidian", "...", "-rf ~", "???", "[[a|b]]#c^d%%", ""),
+    # Names that Windows reserves, or whose end it drops.
+    *("CON", "con.md", "nul.txt.jpg", "COM¹", "LPT0 .x", "CONIN$", "trailing...", "trailing . . "),
+    # Too long, or cut within a visible character.
+    *("x" * 300, "Я" * 130, "漢" * 130, "n" * 119 + "é", "👩\u200d👩\u200d👧\u200d👦" * 20),
+    *("🇩🇪" * 40, "👋🏽" * 40, "각" * 60, "Z" + "\u0301" * 300, "NULx" + "\u0301" * 300),
+    # Invisible, joined, private or broken characters.
+    *("evil\u202egpj.md", "🎉🎉", "\u200b.git", "\u0301accent first", "e\u200d\u0301", "<\u0338"),
+    *("a\x00b\x1b[31mc", "half \ud800 a character", "\ufeffBOM", "\u3164", "private \ue000 use"),
+    *(" \t\n\u00a0\u3000\u2028 ", "İSTANBUL ΟΔΟΣ ẞ"),
+    # Notes of conflicts, ours and those of sync tools.
     "Foo.conflict.md",
     "Plan (conflicted copy 2024-01-02)",
     "a.sync-conflict-20240102-030405-ABCDEFG",
-    "[[a|b]]#c^d%%",
-    " \t\n\u00a0\u3000\u2028 ",
-    "İSTANBUL ΟΔΟΣ ẞ",
-    "",
 )
 
 
@@ -144,22 +116,27 @@ def test_a_name_is_cut_between_visible_characters() -> None:
     assert entity_name("n" * 119 + "q\u0301x") == "n" * 119
 
 
+def name_of(title: str, named: Callable[[str], str]) -> str:
+    """What a title is named, proved to be the same in any form, and legal or nothing."""
+    made = named(title)
+
+    assert made == named(unicodedata.normalize("NFD", title))
+    assert made == named(unicodedata.normalize("NFC", title))
+    assert named(made) == made
+    assert not made or (vault_path(made) == made and is_legal_everywhere(made))
+    assert len(made.encode()) <= STEM_BYTES
+    return made
+
+
 @nasty
 @given(titles())
 def test_a_slug_is_a_legal_name_or_nothing(title: str) -> None:
-    made = slug(title)
+    made = name_of(title, slug)
 
-    assert made == slug(unicodedata.normalize("NFD", title))
-    assert made == slug(unicodedata.normalize("NFC", title))
-    assert slug(made) == made
-    if made:
-        assert vault_path(made) == made
-        assert is_legal_everywhere(made)
-        assert made == made.lower()
-        assert made.strip("-") == made
-        assert "--" not in made
-        assert len(made.removesuffix("_")) <= SLUG_LENGTH
-        assert len(made.encode()) <= STEM_BYTES
+    assert made == made.lower()
+    assert made.strip("-") == made
+    assert "--" not in made
+    assert len(made.removesuffix("_")) <= SLUG_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -193,44 +170,31 @@ def test_an_entity_is_named_by_its_title(title: str, expected: str) -> None:
 @nasty
 @given(titles())
 def test_an_entity_name_is_legal_or_nothing(title: str) -> None:
-    made = entity_name(title)
+    made = name_of(title, entity_name)
 
-    assert made == entity_name(unicodedata.normalize("NFD", title))
-    assert made == entity_name(unicodedata.normalize("NFC", title))
-    assert entity_name(made) == made
-    if made:
-        assert vault_path(made) == made
-        assert is_legal_everywhere(made)
-        assert len(made.encode()) <= STEM_BYTES
-        assert not is_foreign_conflict_copy(f"{made}.md")
-        assert not made.lower().endswith((".md", ".conflict"))
-
-
-def test_a_note_is_named_by_date_and_title_an_entity_by_its_title() -> None:
-    def name(title: str, created_at: str = "2026-02-14T13:45:00Z") -> str:
-        return file_name(
-            title=title, type_name="decision", created_at=created_at, fact_id=ID, named=False
-        )
-
-    assert name("Use LanceDB") == "2026-02-14-use-lancedb.md"
-    assert name("🎉") == "2026-02-14-decision-7c8b9a0f.md"
-    assert name("Use LanceDB", "") == "use-lancedb.md"
-    assert name("CON", "../../../x") == "con_.md"
-    assert name("🎉", "") == "decision-7c8b9a0f.md"
+    assert not is_foreign_conflict_copy(f"{made}.md")
+    assert not made.lower().endswith((".md", ".conflict"))
 
 
 @pytest.mark.parametrize(
-    ("title", "expected"), [("Alice", "Alice.md"), ("???", "person-7c8b9a0f.md")]
+    ("title", "type_name", "created_at", "expected"),
+    [
+        ("Use LanceDB", "decision", "2026-02-14T13:45:00Z", "2026-02-14-use-lancedb.md"),
+        ("🎉", "decision", "2026-02-14T13:45:00Z", "2026-02-14-decision-7c8b9a0f.md"),
+        ("Use LanceDB", "decision", "", "use-lancedb.md"),
+        ("CON", "decision", "../../../x", "con_.md"),
+        ("🎉", "decision", "", "decision-7c8b9a0f.md"),
+        ("Alice", "person", "2026", "Alice.md"),
+        ("???", "person", "2026", "person-7c8b9a0f.md"),
+    ],
 )
-def test_an_entity_without_a_usable_title_is_named_by_its_id(title: str, expected: str) -> None:
-    made = file_name(title=title, type_name="person", created_at="2026", fact_id=ID, named=True)
-
-    assert made == expected
-
-
-def test_the_short_id_is_the_random_end() -> None:
-    assert short_id(ID) == "7c8b9a0f"
-    assert short_id("../etc") == "ec"
+def test_a_note_is_named_by_date_and_title_an_entity_by_its_title(
+    title: str, type_name: str, created_at: str, expected: str
+) -> None:
+    named = type_name == "person"
+    assert expected == file_name(
+        title=title, type_name=type_name, created_at=created_at, fact_id=ID, named=named
+    )
 
 
 @nasty

@@ -7,12 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vaultsync.errors import UnsafePathError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     NAME_BYTES,
-    PathInfo,
     VaultPath,
     file_name_of,
-    folder_for,
     free_path,
     is_foreign_conflict_copy,
     is_note_name,
@@ -23,7 +22,8 @@ from vaultsync.model.paths import (
     stem_of,
     vault_path,
 )
-from vaultsync.model.schema import TIERS, TYPES
+from vaultsync.model.schema import TYPES, tier_of
+from vaultsync.notes.parse import home_folder
 
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
 ROOT = VaultPath("")
@@ -33,27 +33,12 @@ FOLDERS = frozenset(each.folder for each in TYPES.values())
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "/etc/passwd",
-        "C:/windows",
-        "a//b",
-        "a/",
-        "..",
-        "a/../b",
-        "./a",
-        ".obsidian/plugins/x/main.js",
-        "a/.git/config",
-        "a/\u200b.git/config",
-        "a/\u200b",
-        "a\\b",
-        "a\x00b",
-        "a\nb",
-        "a\x85b",
-        "a\udc80b",
-        "a" * 256,
-        "é" * 128 + ".md",
-        "GIT~1/config",
-        "a/obsidi~1/app.json",
+        *("", "/etc/passwd", "C:/windows", "a//b", "a/", "..", "a/../b", "./a", "a\\b"),
+        # Hidden files, also for a file system that ignores zero-width blanks, and for Windows.
+        *(".obsidian/plugins/x/main.js", "a/.git/config", "a/\u200b.git/config", "a/\u200b"),
+        *("GIT~1/config", "a/obsidi~1/app.json"),
+        # Not a name of a file everywhere.
+        *("a\x00b", "a\nb", "a\x85b", "a\udc80b", "a" * 256, "é" * 128 + ".md"),
     ],
 )
 def test_a_path_that_is_not_ours_is_refused(text: str) -> None:
@@ -64,12 +49,8 @@ def test_a_path_that_is_not_ours_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a.md",
-        "public/decisions/2026-02-14-x.md",
-        "notes~1.md",
-        "Q: what.md",
+        *("a.md", "public/decisions/2026-02-14-x.md", "notes~1.md", "Q: what.md", "a" * 255),
         "家/👩\u200d💻 notes.md",
-        "a" * 255,
     ],
 )
 def test_a_persons_path_stays_as_it_is(text: str) -> None:
@@ -111,15 +92,6 @@ def test_join_cannot_leave_the_folder() -> None:
         join_path(vault_path("a"), "../b.md")
 
 
-def test_observations_lie_in_folders_by_tier() -> None:
-    assert folder_for(scope="public", folder="decisions", tier=None) == ("public/decisions")
-    assert folder_for(scope="private-indy", folder="observations", tier="critical") == (
-        "private-indy/observations/critical"
-    )
-    with pytest.raises(UnsafePathError):
-        folder_for(scope="..", folder="decisions", tier=None)
-
-
 def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
     folder = vault_path("public/people")
     taken: set[str] = set()
@@ -136,30 +108,24 @@ def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
     assert len(set(made)) == len(made)
 
 
-def test_a_twin_by_case_or_unicode_form_is_taken() -> None:
-    taken = {path_key("ZOE\u0308.MD")}
-
-    assert free_path(ROOT, "zoë.md", taken, fact_id=ID) == "zoë (7c8b9a0f).md"
-
-
-def test_the_name_of_a_conflict_note_keeps_its_ending() -> None:
-    taken = {path_key("a.conflict.md")}
-
-    assert free_path(ROOT, "a.conflict.md", taken, fact_id=ID) == ("a (7c8b9a0f).conflict.md")
+@pytest.mark.parametrize(
+    ("name", "taken", "expected"),
+    [
+        # A twin by case or Unicode form is taken.
+        ("zoë.md", "ZOE\u0308.MD", "zoë (7c8b9a0f).md"),
+        ("a.conflict.md", "a.conflict.md", "a (7c8b9a0f).conflict.md"),
+        # What is too long, with or without its mark, is cut.
+        ("Я" * 126 + ".md", "Я" * 126 + ".md", "Я" * 120 + " (7c8b9a0f).md"),
+        ("x" * 300 + ".md", "", "x" * 252 + ".md"),
+    ],
+)
+def test_a_free_path_keeps_its_ending_and_fits(name: str, taken: str, expected: str) -> None:
+    assert free_path(ROOT, name, {path_key(taken)}, fact_id=ID) == expected
+    assert len(expected.encode()) <= NAME_BYTES
 
 
 def test_an_id_without_digits_still_finds_a_free_path() -> None:
     assert free_path(ROOT, "a", {"a"}, fact_id="") == "a (2)"
-
-
-def test_a_name_that_is_too_long_for_its_mark_is_cut() -> None:
-    name = "Я" * 126 + ".md"
-    assert len(name.encode()) == NAME_BYTES
-
-    path = free_path(ROOT, name, {path_key(name)}, fact_id=ID)
-
-    assert path == "Я" * 120 + " (7c8b9a0f).md"
-    assert free_path(ROOT, "x" * 300 + ".md", set(), fact_id=ID) == "x" * 252 + ".md"
 
 
 @given(
@@ -179,46 +145,42 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "expected"),
+    ("expected", "paths"),
     [
-        ("public/decisions/x.md", PathInfo("public", "decisions", None)),
-        ("public/decisions/sub/x.md", PathInfo("public", "decisions", None)),
-        ("public/Decisions/x.md", PathInfo("public", "decisions", None)),
-        ("team-a/observations/critical/x.md", PathInfo("team-a", "observations", "critical")),
-        ("team-a/observations/mine/x.md", PathInfo("team-a", "observations", None)),
-        ("team-a/observations/x.md", PathInfo("team-a", "observations", None)),
-        ("team-a/decisions/critical/x.md", PathInfo("team-a", "decisions", None)),
-        ("public/ideas/decisions/x.md", PathInfo("public", None, None)),
-        ("public/decisions", PathInfo("public", None, None)),
-        ("public/x.md", PathInfo("public", None, None)),
-        ("Diary/decisions/x.md", PathInfo(None, None, None)),
-        ("public.md", PathInfo(None, None, None)),
+        (("public", "decisions", None), ["public/decisions/x.md", "public/decisions/sub/x.md"]),
+        (("public", "decisions", None), ["public/Decisions/x.md"]),
+        (("team-a", "decisions", None), ["team-a/decisions/critical/x.md"]),
+        (("team-a", "observations", "critical"), ["team-a/observations/critical/x.md"]),
+        (("team-a", "observations", None), ["team-a/observations/mine/x.md"]),
+        (("team-a", "observations", None), ["team-a/observations/x.md"]),
+        (
+            ("public", None, None),
+            ["public/ideas/decisions/x.md", "public/decisions", "public/x.md"],
+        ),
+        ((None, None, None), ["Diary/decisions/x.md", "public.md"]),
     ],
 )
-def test_a_place_is_scope_type_folder_and_tier(path: str, expected: PathInfo) -> None:
-    assert path_info(vault_path(path), FOLDERS) == expected
+def test_a_place_is_scope_type_folder_and_tier(
+    expected: tuple[str | None, ...], paths: list[str]
+) -> None:
+    assert {path_info(vault_path(path), FOLDERS) for path in paths} == {expected}
 
 
 @given(
     st.sampled_from(sorted(TYPES)),
     st.sampled_from(("public", "private-indy", "team-x")),
-    st.sampled_from(sorted(TIERS)),
+    st.sampled_from(range(5)),
 )
-def test_a_place_reads_what_folder_for_wrote(type_name: str, scope: str, tier: str) -> None:
-    folder = TYPES[type_name].folder
-    tiered = tier if type_name == "observation" else None
+def test_a_place_reads_the_folder_of_a_fact(type_name: str, scope: str, priority: int) -> None:
+    folder = home_folder(Fact(ID, type_name, scope=scope, priority=priority))
+    tier = tier_of(priority) if type_name == "observation" else None
 
-    path = join_path(folder_for(scope=scope, folder=folder, tier=tiered), "x.md")
-
-    assert path_info(path, FOLDERS) == PathInfo(scope, folder, tiered)
+    assert path_info(join_path(folder, "x.md"), FOLDERS) == (scope, TYPES[type_name].folder, tier)
 
 
 def test_a_note_ends_in_md_and_is_not_hidden() -> None:
-    assert is_note_name("a.md")
-    assert is_note_name("A.MD")
-    assert not is_note_name(".md")
-    assert not is_note_name(".a.md")
-    assert not is_note_name("a.md.txt")
+    names = ("a.md", "A.MD", ".md", ".a.md", "a.md.txt")
+    assert [name for name in names if is_note_name(name)] == ["a.md", "A.MD"]
 
 
 @pytest.mark.parametrize(

@@ -83,14 +83,9 @@ def test_volatile_fields_do_not_count(fact: Fact, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        "updatedAt: 2026-99-14T13:45:00Z",
-        "accessCount: 1.5",
-        "accessCount: many",
-        "decayFactor: 2",
-        "updatedAt: [2026",
-        "accessCount: 3\naccessCount: 4",
-        "accessCount: 3\n  - a tag",
-        "accessCount: 3\n",
+        *("updatedAt: 2026-99-14T13:45:00Z", "updatedAt: [2026", "decayFactor: 2"),
+        *("accessCount: 1.5", "accessCount: many", "accessCount: 3\naccessCount: 4"),
+        *("accessCount: 3\n  - a tag", "accessCount: 3\n"),
     ],
 )
 def test_a_volatile_field_that_cannot_be_read_is_seen(lines: str) -> None:
@@ -112,26 +107,24 @@ def test_a_volatile_line_within_another_value_is_seen() -> None:
     assert is_canonical(good.encode(), PATH, fact.replace({"accessCount": 9}), IDENTITY_VIEW)
 
 
-def test_links_are_taken_as_they_stand() -> None:
-    fact = _fact(OTHER, THIRD)
-    for one, two in (("[[B]]", "[[C]]"), ("[[A/B|b]]", "[[C#d|e f]]")):
-        data = render_note(fact, links={OTHER: one, THIRD: two})
-        assert is_canonical(data, PATH, fact, IDENTITY_VIEW)
-
-
 @pytest.mark.parametrize(
-    "line", ["what I think of it", "[[B]] and more", "[[B]] [[C]]", "[[B]]\n- [[C]]", "[[B", "[[]]"]
+    ("one", "two", "taken"),
+    [
+        ("[[B]]", "[[C]]", True),
+        ("[[A/B|b]]", "[[C#d|e f]]", True),
+        ("[[B]]", None, False),
+        (None, None, False),
+        *(("[[B]]", line, False) for line in ("what I think of it", "[[B]] and more", "[[B")),
+        *(("[[B]]", line, False) for line in ("[[B]] [[C]]", "[[B]]\n- [[C]]", "[[]]", "[[?]]")),
+    ],
 )
-def test_what_a_person_wrote_among_the_links_is_read(line: str) -> None:
-    fact = _fact(OTHER)
-    data = render_note(fact, links={OTHER: line})
-    assert not is_canonical(data, PATH, fact, IDENTITY_VIEW)
-
-
-def test_a_fact_whose_note_lacks_a_link_is_read() -> None:
+def test_links_are_taken_as_they_stand_and_what_else_is_among_them_is_read(
+    one: str | None, two: str | None, *, taken: bool
+) -> None:
     fact = _fact(OTHER, THIRD)
-    assert not is_canonical(render_note(fact, links={OTHER: "[[B]]"}), PATH, fact, IDENTITY_VIEW)
-    assert not is_canonical(render_note(fact, links={}), PATH, fact, IDENTITY_VIEW)
+    links = {key: link for key, link in ((OTHER, one), (THIRD, two)) if link is not None}
+    data = render_note(fact, links=links).replace(b"?", b"\xff")  # which is no text
+    assert is_canonical(data, PATH, fact, IDENTITY_VIEW) is taken
 
 
 def test_a_note_in_the_folder_of_another_scope_is_read() -> None:
@@ -139,12 +132,6 @@ def test_a_note_in_the_folder_of_another_scope_is_read() -> None:
     data = render_note(fact, links={})
     assert not is_canonical(data, VaultPath("team-core/notes/a.md"), fact, IDENTITY_VIEW)
     assert is_canonical(data, VaultPath("My Notes/a.md"), fact, IDENTITY_VIEW)
-
-
-def test_what_is_no_text_is_read() -> None:
-    fact = _fact(OTHER)
-    data = render_note(fact, links={OTHER: "[[B]]"}).replace(b"[[B]]", b"[[\xff]]")
-    assert not is_canonical(data, PATH, fact, IDENTITY_VIEW)
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,8 @@ def note_of(fact: Fact, view: NoteView = VIEW) -> Note:
     return read_note(render_note(view.to_note(fact), links={}), PATH)
 
 
-def meaning(view: NoteView, note: Note, fact: Fact) -> Fact:
-    """What a note means to somebody who has nothing but its fact's secrets."""
-    read = view.from_note(note, fact)
-    assert not [x for x in read.problems if isinstance(x, UnknownPlaceholder)]
-    return apply_note_edits(fact, read, read)
+def rewritten(note: Note, vault: Fact, merged: Fact) -> str:
+    return rewrite_note(note, vault, merged, links={}, view=VIEW).decode()
 
 
 @given(planted(), st.sampled_from([VIEW, OPEN]))
@@ -89,8 +86,7 @@ def test_what_is_written_and_read_again_is_the_same_fact(fact: Fact, view: NoteV
 @given(planted())
 def test_a_note_that_means_the_same_is_never_written(fact: Fact) -> None:
     agreed = VIEW.from_base_note(note_of(fact), fact)
-    data = rewrite_note(agreed, fact, fact, links={}, view=VIEW)
-    assert data == agreed.parts.text.encode()
+    assert rewritten(agreed, fact, fact) == agreed.parts.text
 
 
 @given(planted())
@@ -122,11 +118,11 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
     merged = merged.replace({"content": f"{merged.content}\n{more}"})
     note = VIEW.from_base_note(note_of(fact), fact)
     assume(_can_be_written(fact, merged))
-    made = rewrite_note(note, fact, merged, links={}, view=VIEW)
-    again = VIEW.from_note(read_note(made, PATH), merged)
+    made = rewritten(note, fact, merged)
+    again = VIEW.from_note(read_note(made.encode(), PATH), merged)
     assert stale_keys(again, merged, merged) == ()
     words = re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(more)}(?![A-Za-z0-9_-])")
-    assert more not in TOKENS or not words.search(made.decode())
+    assert more not in TOKENS or not words.search(made)
 
 
 @given(planted(), st.sampled_from(["word", "<% mine %>", "password: myown7word", TOKENS[1]]))
@@ -137,36 +133,14 @@ def test_what_a_person_typed_stays_as_it_is_and_is_meant(fact: Fact, typed: str)
     now = VIEW.from_note(read_note(text.encode(), PATH), fact, before=before)
     vault = apply_note_edits(fact, before, now)
     assert vault.content.endswith(typed)
-    assert rewrite_note(now, vault, vault, links={}, view=VIEW).decode() == text
+    assert rewritten(now, vault, vault) == text
     other = vault.replace({"content": f"Above.\n{vault.content}", "status": "archived"})
-    made = rewrite_note(now, vault, other, links={}, view=VIEW).decode()
+    made = rewritten(now, vault, other)
     assert f"\n{typed}\n" in made
 
 
 def _fact(content: str, **more: object) -> Fact:
     return make_fact({"id": ID, "title": "T", "content": content, **more})  # type: ignore[dict-item]
-
-
-def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden() -> None:
-    typed = "password: myown7word"
-    note = read_note(render_note(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
-    vault = _fact(f"a\n{typed}\n{PEM}")
-    merged = _fact(f"b {TOKEN}\n{typed}\n{PEM}\nmore {TOKEN}")
-    made = rewrite_note(VIEW.from_note(note, vault), vault, merged, links={}, view=VIEW).decode()
-    assert typed in made
-    assert PEM in made
-    assert TOKEN not in made
-
-
-def test_a_script_that_a_person_wrote_runs_until_somebody_else_changes_it() -> None:
-    mine = "```dataviewjs\nmine()\n```"
-    vault = _fact(mine)
-    note = read_note(render_note(vault, links={}), PATH)
-    beside = rewrite_note(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, view=VIEW)
-    assert mine in beside.decode()
-    assert "<\\% theirs %>" in beside.decode()
-    within = rewrite_note(note, vault, _fact(mine.replace("mine", "theirs")), links={}, view=VIEW)
-    assert "```\\dataviewjs\ntheirs()" in within.decode()
 
 
 def test_a_placeholder_that_a_person_deletes_is_gone_and_one_they_move_is_meant() -> None:
@@ -195,7 +169,7 @@ def test_a_placeholder_that_stands_for_nothing_makes_its_field_keep_its_value() 
     base = VIEW.from_base_note(read_note(text.encode(), PATH), vault)
     assert [each.key for each in base.problems] == ["content"]
     later = vault.replace({"context": "later"})
-    made = rewrite_note(base, vault, later, links={}, view=VIEW).decode()
+    made = rewritten(base, vault, later)
     assert f"first {NAME}" in made
     assert "later" in made
 
@@ -225,11 +199,11 @@ def test_entities_are_named_without_brackets_and_come_back() -> None:
     read = VIEW.from_note(note, fact)
     assert read.body.entities == ("Alice", TOKEN)
     more = fact.replace({"entities": ["Alice", TOKEN, TOKENS[1]]})
-    made = rewrite_note(VIEW.from_base_note(note, fact), fact, more, links={}, view=VIEW).decode()
+    made = rewritten(VIEW.from_base_note(note, fact), fact, more)
     assert made.count(NAME[1:-1]) == 2
     assert TOKENS[1] not in made
     less = fact.replace({"entities": ["Alice"]})
-    assert NAME[1:-1] not in rewrite_note(read, fact, less, links={}, view=VIEW).decode()
+    assert NAME[1:-1] not in rewritten(read, fact, less)
 
 
 def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
@@ -238,8 +212,7 @@ def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     read = VIEW.from_note(read_note(text.encode(), PATH), fact)
     assert read.body.entities == (TOKEN,)
     assert read.spelled == {"entities": (NAME[1:-1],)}
-    made = rewrite_note(read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, view=VIEW)
-    assert "y [REDACTED:" in made.decode()
+    assert "y [REDACTED:" in rewritten(read, fact, fact.replace({"content": f"y {TOKEN}"}))
 
 
 def test_what_agents_made_of_an_answer_is_meant() -> None:
@@ -318,6 +291,6 @@ def test_properties_keep_their_shape() -> None:
     note = VIEW.from_base_note(note_of(fact), fact)
     assert note.properties["role"] == {"a": [TOKEN, 1, None], "b": {"c": "<% x"}}
     more = fact.replace({"role": {"a": [TOKEN, 2], "b": {"c": "<% x"}, "d": "<% y"}})
-    made = rewrite_note(note, fact, more, links={}, view=VIEW).decode()
+    made = rewritten(note, fact, more)
     assert PLACEHOLDER.search(made)
     assert "<% " not in made

@@ -21,12 +21,8 @@ DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-def _foreign() -> World:
-    world = World()
+def foreign(world: World) -> World:
+    """A vault with three notes that are no facts."""
     world.person_writes("Journal/today.md", DIARY)
     world.person_writes("Journal/old/then.md", "---\ntags: [past]\n---\nLong ago.\n")
     world.person_writes("loose.md", "Loose.\n")
@@ -36,8 +32,7 @@ def _foreign() -> World:
 def _adopt(world: World, *paths: str, **options: str) -> None:
     world.clock.advance(1)
     scope, type_name = options.get("scope"), options.get("type_name")
-    listed = [VaultPath(path) for path in paths]
-    adopt_notes(world.ctx, listed, scope=scope, type_name=type_name)
+    adopt_notes(world.ctx, [*map(VaultPath, paths)], scope=scope, type_name=type_name)
 
 
 def _without_id(world: World, path: str) -> str:
@@ -45,16 +40,15 @@ def _without_id(world: World, path: str) -> str:
     return "\n".join(line for line in lines if not line.startswith("id: "))
 
 
-def test_adopting_everything_adds_ids_and_nothing_else() -> None:
-    world = _foreign()
-    before = {path: world.text(path) for path in world.notes()}
-    _adopt(world)
-    assert sorted(before) == world.notes()
+def test_adopting_everything_adds_ids_and_nothing_else(foreign: World) -> None:
+    before = {path: foreign.text(path) for path in foreign.notes()}
+    _adopt(foreign)
+    assert sorted(before) == foreign.notes()
     for path, text in before.items():
-        rest = _without_id(world, path)
+        rest = _without_id(foreign, path)
         assert rest in (text, f"---\n---\n{text}")
-    assert len(world.facts()) == 3
-    world.assert_at_rest()
+    assert [fact.scope for fact in foreign.facts()] == ["public"] * 3  # the default scope
+    foreign.assert_at_rest()
 
 
 def test_an_underlined_title_is_the_title_and_stays_underlined(world: World) -> None:
@@ -71,13 +65,14 @@ def test_an_underlined_title_is_the_title_and_stays_underlined(world: World) -> 
     world.assert_at_rest()
 
 
-def test_one_note_is_adopted_alone() -> None:
-    world = _foreign()
-    _adopt(world, "loose.md")
-    assert [fact.content for fact in world.facts()] == ["Loose."]
-    assert world.text("Journal/today.md") == DIARY
-    world.assert_at_rest()
-    assert read_status(world.ctx).foreign == 2
+def test_one_note_is_adopted_alone(foreign: World) -> None:
+    _adopt(foreign, "loose.md")
+    assert [fact.content for fact in foreign.facts()] == ["Loose."]
+    assert foreign.text("Journal/today.md") == DIARY
+    foreign.assert_at_rest()
+    assert read_status(foreign.ctx).foreign == 2
+    with foreign.nobody_writes():
+        assert adopt_notes(foreign.ctx, [VaultPath("loose.md")]).quiet
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -94,13 +89,10 @@ def test_one_note_is_adopted_alone() -> None:
     ],
 )
 def test_the_report_says_why_a_named_note_was_not_adopted(
-    path: str, text: str, why: str, *, dry_run: bool
+    foreign: World, path: str, text: str, why: str, *, dry_run: bool
 ) -> None:
-    world = _foreign()
-    world.person_writes(path, text)
-
-    report = adopt_notes(world.ctx, [VaultPath(path)], dry_run=dry_run)
-
+    foreign.person_writes(path, text)
+    report = adopt_notes(foreign.ctx, [VaultPath(path)], dry_run=dry_run)
     found = notice(report, "not_taken")
     assert found.path == path
     assert why in found.message
@@ -108,105 +100,70 @@ def test_the_report_says_why_a_named_note_was_not_adopted(
     assert not report.actions
 
 
-def test_adopted_and_unreadable_notes_get_no_second_notice() -> None:
-    world = _foreign()
-    _adopt(world, "loose.md")
-    world.person_writes("broken.md", "---\na: b: c\n---\n")
-
-    found = adopt_notes(world.ctx, [VaultPath("loose.md"), VaultPath("broken.md")])
-
-    assert [each.kind for each in found.attention] == ["unreadable"]
-    assert not adopt_notes(world.ctx, [VaultPath("Journal")], dry_run=True).attention
-
-
-def test_an_empty_note_is_not_counted_as_foreign(world: World) -> None:
-    world.person_writes("Stub.md", "")
-    _adopt(world)
-    assert read_status(world.ctx).foreign == 0
+def test_adopted_and_unreadable_notes_get_no_second_notice(foreign: World) -> None:
+    _adopt(foreign, "loose.md")
+    bad = "---\na: b: c\n---\n"
+    foreign.person_writes("Journal/bad.md", bad)
+    foreign.clock.advance(60)
+    named = [VaultPath("loose.md"), VaultPath("Journal/bad.md")]
+    assert kinds(adopt_notes(foreign.ctx, named)) == ["unreadable"]
+    assert kinds(adopt_notes(foreign.ctx, [VaultPath("Journal")])) == ["unreadable"]
+    assert foreign.text("Journal/bad.md") == bad
+    assert len(foreign.facts()) == 3
 
 
-def test_new_notes_in_an_adopted_folder_are_adopted_by_the_next_run() -> None:
-    world = _foreign()
-    _adopt(world, "Journal")
-    assert len(world.facts()) == 2
-    world.person_writes("Journal/next.md", "Next.\n")
-    world.person_writes("other.md", "Other.\n")
-    world.quiesce()
-    assert len(world.facts()) == 3
-    assert world.text("other.md") == "Other.\n"
-    world.assert_at_rest()
+def test_new_notes_in_an_adopted_folder_are_adopted_by_the_next_run(foreign: World) -> None:
+    _adopt(foreign, "Journal")
+    assert len(foreign.facts()) == 2
+    foreign.person_writes("Journal/next.md", "Next.\n")
+    foreign.person_writes("other.md", "Other.\n")
+    foreign.quiesce()
+    assert len(foreign.facts()) == 3
+    assert foreign.text("other.md") == "Other.\n"
+    foreign.assert_at_rest()
 
 
-def test_scope_and_type_are_set_for_notes_without_them() -> None:
-    world = _foreign()
-    world.person_writes("Journal/typed.md", "---\ntype: lesson\n---\nLearned.\n")
-    _adopt(world, "Journal", scope="team-core", type_name="Episodic")
-    found = {fact.content.split(".")[0]: fact for fact in world.facts()}
+def test_scope_and_type_are_set_for_notes_without_them(foreign: World) -> None:
+    foreign.person_writes("Journal/typed.md", "---\ntype: lesson\n---\nLearned.\n")
+    _adopt(foreign, "Journal", scope="team-core", type_name="Episodic")
+    found = {fact.content.split(".")[0]: fact for fact in foreign.facts()}
     assert {fact.scope for fact in found.values()} == {"team-core"}
     assert found["Long ago"].type == "episodic"
     assert found["Learned"].type == "lesson"
-    assert world.path(found["Learned"].id) == "Journal/typed.md"
-    world.assert_at_rest()
+    assert foreign.path(found["Learned"].id) == "Journal/typed.md"
+    foreign.assert_at_rest()
 
 
-def test_notes_outside_of_scope_folders_belong_to_the_default_scope() -> None:
-    world = _foreign()
-    _adopt(world)
-    assert {fact.scope for fact in world.facts()} == {"public"}
-
-
-def test_a_dry_run_shows_what_would_be_adopted() -> None:
-    world = _foreign()
-    before = {path: world.text(path) for path in world.notes()}
-    world.sync()
-    with world.nobody_writes():
-        report = adopt_notes(world.ctx, [], dry_run=True)
+def test_a_dry_run_shows_what_would_be_adopted(foreign: World) -> None:
+    before = {path: foreign.text(path) for path in foreign.notes()}
+    foreign.sync()
+    with foreign.nobody_writes():
+        report = adopt_notes(foreign.ctx, [], dry_run=True)
     assert report.counts["created_in_store"] == 3
     assert {each.path for each in report.actions} == set(before)
-    assert {path: world.text(path) for path in world.notes()} == before
-    assert world.facts() == []
-    world.person_writes("Journal/next.md", "Next.\n")
-    world.quiesce()
-    assert world.facts() == []
+    assert {path: foreign.text(path) for path in foreign.notes()} == before
+    assert foreign.facts() == []
+    foreign.person_writes("Journal/next.md", "Next.\n")
+    foreign.quiesce()
+    assert foreign.facts() == []
 
 
-def test_adopting_again_does_nothing() -> None:
-    world = _foreign()
-    _adopt(world)
-    world.quiesce()
-    with world.nobody_writes():
-        report = adopt_notes(world.ctx, [VaultPath("loose.md")])
-    assert report.quiet
-
-
-def test_an_unreadable_note_is_reported_and_not_adopted() -> None:
-    world = _foreign()
-    bad = "---\ntags: [a\n---\nBad.\n"
-    world.person_writes("Journal/bad.md", bad)
-    world.clock.advance(60)
-    report = adopt_notes(world.ctx, [VaultPath("Journal")])
-    assert kinds(report) == ["unreadable"]
-    assert world.text("Journal/bad.md") == bad
-    assert len(world.facts()) == 2
-
-
-def test_a_missing_path_stops_the_adoption() -> None:
-    world = _foreign()
-    for path in ("nothing.md", "Nowhere"):
-        with pytest.raises(NoteMissingError):
-            _adopt(world, "loose.md", path)
-    assert world.facts() == []
-
-
-def test_a_wrong_scope_or_type_stops_the_adoption() -> None:
-    world = _foreign()
-    with pytest.raises(InvalidScopeError):
-        _adopt(world, scope="../etc")
-    with pytest.raises(UnknownTypeError):
-        _adopt(world, type_name="poem")
-    assert world.facts() == []
-    world.quiesce()
-    assert world.facts() == []
+@pytest.mark.parametrize(
+    ("paths", "options", "error"),
+    [
+        (["loose.md", "nothing.md"], {}, NoteMissingError),
+        (["loose.md", "Nowhere"], {}, NoteMissingError),
+        ([], {"scope": "../etc"}, InvalidScopeError),
+        ([], {"type_name": "poem"}, UnknownTypeError),
+    ],
+)
+def test_a_missing_path_or_a_wrong_option_stops_the_adoption(
+    foreign: World, paths: list[str], options: dict[str, str], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        _adopt(foreign, *paths, **options)
+    foreign.quiesce()
+    assert foreign.facts() == []
 
 
 def test_a_note_with_an_id_of_another_store_is_adopted_with_it(world: World) -> None:
@@ -220,80 +177,49 @@ def test_a_note_with_an_id_of_another_store_is_adopted_with_it(world: World) -> 
     world.assert_at_rest()
 
 
-def test_a_note_whose_id_is_no_uuid_is_left_alone(world: World) -> None:
-    text = "---\nid: 20240101\n---\nZettel.\n"
-    world.person_writes("zettel.md", text)
+def test_two_notes_with_the_same_text_become_two_facts_and_others_none(world: World) -> None:
+    left = {
+        "Stub.md": "",
+        "a.conflict.md": "Not mine.\n",
+        "zettel.md": "---\nid: 20240101\n---\nZettel.\n",
+    }
+    for path, text in {"one.md": "Same.\n", "two.md": "Same.\n", **left}.items():
+        world.person_writes(path, text)
     _adopt(world)
-    assert world.text("zettel.md") == text
-    assert world.facts() == []
-
-
-def test_conflict_notes_are_not_adopted(world: World) -> None:
-    world.person_writes("a.conflict.md", "Not mine.\n")
-    _adopt(world)
-    assert world.facts() == []
-    assert world.text("a.conflict.md") == "Not mine.\n"
-
-
-def test_two_notes_with_the_same_text_become_two_facts(world: World) -> None:
-    world.person_writes("one.md", "Same.\n")
-    world.person_writes("two.md", "Same.\n")
-    _adopt(world)
-    assert len(world.facts()) == 2
+    assert [fact.content for fact in world.facts()] == ["Same.", "Same."]
+    assert {path: world.text(path) for path in left} == left
+    assert read_status(world.ctx).foreign == 1  # without the empty one
     world.assert_at_rest()
 
 
 def test_an_invalid_value_does_not_stop_an_adoption(world: World) -> None:
-    text = "---\npriority: high\ncreatedAt: long ago\nstatus: 7\n---\nWords.\n"
+    text = "---\ntype: poem\npriority: high\ncreatedAt: long ago\nstatus: 7\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(1)
     report = adopt_notes(world.ctx, [VaultPath("a.md")])
-    (fact,) = world.facts()
-    assert fact.priority == 2
-    assert _without_id(world, "a.md") == text
-    assert kinds(report) == ["invalid_field", "invalid_field"]
-
-
-def test_an_unknown_type_does_not_stop_an_adoption(world: World) -> None:
-    text = "---\ntype: poem\n---\nRoses.\n"
-    world.person_writes("a.md", text)
-    _adopt(world, "a.md")
     world.quiesce()
-    assert [fact.content for fact in world.facts()] == ["Roses."]
+    assert [(fact.content, fact.priority) for fact in world.facts()] == [("Words.", 2)]
     assert _without_id(world, "a.md") == text
+    assert set(kinds(report)) == {"invalid_field"}
 
 
-@pytest.mark.parametrize(
-    "key", ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"]
-)
-def test_properties_named_like_reserved_keys_are_kept(world: World, key: str) -> None:
-    text = f"---\n{key}: mine\n---\nWords.\n"
-    world.person_writes("a.md", text)
-    _adopt(world, "a.md")
-    assert _without_id(world, "a.md") == text
-    (fact,) = world.facts()
-    assert fact.content == "Words."
-    assert fact.scope == "public"
-    world.assert_at_rest()
-    world.agent_updates(fact.id, priority=0)
-    world.quiesce()
-    assert f"{key}: mine\n" in world.text("a.md")
-    world.assert_at_rest()
+RESERVED = ("path", "revision", "properties", "content", "scope", "embedding", "Status", "名")
+UNUSUAL = ("'': x", "'a:b': x", "' a': x", "'- a': x", "'#a': x", "1: x", "null: x")
 
 
-@pytest.mark.parametrize(
-    "line", ["'': x", "'a:b': x", "' a': x", "'- a': x", "'#a': x", "1: x", "null: x"]
-)
-def test_a_property_with_an_unusual_name_is_kept(world: World, line: str) -> None:
+@pytest.mark.parametrize("line", [*(f"{key}: mine" for key in RESERVED), *UNUSUAL])
+def test_a_property_with_a_reserved_or_unusual_name_is_kept(world: World, line: str) -> None:
     text = f"---\n{line}\nstatus: active\n---\nWords.\n"
     world.person_writes("a.md", text)
     world.clock.advance(60)
     _adopt(world, "a.md")
     world.quiesce()
     assert _without_id(world, "a.md") == text
+    assert world.facts() or line in UNUSUAL
     for fact in world.facts():
+        assert (fact.content, fact.scope) == ("Words.", "public")
         world.agent_updates(fact.id, content="Other words.")
-        world.quiesce()
+        world.assert_at_rest()
         assert line in world.text("a.md")
 
 
@@ -327,43 +253,36 @@ def _adopt_id(world: World, fact_id: str) -> None:
     adopt_notes(world.ctx, [find_note_with_id(world.ctx, fact_id)], type_name="lesson")
 
 
-def test_a_note_with_an_id_becomes_the_fact_with_that_id() -> None:
-    world = _foreign()
-    fresh = world.clock.new_id()
+def test_a_note_with_an_id_becomes_the_fact_with_that_id(foreign: World) -> None:
+    fresh = foreign.clock.new_id()
     text = f"---\nid: {fresh}\n---\nMind the gap.\n"
-    world.person_writes("Journal/gap.md", text)
-    world.person_writes("Journal/about.md", f"About {fresh}.\n")
-    _adopt_id(world, fresh)
-    assert world.fact(fresh).content == "Mind the gap."
-    assert world.fact(fresh).type == "lesson"
-    assert world.text("Journal/gap.md") == text
-    assert len(world.facts()) == 1
-    _adopt_id(world, fresh)
-    assert len(world.facts()) == 1
-    world.assert_at_rest()
+    foreign.person_writes("Journal/gap.md", text)
+    foreign.person_writes("Journal/about.md", f"About {fresh}.\n")
+    _adopt_id(foreign, fresh)
+    assert foreign.fact(fresh).content == "Mind the gap."
+    assert foreign.fact(fresh).type == "lesson"
+    assert foreign.text("Journal/gap.md") == text
+    assert len(foreign.facts()) == 1
+    _adopt_id(foreign, fresh)
+    assert len(foreign.facts()) == 1
+    foreign.assert_at_rest()
 
 
-def test_of_two_notes_with_one_id_the_one_saved_last_is_found(world: World) -> None:
-    fresh = world.clock.new_id()
-    world.person_writes("b.md", f"---\nid: {fresh}\n---\nFirst.\n")
-    world.person_writes("a.md", f"---\nid: {fresh}\n---\nLast.\n")
-    assert find_note_with_id(world.ctx, fresh) == "a.md"
-    world.person_writes("b.md", f"---\nid: {fresh}\n---\nAfter all.\n")
-    assert find_note_with_id(world.ctx, fresh) == "b.md"
-
-
-def test_a_known_note_that_was_moved_is_found_by_its_id(world: World) -> None:
+def test_of_two_notes_with_one_id_the_one_saved_last_is_found_wherever_it_is(world: World) -> None:
     fact = world.mirrored()
     world.person_renames(world.path(fact.id), "elsewhere.md")
     assert find_note_with_id(world.ctx, fact.id) == "elsewhere.md"
-
-
-def test_an_id_that_no_note_has_is_refused() -> None:
-    world = _foreign()
     fresh = world.clock.new_id()
-    world.person_writes("bad.md", f"---\nid: {fresh}\nid: {fresh}\n---\n")
-    world.person_writes("x.conflict.md", f"---\nid: {fresh}\n---\n")
+    for path in ("b.md", "a.md", "b.md"):
+        world.person_writes(path, f"---\nid: {fresh}\n---\nWords.\n")
+        assert find_note_with_id(world.ctx, fresh) == path
+
+
+def test_an_id_that_no_note_has_is_refused(foreign: World) -> None:
+    fresh = foreign.clock.new_id()
+    foreign.person_writes("bad.md", f"---\nid: {fresh}\nid: {fresh}\n---\n")
+    foreign.person_writes("x.conflict.md", f"---\nid: {fresh}\n---\n")
     with pytest.raises(IdNotInVaultError, match=fresh):
-        find_note_with_id(world.ctx, fresh)
+        find_note_with_id(foreign.ctx, fresh)
     with pytest.raises(InvalidIdError):
-        find_note_with_id(world.ctx, "../x")
+        find_note_with_id(foreign.ctx, "../x")

@@ -12,11 +12,6 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.operations.export_import import export_facts, import_facts
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _exported(world: World) -> list[str]:
     lines: list[str] = []
     count = export_facts(world.ctx, lines.append)
@@ -39,22 +34,11 @@ def test_export_and_import_are_lossless(world: World) -> None:
     assert import_facts(other.ctx, lines) == 2
     assert _exported(other) == lines
     other.assert_at_rest()
+    with other.nobody_writes():
+        import_facts(other.ctx, lines)
     assert [fact_to_values(fact) for fact in other.facts()] == [
         fact_to_values(fact) for fact in world.facts()
     ]
-
-
-def test_the_embedding_in_an_export_is_not_imported(world: World) -> None:
-    import_facts(world.ctx, ['{"content": "Tea.", "embedding": [0.25, -0.5]}'])
-    world.quiesce()
-    (fact,) = world.facts()
-    assert "embedding" not in world.note(fact.id)
-
-
-def test_importing_again_writes_nothing(world: World) -> None:
-    world.mirrored()
-    with world.nobody_writes():
-        import_facts(world.ctx, _exported(world))
 
 
 def test_an_import_changes_what_differs_and_restores_what_was_deleted(world: World) -> None:
@@ -70,11 +54,14 @@ def test_an_import_changes_what_differs_and_restores_what_was_deleted(world: Wor
 
 
 def test_a_line_may_leave_out_what_the_store_can_supply(world: World) -> None:
-    assert import_facts(world.ctx, ['{"content": "Words."}', "", "  \n"]) == 1
+    line = '{"content": "Words.", "embedding": [0.25, -0.5]}'
+    assert import_facts(world.ctx, [line, "", "  \n"]) == 1
+    world.quiesce()
     (fact,) = world.facts()
     assert fact.id
     assert (fact.scope, fact.status, fact.priority) == ("public", "active", 2)
     assert fact.created_at
+    assert "embedding" not in world.note(fact.id)
 
 
 @pytest.mark.parametrize(
@@ -127,12 +114,6 @@ def test_an_import_that_meets_other_writers_is_repeated(world: World) -> None:
     fact = world.mirrored()
     lines = _exported(world)
     world.agent_updates(fact.id, content="Changed.")
-
-    def other_is_faster(method: str) -> None:
-        if method == "write":
-            world.store.before = lambda _: None
-            world.agent_updates(fact.id, priority=0)
-
-    world.store.before = other_is_faster
+    world.at_store("write", lambda: world.agent_updates(fact.id, priority=0))
     import_facts(world.ctx, lines)
     assert world.fact(fact.id).content == LINES

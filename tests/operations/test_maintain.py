@@ -12,13 +12,7 @@ from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.operations.maintain import full_compare, run_maintenance
 from vaultsync.operations.undo import undo_run
-from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.report import Report
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
 
 
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:
@@ -42,7 +36,7 @@ def _maintain(world: World, **more: object) -> Report:
     return run_maintenance(world.ctx, **more)  # type: ignore[arg-type]
 
 
-def test_faded_facts_are_deleted_with_their_notes() -> None:
+def test_faded_facts_are_deleted_with_their_notes_until_that_is_undone() -> None:
     world = an_old_world()
     steps: list[tuple[str, int, int]] = []
 
@@ -54,6 +48,12 @@ def test_faded_facts_are_deleted_with_their_notes() -> None:
     assert not any("old-" in path for path in world.vault.names)
     assert report.counts["deleted_in_store"] == report.counts["deleted_in_vault"] == 2
     assert ("maintain", 2, 2) in steps
+    world.clock.advance(5)
+    undo_run(world.ctx, report.run)
+    world.quiesce()
+    world.assert_at_rest()
+    assert _titles(world) == {"Old", "New"}
+    assert sum("old-" in path for path in world.vault.names) == 2
 
 
 def _loses(store: MemoryStore, fact_id: str) -> None:
@@ -65,6 +65,9 @@ def _loses(store: MemoryStore, fact_id: str) -> None:
 
 def test_a_fact_that_the_store_lost_is_restored() -> None:
     world = an_old_world(faded=0, fresh=3)
+    before = world.store.state()
+    assert _maintain(world).quiet
+    assert world.store.state() == before
     fact = next(world.store.iter_facts())
     _loses(world.store, fact.id)
     world.sync()
@@ -89,9 +92,7 @@ def test_a_fact_that_the_feed_skipped_gets_its_note() -> None:
         world.archive.set_setting("cursor_row", world.store.revision_at(state.seq))
     world.sync()
     assert world.archive.find_base(fact.id) is None
-
     _maintain(world)
-
     assert world.path(fact.id)
     world.quiesce()
     world.assert_at_rest()
@@ -100,49 +101,24 @@ def test_a_fact_that_the_feed_skipped_gets_its_note() -> None:
 def test_a_dry_run_reports_and_does_nothing() -> None:
     world = an_old_world()
     before = world.store.state()
-
     report = _maintain(world, dry_run=True)
-
     assert report.dry_run
     assert report.counts["deleted_in_store"] == 2
     assert report.counts["unchanged"] == 20
     assert {each.action for each in report.actions} == {"delete_fact"}
     assert all(each.path and "old-" in each.path for each in report.actions)
     assert world.store.state() == before
-
-
-def test_a_memory_without_faded_facts_is_left_alone() -> None:
-    world = an_old_world(faded=0)
-    before = world.store.state()
-
-    report = _maintain(world)
-
-    assert report.quiet
-    assert world.store.state() == before
-
-
-def test_maintenance_can_be_undone() -> None:
-    world = an_old_world()
-    run = _maintain(world).run
-    world.quiesce()
-    world.clock.advance(5)
-
-    undo_run(world.ctx, run)
-    world.quiesce()
-    world.assert_at_rest()
-
-    assert _titles(world) == {"Old", "New"}
-    assert sum("old-" in path for path in world.vault.names) == 2
+    world.store.away = True
+    with pytest.raises(StoreUnavailableError):
+        _maintain(world)
 
 
 def test_the_guard_asks_for_a_confirmation() -> None:
     world = an_old_world(faded=15)
-
     with pytest.raises(GuardError) as stopped:
         _maintain(world)
     assert _titles(world) == {"Old", "New"}
     assert "vaultsync maintain --confirm" in stopped.value.hint
-
     _maintain(world, confirm=stopped.value.run)
     assert _titles(world) == {"New"}
 
@@ -167,30 +143,11 @@ def test_a_confirmation_holds_after_other_runs_but_only_once() -> None:
         _maintain(world, confirm=stopped.value.run)
 
 
-def test_an_unavailable_store_stops_maintenance() -> None:
-    world = an_old_world()
-    world.store.away = True
-
-    with pytest.raises(StoreUnavailableError):
-        _maintain(world)
-
-
 def test_facts_that_others_change_in_the_meantime_stay() -> None:
     world = an_old_world(faded=1)
     (old,) = [f for f in world.store.iter_facts() if f.title.startswith("Old")]
-    whole = world.store.write
-
-    def a_moment_earlier(writes: list[StoreWrite]) -> object:
-        world.store.write = whole  # type: ignore[method-assign]
-        fresh = old.evolve(title="Old and new", updated_at=world.ctx.today())
-        current = world.fact(old.id)
-        whole([StoreWrite(old.id, fresh, current.revision, "moss")])
-        return whole(writes)
-
-    world.store.write = a_moment_earlier  # type: ignore[method-assign,assignment]
-    report = _maintain(world)
-
-    assert report.quiet
+    world.at_store("write", lambda: world.agent_updates(old.id, title="Old and new"))
+    assert _maintain(world).quiet
     assert world.fact(old.id).title == "Old and new"
 
 
@@ -211,20 +168,3 @@ def test_a_long_chain_keeps_its_first_and_its_newest_version() -> None:
     assert {fact.id for fact in left} == {first.id, newest}
     assert world.fact(first.id).superseded_by_id == newest
     assert world.fact(newest).supersedes_id == first.id
-
-
-def test_both_ends_of_a_new_version_are_written_at_once(world: World) -> None:
-    fact = world.mirrored()
-    seen: list[int] = []
-    whole = world.store.write
-
-    def watched(writes: list[StoreWrite]) -> object:
-        seen.append(len(writes))
-        return whole(writes)
-
-    world.store.write = watched  # type: ignore[method-assign,assignment]
-    fresh = fact_work.supersede(world.ctx, fact.id, "Newer.", agent=None)
-
-    assert seen == [2]
-    assert world.fact(fact.id).superseded_by_id == fresh.id
-    assert fresh.supersedes_id == fact.id

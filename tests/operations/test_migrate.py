@@ -38,10 +38,6 @@ def _bury(store: MemoryStore, fact_id: str) -> None:
     store.write([StoreWrite(fact_id, None, last.revision if last else None, "x")])
 
 
-def _equal(one: MemoryStore, other: MemoryStore) -> bool:
-    return [*one.iter_facts()] == [*other.iter_facts()]
-
-
 def test_facts_and_tombstones_are_copied() -> None:
     world, target = two_stores()
     first = next(world.store.iter_facts()).id
@@ -53,7 +49,7 @@ def test_facts_and_tombstones_are_copied() -> None:
     found = check_copied(world.store, target, progress=lambda *step: steps.append(step))
 
     assert (copied, found) == (5, (2, 2))
-    assert _equal(world.store, target)
+    assert [*target.iter_facts()] == [*world.store.iter_facts()]
     tombstone = target.tombstone(first)
     assert tombstone is not None
     assert tombstone.title == "Fact 0"
@@ -88,7 +84,6 @@ def test_a_copy_reads_pages_and_not_single_facts() -> None:
     _bury(world.store, first)
     asked: list[str] = []
     target.before = asked.append
-
     assert copy_store(world.store, target) == 21  # a tombstone takes two writes
     assert len(asked) < 20
     asked.clear()
@@ -96,42 +91,29 @@ def test_a_copy_reads_pages_and_not_single_facts() -> None:
     assert len(asked) < 10
 
 
-def test_what_others_wrote_to_the_target_stays() -> None:
-    world, target = two_stores(1)
-    (fact,) = world.store.iter_facts()
+def test_what_others_wrote_to_the_target_stays_and_what_changed_is_copied_again() -> None:
+    world, target = two_stores(2)
+    fact, other = world.store.iter_facts()
     target.write([StoreWrite(fact.id, fact.evolve(title="Newer"), None, "moss")])
     theirs = make_fact({"id": world.clock.new_id(), "title": "Theirs"})
     target.write([StoreWrite(theirs.id, theirs, None, "moss")])
-
-    assert copy_store(world.store, target) == 0
-    assert check_copied(world.store, target) == (1, 0)
-    assert target.get(fact.id).title == "Newer"
-
-
-def test_facts_that_changed_since_an_interrupted_copy_are_copied_again() -> None:
-    world, target = two_stores(1)
-    (fact,) = world.store.iter_facts()
-    copy_store(world.store, target)
-    world.agent_updates(fact.id, title="Other")
-
     assert copy_store(world.store, target) == 1
-    assert target.get(fact.id).title == "Other"
+    world.agent_updates(other.id, title="Other")
+    assert copy_store(world.store, target) == 1
+    assert check_copied(world.store, target) == (2, 0)
+    assert target.get(fact.id).title == "Newer"
+    assert target.get(other.id).title == "Other"
 
 
-def test_facts_that_the_source_lacks_are_no_copy() -> None:
+def test_facts_that_the_source_lacks_are_no_copy_and_constant_writers_stop_one() -> None:
     world, target = two_stores(1)
     copy_store(world.store, target)
     odd = make_fact({"id": world.clock.new_id(), "title": "Odd"})
     target.write([StoreWrite(odd.id, odd, None, MIGRATION_ACTOR)])
-
     with pytest.raises(MigrationError, match="the source lacks"):
         check_copied(world.store, target)
-
-
-def test_constant_writers_stop_a_copy() -> None:
-    world, target = two_stores(1)
+    world.agent_remembers("Another.")
     target.write = lambda writes: []  # type: ignore[method-assign]
-
     with pytest.raises(MigrationError, match="without a pause"):
         copy_store(world.store, target)
 
@@ -195,13 +177,6 @@ def test_vectors_of_the_same_model_are_copied() -> None:
 
 
 def test_the_report_as_json() -> None:
-    done = MigrationReport("sqlite:x", 2, 1, 4, 2, 0.123)
-
-    assert to_builtins(done) == {
-        "store": "sqlite:x",
-        "facts": 2,
-        "tombstones": 1,
-        "copied": 4,
-        "vectors": 2,
-        "seconds": 0.123,
-    }
+    done = to_builtins(MigrationReport("sqlite:x", 2, 1, 4, 2, 0.123))
+    keys = "store", "facts", "tombstones", "copied", "vectors", "seconds"
+    assert done == dict(zip(keys, ("sqlite:x", 2, 1, 4, 2, 0.123), strict=True))

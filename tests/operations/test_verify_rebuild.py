@@ -23,11 +23,6 @@ from vaultsync.sync.context import SyncContext
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
     """Lose the store or the archive, or both, for good."""
     if store:
@@ -103,9 +98,9 @@ def test_verify_names_every_field_that_differs_in_the_vault(
 
 def test_verify_names_what_differs_in_the_store(populated: World) -> None:
     (fact,) = [each for each in populated.facts() if each.type == "decision"]
-    populated.agent_updates(fact.id, content="Changed.", confidence=1.0)
-    found = {each.field for each in verify_all(populated.ctx).differences}
-    assert found == {"content", "confidence"}
+    populated.agent_updates(fact.id, content="Changed.", confidence=1.0, scope="public")
+    found = {each.field: each.store for each in verify_all(populated.ctx).differences}
+    assert found == {"content": "Changed.", "confidence": 1.0, "scope": "public"}
 
 
 def test_verify_does_not_trust_file_times(populated: World) -> None:
@@ -129,16 +124,8 @@ def test_verify_names_facts_without_notes_and_notes_without_facts(populated: Wor
     assert len(found) == 3
 
 
-def test_verify_names_a_note_that_cannot_be_read(populated: World) -> None:
-    path = populated.notes()[0]
-    populated.person_edits(path, "status: active", "status: [active")
-    (found,) = verify_all(populated.ctx).differences
-    assert found.path == path
-    assert path in found.why
-
-
-def test_verify_names_an_invalid_value(populated: World) -> None:
-    path = populated.notes()[0]
+def test_verify_names_an_invalid_value_and_a_note_that_cannot_be_read(populated: World) -> None:
+    path, other, *_ = populated.notes()
     populated.person_edits(path, "priority: 2", "priority: 7")
     populated.sync()
     proof = verify_all(populated.ctx)
@@ -147,43 +134,34 @@ def test_verify_names_an_invalid_value(populated: World) -> None:
     assert (found.vault, found.store) == (7, 2)
     assert "7" in found.why
     assert proof.equal
+    populated.person_edits(other, "status: active", "status: [active")
+    (broken,) = verify_all(populated.ctx).differences
+    assert broken.path == other
+    assert other in broken.why
 
 
-def test_verify_reports_progress(populated: World) -> None:
-    seen: list[tuple[str, int, int]] = []
-    verify_all(populated.ctx, progress=lambda *args: seen.append(args))
-    assert seen[-1] == ("verify", 3, 3)
-
-
-def test_verify_needs_the_vault(populated: World) -> None:
+def test_verify_needs_the_vault_and_writes_nothing(populated: World) -> None:
+    populated.person_edits(populated.notes()[0], "status: active", "status: archived")
+    with populated.nobody_writes():
+        verify_all(populated.ctx)
     populated.vault.vanish()
     with pytest.raises(VaultMissingError):
         verify_all(populated.ctx)
 
 
-def test_verify_writes_nothing(populated: World) -> None:
-    populated.person_edits(populated.notes()[0], "status: active", "status: archived")
-    with populated.nobody_writes():
-        verify_all(populated.ctx)
-
-
-def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides(populated: World) -> None:
-    before = _state(populated)
-    _fresh(populated)
-    populated.quiesce()
-    assert _state(populated) == before
-    assert populated.conflicts() == []
-    populated.assert_at_rest()
-
-
-@pytest.mark.parametrize("source", ["vault", "store"])
+@pytest.mark.parametrize("source", ["vault", "store", ""])
 def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(
     populated: World, source: str
 ) -> None:
     before = _state(populated)
     _fresh(populated)
-    rebuild(populated.ctx, source)
-    assert _state(populated) == before
+    for _ in range(2):
+        if source:
+            rebuild(populated.ctx, source)
+        else:
+            populated.quiesce()
+        assert _state(populated) == before
+    assert populated.conflicts() == []
     populated.assert_at_rest()
 
 
@@ -213,45 +191,41 @@ def test_the_vault_is_rebuilt_from_the_store(populated: World) -> None:
     assert {path: populated.text(path) for path in populated.notes()} == before
 
 
-def test_a_rebuild_from_the_vault_uses_the_edit_of_the_user_and_archives_that_of_the_agent(
-    world: World,
+@pytest.mark.parametrize(
+    ("source", "wins", "archived"),
+    [("vault", PERSONS, "what the agent says"), ("store", AGENTS, PERSONS_ALPHA)],
+)
+def test_a_rebuild_uses_the_edit_of_its_source_and_archives_the_other(
+    world: World, source: str, wins: str, archived: str
 ) -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    rebuild(world.ctx, "vault")
-    assert world.fact(fact.id).content == PERSONS
-    assert PERSONS_ALPHA in world.note(fact.id)
+    rebuild(world.ctx, source)
+    assert world.fact(fact.id).content == wins
+    assert wins in world.note(fact.id)
     world.assert_at_rest()
-    assert "what the agent says" in world.everything_kept()
-
-
-def test_a_rebuild_from_the_store_uses_the_edit_of_the_agent_and_archives_that_of_the_user(
-    world: World,
-) -> None:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.agent_updates(fact.id, content=AGENTS)
-    rebuild(world.ctx, "store")
-    assert world.fact(fact.id).content == AGENTS
-    assert ALPHA in world.note(fact.id)
-    assert "what the agent says" in world.note(fact.id)
-    world.assert_at_rest()
-    assert PERSONS_ALPHA in world.everything_kept()
+    assert archived in world.everything_kept()
 
 
 def test_a_rebuild_from_the_vault_keeps_facts_without_notes(world: World) -> None:
-    world.mirrored()
+    fact = world.mirrored()
     new = world.agent_remembers("New.", title="New")
+    world.person_deletes(world.path(fact.id))
     rebuild(world.ctx, "vault")
+    assert world.is_alive(fact.id)
     assert world.is_alive(new.id)
-    world.quiesce()
+    world.mirrored("Stays.", title="A bystander")
     assert "New." in world.note(new.id)
 
 
 def test_a_rebuild_from_the_store_keeps_notes_without_facts(world: World) -> None:
     world.mirrored()
     world.person_writes("team-core/notes/mine.md", "Mine.\n")
+    world.store.away = True
+    with pytest.raises(StoreUnavailableError):
+        rebuild(world.ctx, "store")
+    world.store.away = False
     rebuild(world.ctx, "store")
     assert world.text("team-core/notes/mine.md").endswith("Mine.\n")
 
@@ -295,14 +269,6 @@ def test_an_unreadable_note_restores_a_fact_that_an_older_store_never_had(world:
     assert world.fact(fact.id).content == LINES
 
 
-def test_a_rebuild_from_the_store_deletes_notes_of_deleted_facts(world: World) -> None:
-    _, path = _forgotten(world)
-    rebuild(world.ctx, "store")
-    assert path not in world.notes()
-    world.assert_at_rest()
-    assert LINES in world.everything_kept()
-
-
 def test_a_rebuild_from_the_vault_restores_deleted_facts(world: World) -> None:
     fact, _ = _forgotten(world)
     rebuild(world.ctx, "vault")
@@ -340,49 +306,14 @@ def test_a_note_that_appears_during_a_rebuild_is_read_like_any_other(
     assert world.path(fact.id) == "team-core/notes/new.md"
 
 
-def test_a_rebuild_needs_the_store(world: World) -> None:
-    world.mirrored()
-    world.store.away = True
-    with pytest.raises(StoreUnavailableError):
-        rebuild(world.ctx, "vault")
-
-
-@pytest.mark.parametrize("source", ["vault", "store"])
-def test_a_rebuild_can_be_repeated(populated: World, source: str) -> None:
-    rebuild(populated.ctx, source)
-    before = _state(populated)
-    rebuild(populated.ctx, source)
-    assert _state(populated) == before
-    populated.assert_at_rest()
-
-
-def test_verify_reports_progress_with_many_facts(
-    world: World, monkeypatch: pytest.MonkeyPatch
+def test_verify_reads_facts_in_chunks_and_reports_each(
+    populated: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(5):
-        world.agent_remembers(f"{number}.", title=f"Fact {number}")
-    world.quiesce()
+    proof = verify_all(populated.ctx)
     monkeypatch.setattr(verify_module, "FACTS_PER_CHUNK", 2)
     steps: list[tuple[str, int, int]] = []
-    proof = verify_all(world.ctx, progress=lambda *step: steps.append(step))
-    assert (proof.equal, proof.checked) == (True, 5)
-    assert steps == [("verify", 2, 5), ("verify", 4, 5), ("verify", 5, 5)]
-    assert verify_all(world.ctx) == proof
-
-
-def test_verify_names_a_scope_that_differs(world: World) -> None:
-    fact = world.mirrored()
-    world.agent_updates(fact.id, scope="public")
-    (found,) = verify_all(world.ctx).differences
-    assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
-
-
-def test_a_rebuild_from_the_vault_deletes_no_fact_without_a_note(world: World) -> None:
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_deletes(world.path(fact.id))
-    rebuild(world.ctx, "vault")
-    assert world.is_alive(fact.id)
+    assert verify_all(populated.ctx, progress=lambda *step: steps.append(step)) == proof
+    assert steps == [("verify", 2, 3), ("verify", 3, 3)]
 
 
 def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both_sides(
@@ -394,17 +325,6 @@ def test_a_rebuild_from_the_store_drops_the_base_of_a_fact_deleted_on_both_sides
     world.quiesce()
     assert world.archive.find_base(fact.id) is None
     assert len(world.notes()) == 1
-    world.assert_at_rest()
-
-
-def test_a_rebuild_from_the_store_deletes_notes_of_deleted_facts_without_a_base(
-    world: World,
-) -> None:
-    _, path = _forgotten(world)
-    world.lose_archive()
-    rebuild(world.ctx, "store")
-    assert path not in world.notes()
-    assert LINES in world.everything_kept()
     world.assert_at_rest()
 
 
@@ -420,19 +340,19 @@ def test_a_note_that_a_rebuild_deletes_is_in_the_history_and_can_be_restored(
         world.lose_archive()
     run = rebuild(world.ctx, "store").run
     assert path not in world.notes()
-    entries = world.archive.history(run=run)
-    (entry,) = [each for each in entries if each.field == "note"]
+    world.assert_at_rest()
+    (entry,) = [each for each in world.archive.history(run=run) if each.field == "note"]
     assert isinstance(entry.before, dict)
     assert (entry.fact_id, entry.before["path"], entry.after) == (fact.id, path, None)
     assert world.archive.blob(str(entry.before["sha"])) == text.encode()
     undo_run(world.ctx, run)
     world.assert_at_rest()
-    assert _timeless(world.note(fact.id)) == _timeless(text)
+    before, now = (
+        [line for line in each.split("\n") if not line.startswith("updatedAt:")]
+        for each in (text, world.note(fact.id))
+    )
+    assert now == before
     assert world.fact(fact.id).content == PERSONS
-
-
-def _timeless(text: str) -> list[str]:
-    return [line for line in text.split("\n") if not line.startswith("updatedAt:")]
 
 
 @pytest.mark.parametrize("archive", ["kept", "lost"])

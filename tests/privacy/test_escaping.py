@@ -53,12 +53,8 @@ def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(text: st
     safe = escape(text)
     assert active_constructs(safe) == frozenset()
     assert escape_active(safe, frozenset()) == safe
-
-
-@given(texts)
-def test_a_text_that_is_safe_and_has_no_backslash_is_itself(text: str) -> None:
     if "\\" not in text and not active_constructs(text):
-        assert escape(text) == text
+        assert safe == text
 
 
 @given(texts, texts)
@@ -74,12 +70,6 @@ def test_disarming_never_changes_what_a_text_means(text: str) -> None:
 
 
 @given(texts)
-def test_what_need_not_be_looked_at_is_safe(text: str) -> None:
-    if not may_have_active_content(text):
-        assert dangers(text) == []
-
-
-@given(texts)
 def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
     if is_surely_clean(text):
         assert not may_have_active_content(text)
@@ -89,12 +79,12 @@ def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
 @given(texts)
 def test_nothing_dangerous_remains_by_another_reader(text: str) -> None:
     assert dangers(escape(text)) == []
+    assert may_have_active_content(text) or dangers(text) == []
 
 
 _RUN = re.compile(
     r"(?i)(dataview(js)?|templater[\w-]*|js-engine|meta-bind[\w-]*|execute[\w-]*)(?![\w-])"
 )
-_LEADS = re.compile(r"(?i)[\s\x00-\x1f]*(javascript|vbscript|obsidian|file|data:text/html)")
 
 
 class _Html(HTMLParser):
@@ -120,14 +110,10 @@ def _leads(target: str) -> bool:
     return found is not None
 
 
-def _any(url: str) -> bool:
-    return True
-
-
 def dangers(text: str) -> list[str]:
     """What another reader of markdown and HTML takes for something that runs."""
     markdown = MarkdownIt("commonmark", {"html": True})
-    markdown.validateLink = _any  # type: ignore[method-assign]
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     found = ["<%"] if "<%" in text else []
     html = _Html()
     for block in markdown.parse(text):
@@ -151,49 +137,29 @@ def dangers(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "<% tp.file.cursor() %>",
-        "<%* await x %>",
-        "```dataviewjs\ndv.x()\n```",
-        "~~~DataviewJS\nx\n~~~",
-        "> ```dataview\n> LIST\n> ```",
-        "- ```templater\n  x\n  ```",
-        "```js-engine\nx\n```",
-        "```meta-bind-button\nx\n```",
-        "```execute-python\nx\n```",
-        "```&#100;ataviewjs\nx\n```",
-        "`$= dv.pages()`",
-        "`` $= x ``",
-        "`\n$= x`",
+        # Templates, and code that a plugin runs.
+        *("<% tp.file.cursor() %>", "<%* await x %>", "```dataviewjs\ndv.x()\n```"),
+        *("~~~DataviewJS\nx\n~~~", "> ```dataview\n> LIST\n> ```", "- ```templater\n  x\n  ```"),
+        *("```js-engine\nx\n```", "```meta-bind-button\nx\n```", "```execute-python\nx\n```"),
+        *("```&#100;ataviewjs\nx\n```", "`$= dv.pages()`", "`` $= x ``", "`\n$= x`"),
         "`INPUT[text:x]`",
-        "![x](https://evil.example/p.png)",
-        "![](//evil.example/p)",
-        "![a [b] c](<https://evil.example/p>)",
-        "![a `]` b](https://evil.example)",
-        "![x][r]\n\n[r]: https://evil.example",
-        "![r]\n\n[r]: https://evil.example",
+        # Images that are loaded.
+        *("![x](https://evil.example/p.png)", "![](//evil.example/p)"),
+        *("![a [b] c](<https://evil.example/p>)", "![a `]` b](https://evil.example)"),
+        *("![x][r]\n\n[r]: https://evil.example", "![r]\n\n[r]: https://evil.example"),
         "![x](&#104;ttps://evil.example)",
-        "[x](javascript:alert(1))",
-        "[x](JAVASCRIPT:alert(1))",
-        "[x](javascript&colon;alert(1))",
-        "[x](&#106;avascript:alert(1))",
-        "[x](obsidian://open?vault=x)",
-        "[x](obsidian:open)",
-        "[x](<file:///etc/passwd>)",
-        "[r]: &#106;avascript:x",
-        "[x](data:text/html,<b>)",
-        "<javascript:x>",
-        "obsidian://open?vault=x",
-        "see file:///etc/passwd",
-        "<script>x</script>",
-        "<IFRAME src=https://x>",
-        "<img src=x onerror=y>",
+        # Links and addresses that run something or lead out.
+        *("[x](javascript:alert(1))", "[x](JAVASCRIPT:alert(1))", "[x](javascript&colon;alert(1))"),
+        *("[x](&#106;avascript:alert(1))", "[r]: &#106;avascript:x", "<javascript:x>"),
+        *("[x](obsidian://open?vault=x)", "[x](obsidian:open)", "obsidian://open?vault=x"),
+        *("[x](<file:///etc/passwd>)", "see file:///etc/passwd", "[x](data:text/html,<b>)"),
+        # HTML.
+        *("<script>x</script>", "<IFRAME src=https://x>", "<img src=x onerror=y>"),
         "<svg/onload=x>",
-        "<b onclick='x'>y</b>",
-        '<b title=">" onclick=x>',
+        *("<b onclick='x'>y</b>", '<b title=">" onclick=x>', '<a href="&#106;avascript:x">'),
         "<p style='background:url(https://x)'>",
-        '<a href="&#106;avascript:x">',
-        "%%\n```js\n%%\n<img src=x>\n```",
-        "```js\n<img src=x>",
+        # What is not certainly code.
+        *("%%\n```js\n%%\n<img src=x>\n```", "```js\n<img src=x>"),
         "- ```js\n  x\n<img src=x>\n```",
         "   ```\nx\n```\n\n<img src=x>\n\n```\n",
         "~~~ a`b\nx\n~~~\n\n<img src=x>\n\n~~~\n",
@@ -210,49 +176,25 @@ def test_what_runs_is_disarmed(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        # Prose.
         "Plain prose, with `code`, **bold** and [a link](https://example.org).",
-        "![a picture](attachments/a.png) and ![[b.png]]",
-        "![dot](data:image/png;base64,iVBORw0KGgo=)",
-        "![x][r]\n\n[r]: pictures/a.png",
-        "```python\nprint('<b onclick=1>')\n```",
-        "```html\n<script src='https://x'></script>\n![x](https://y)\n```\n\nafter",
-        "```\n[x](javascript:y)\n```",
-        "- ```\n  a\n  ```\n\n```html\n<script>x</script>\n```",
         "Obsidian: the app. JavaScript: the language. file: a thing.",
-        "a < b, c > d, List<String>, <name>",
-        "once = 1, only, <b>bold</b> and then on = 2",
-        "100 % of $5 = 3, 50 %> 40",
-        "$x = y$ and `x = $y`",
-        "[a]: https://example.org",
-        "unclosed ![ here",
-        "C:\\temp\\new and \\alpha + \\[ x \\]",
-        "~~gone~~",
-        "- [ ] a task: do it",
+        *("a < b, c > d, List<String>, <name>", "once = 1, only, <b>bold</b> and then on = 2"),
+        *("100 % of $5 = 3, 50 %> 40", "$x = y$ and `x = $y`", "~~gone~~", "- [ ] a task: do it"),
+        *("[a]: https://example.org", "unclosed ![ here", "C:\\temp\\new and \\alpha + \\[ x \\]"),
         "<b>x</b> then `href` and <a href='https://x'>y</a>",
+        # Pictures of the vault.
+        *("![a picture](attachments/a.png) and ![[b.png]]", "![x][r]\n\n[r]: pictures/a.png"),
+        "![dot](data:image/png;base64,iVBORw0KGgo=)",
+        # Certainly code.
+        *("```python\nprint('<b onclick=1>')\n```", "```\n[x](javascript:y)\n```"),
+        "```html\n<script src='https://x'></script>\n![x](https://y)\n```\n\nafter",
+        "- ```\n  a\n  ```\n\n```html\n<script>x</script>\n```",
     ],
 )
 def test_what_does_not_run_stays_as_it_is(text: str) -> None:
     assert escape(text) == text
     assert active_constructs(text) == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("text", "safe"),
-    [
-        ("<% x %>", "<\\% x %>"),
-        ("```dataviewjs\nx\n```", "```\\dataviewjs\nx\n```"),
-        ("`$= x`", "`\\$= x`"),
-        ("![a](https://e.org/a)", "!\\[a](https://e.org/a)"),
-        ("[a](javascript:x)", "[a](j\\avascript:x)"),
-        ("[a](&#106;avascript:x)", "[a]\\(&#106;avascript:x)"),
-        ("<img src=x onerror=y>", "<\\img src=x onerror=y>"),
-        ("<b onclick=x>", "<b o\\nclick=x>"),
-        ("obsidian://open", "o\\bsidian://open"),
-        ("<\\% x", "<\\\\% x"),
-    ],
-)
-def test_a_backslash_stands_between_what_makes_it_run(text: str, safe: str) -> None:
-    assert escape(text) == safe
 
 
 def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> None:
@@ -261,10 +203,8 @@ def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> N
     assert escape_active(f"{mine}\n\nmore", live) == f"{mine}\n\nmore"
     theirs = mine.replace("mine", "theirs")
     assert escape_active(theirs, live) == theirs.replace("```dataview", "```\\dataview")
-    assert (
-        escape_active("<script>a</script>", active_constructs("<script>b</script>"))
-        == "<\\script>a</script>"
-    )
+    other = active_constructs("<script>b</script>")
+    assert escape_active("<script>a</script>", other) == "<\\script>a</script>"
     assert escape_active("<% a", active_constructs("<% a %>")) == "<\\% a"
 
 

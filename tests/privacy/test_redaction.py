@@ -17,13 +17,13 @@ from vaultsync.privacy.redaction import (
     PLACEHOLDER,
     QUOTED_KIND,
     KnownSecrets,
+    Redaction,
     RedactionText,
     Redactor,
     join_secrets,
     learn_placeholders,
     redaction_for,
     register_rules,
-    replace_spans,
     scrub,
 )
 
@@ -47,6 +47,12 @@ pieces = st.lists(
 )
 
 
+def hidden(*many: RedactionText | str) -> Redaction:
+    """How the secrets of texts that belong together are hidden."""
+    pieces = [each if isinstance(each, RedactionText) else RedactionText(each) for each in many]
+    return redaction_for(REDACTOR, pieces, hides=True)
+
+
 @given(pieces, st.booleans())
 def test_what_is_hidden_comes_back(many: list[RedactionText], hides: bool) -> None:
     how = redaction_for(REDACTOR, many, hides=hides)
@@ -57,7 +63,7 @@ def test_what_is_hidden_comes_back(many: list[RedactionText], hides: bool) -> No
 
 @given(pieces)
 def test_nothing_that_is_a_secret_is_shown(many: list[RedactionText]) -> None:
-    how = redaction_for(REDACTOR, many, hides=True)
+    how = hidden(*many)
     for piece in many:
         shown = how.hide(piece.text, bare=piece.bare)
         for secret in (TOKEN, OTHER):
@@ -73,7 +79,7 @@ def test_what_is_hidden_has_no_secrets_left(text: str) -> None:
 
 def test_a_text_without_secrets_is_itself() -> None:
     assert REDACTOR.hide("plain") == "plain"
-    assert redaction_for(REDACTOR, [RedactionText("plain")], hides=True) is NO_REDACTION
+    assert hidden("plain") is NO_REDACTION
     assert NO_REDACTION.hide("plain") == "plain"
     assert NO_SECRETS.restore("plain") == ("plain", [])
 
@@ -88,48 +94,38 @@ def test_the_same_secret_has_the_same_placeholder_and_another_key_another() -> N
 
 
 def test_a_secret_is_hidden_wherever_it_stands_in_what_belongs_together() -> None:
-    many = [
-        RedactionText("password: hunter2xyz"),
-        RedactionText("try hunter2xyz"),
-        RedactionText("hunter2xyzt"),
-    ]
-    how = redaction_for(REDACTOR, many, hides=True)
+    how = hidden("password: hunter2xyz", "try hunter2xyz", "hunter2xyzt")
     assert "hunter2" not in how.hide("try hunter2xyz")
     assert how.hide("hunter2xyzt") == "hunter2xyzt"  # another word
 
 
 def test_a_short_secret_is_hidden_only_where_it_was_told_to_be_one() -> None:
-    many = [RedactionText("password: abc12x"), RedactionText("abc12x is a room")]
-    assert redaction_for(REDACTOR, many, hides=True).hide("abc12x is a room") == "abc12x is a room"
+    how = hidden("password: abc12x", "abc12x is a room")
+    assert how.hide("abc12x is a room") == "abc12x is a room"
 
 
 def test_a_word_is_a_secret_for_what_it_is_called() -> None:
     word = "x9Yk2LmNq8Rt5VwZ7aBc"
-    assert redaction_for(REDACTOR, [RedactionText(word)], hides=True) is NO_REDACTION
-    how = redaction_for(REDACTOR, [RedactionText(word, "api_key")], hides=True)
+    assert hidden(word) is NO_REDACTION
+    how = hidden(RedactionText(word, "api_key"))
     assert re.fullmatch(r"\[REDACTED:secret:.{8}\]", how.hide(word))
 
 
 def test_what_is_left_of_a_secret_that_was_cut_off_is_hidden() -> None:
     title = f"Use {TOKEN[:20]}…"
-    how = redaction_for(
-        REDACTOR, [RedactionText(title), RedactionText(f"Use {TOKEN} now")], hides=True
-    )
+    how = hidden(title, f"Use {TOKEN} now")
     assert TOKEN[:8] not in how.hide(title)
     assert how.secrets.restore(how.hide(title)) == (title, [])
     far = f"Use {TOKEN[:6]}…"
-    assert (
-        redaction_for(REDACTOR, [RedactionText(far), RedactionText(TOKEN)], hides=True).hide(far)
-        == far
-    )
+    assert hidden(far, TOKEN).hide(far) == far
 
 
 def test_a_placeholder_that_a_text_quotes_is_text_unless_it_stands_for_something() -> None:
-    alone = redaction_for(REDACTOR, [RedactionText(NAME)], hides=True)
+    alone = hidden(NAME)
     assert alone.hide(NAME) == NAME
     assert alone.secrets.restore(NAME) == (NAME, [])
     both = f"{NAME} is {TOKEN}"
-    how = redaction_for(REDACTOR, [RedactionText(both)], hides=True)
+    how = hidden(both)
     first, second = PLACEHOLDER.findall(how.hide(both))
     assert QUOTED_KIND in first
     assert second == NAME
@@ -160,7 +156,7 @@ def test_known_secrets_are_hidden_in_other_texts_too() -> None:
 def test_secrets_of_several_lines_stay_where_they_are_shown() -> None:
     key = secrets.OTHERS["private-key"][0](random.Random(3))
     text = f"{key}\n{TOKEN}"
-    how = redaction_for(REDACTOR, [RedactionText(text)], hides=True)
+    how = hidden(text)
     assert key not in how.hide(text)
     assert how.hide(text, shown=f"so {key}") == f"{key}\n{NAME}"
 
@@ -191,26 +187,16 @@ def test_what_placeholders_stand_for_is_learned_from_the_true_text(
     assert learn_placeholders(shown, true) == found
 
 
-def test_without_a_key_secrets_are_cut_out() -> None:
-    assert scrub(f"no: {TOKEN}!") == "no: [REDACTED:github]!"
-    assert scrub("plain") == "plain"
-
-
-def test_spans_are_replaced_in_order() -> None:
-    assert replace_spans("abcdef", [(1, 2, "X"), (4, 6, "")]) == "aXcd"
-    assert replace_spans("abc", []) == "abc"
-
-
 def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(redact, "_REGISTERED_RULES", {})
     register_rules(Redactor(KEY))  # without rules there is nothing to remember
     assert scrub("no ACME-1234") == "no ACME-1234"
+    assert scrub(f"no: {TOKEN}!") == "no: [REDACTED:github]!"  # without a key
     for key in (KEY, b"of another vault"):
         register_rules(REDACTOR._replace(key=key))
     assert len(redact._REGISTERED_RULES) == 1
     register_rules(Redactor(KEY, values=("swordfish",)))
     said = f"no ACME-1234, swordfish or {TOKEN}"
-    hidden = "no [REDACTED:custom], [REDACTED:environment] or [REDACTED:github]"
-    assert scrub(said) == hidden
+    assert scrub(said) == "no [REDACTED:custom], [REDACTED:environment] or [REDACTED:github]"

@@ -21,8 +21,7 @@ import pytest
 from tests.real.home import Home, say
 from tests.real.strace import needs_strace
 from tests.real.test_kill import calls_of, check, everything, spread, strike_at
-from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem import tree as vault_tree
+from vaultsync.backends.filesystem import file_reading, syscalls, tree
 from vaultsync.errors import VaultsyncError
 
 FOR_EVER = 1_000_000
@@ -65,7 +64,8 @@ def failing(faults: Faults) -> Iterator[None]:
         setattr(faulty, name, faults.wrap(getattr(os, name)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(syscalls, "os", faulty)
-        patch.setattr(vault_tree, "os", faulty)
+        patch.setattr(file_reading, "os", faulty)
+        patch.setattr(tree, "os", faulty)
         for name in ("_RENAME", "_SYNCFS"):
             real = getattr(syscalls, name)
             patch.setattr(syscalls, name, _libc(faults, real))

@@ -8,18 +8,28 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 from unittest import mock
 
-import click
 from click.testing import CliRunner, Result
 
-from vaultsync.api.memory import Memory
+from vaultsync.api.memory import GraphColours, GraphExport, Memory
 from vaultsync.cli.main import cli
+from vaultsync.context_packs.pack import ContextPack, LeftOut, PackedItem
 from vaultsync.facts.listing import FactPage
 from vaultsync.facts.service import ForgetResult
-from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
-from vaultsync.model.fact import Fact
+from vaultsync.graph.model import build_graph
+from vaultsync.graph.service import neighborhood
+from vaultsync.graph.stats import graph_stats
+from vaultsync.memory_files.report import (
+    AddResult,
+    FileResult,
+    SectionResult,
+    counts_of,
+    report_of_files,
+)
+from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.operations.check_links import LinkProblem, LinkReport
+from vaultsync.recall.result import Hit, RecallResult
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import (
     REPORT_COUNTS,
@@ -80,6 +90,68 @@ BUSY_PASS = Report(
 )
 CALM = Status(7, 7, 0, 0, (), 0, None, "idle")
 
+ALICE = make_fact(
+    {
+        "id": "0193f6c2-0000-7000-8000-000000000001",
+        "type": "person",
+        "title": "Alice",
+        "reports_to": ["[[Bob]]"],
+    }
+).evolve(path=VaultPath("public/people/Alice.md"))
+TEA = make_fact(
+    {"id": "0193f6c2-0000-7000-8000-000000000002", "title": "Tea", "content": "with [[Alice]]"}
+).evolve(path=VaultPath("public/notes/Tea.md"))
+LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
+GRAPH = build_graph([ALICE, TEA, LONE])
+LINK_PROBLEM = LinkProblem(
+    VaultPath("public/notes/Tea.md"),
+    7,
+    "[[Al]]",
+    "wiki",
+    None,
+    "it is an alias of public/people/Alice.md; links follow file names",
+    (VaultPath("public/people/Alice.md"),),
+    "[[Alice|Al]]",
+)
+FINE_LINKS = LinkReport(notes=2, links={"wiki": {"name": 3}})
+
+PACK = ContextPack(
+    text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",
+    tokens=712,
+    budget=800,
+    by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
+    items=(
+        PackedItem(
+            id="a1",
+            tokens=700,
+            tier="critical",
+            reason="critical decision; has “sqlite”",
+            citation="public/decisions/use-sqlite.md#Use SQLite",
+            title="Use\x1b[31m SQLite",
+        ),
+    ),
+    left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)),
+    truncated=True,
+    intent="balanced",
+    format="markdown",
+    counter="estimate",
+    degraded=("Semantic search is unavailable: there is no model.",),
+)
+WHY, SNIPPET = "Has “sqlite” and “fast”.", "It is embedded."
+HIT = Hit(ID, FACT.title, FACT.type, NOTE, 0.81, 0.9, 0.7, 0.5, "index", WHY, SNIPPET)
+FOUND = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
+
+FILE = "~/work/MEMORY.md"
+SECTIONS = [
+    SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
+    SectionResult("let_go", ID, "People", None, (), "gone from the file"),
+]
+FILE_REPORT = report_of_files(
+    [FileResult(FILE, 4, counts_of(SECTIONS, 3), SECTIONS, pending=[ID], left_out=2, written=1)],
+    seconds=0.25,
+)
+QUIET_FILE = report_of_files([FileResult(FILE, 3, counts_of((), 3))])
+
 ANSWERS: Mapping[str, Any] = {
     "remember": FACT,
     "get": FACT,
@@ -102,8 +174,16 @@ ANSWERS: Mapping[str, Any] = {
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
     "verify": proof_of(7),
-    "sync_memory_file": report_of_files([FileResult("~/work/MEMORY.md", 3, counts_of((), 3))]),
-    "add_to_memory_file": AddResult("~/work/MEMORY.md", "Lessons", "written"),
+    "maintain": QUIET,
+    "graph_export": GraphExport("text\n", "json", 3, 2),
+    "graph_stats": graph_stats(GRAPH),
+    "graph_neighbors": neighborhood(GRAPH, "Alice", 2),
+    "graph_colours": GraphColours("/v/.obsidian/graph.json", changed=True),
+    "links_check": FINE_LINKS,
+    "answer": FOUND,
+    "pack": PACK,
+    "sync_memory_file": QUIET_FILE,
+    "add_to_memory_file": AddResult(FILE, "Lessons", "written"),
     "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
 }
 """What each method answers when a test says nothing else: all is well."""
@@ -114,6 +194,8 @@ BAD_CHECK = DoctorCheck("space", ok=False, message="the disk is full", hint="mak
 
 class FakeMemory:
     """Answers as told; refuses calls that the real `Memory` does not take."""
+
+    is_empty = False
 
     def __init__(self, **answers: object) -> None:
         self.answers = {**ANSWERS, **answers}
@@ -173,42 +255,6 @@ def run(
         return runner.invoke(
             cli, list(words), input=stdin, color=color, prog_name="vaultsync", terminal_width=80
         )
-
-
-class OneAnswer:
-    """Answers every question in the same way, and remembers what it was asked."""
-
-    is_empty = False
-
-    def __init__(self, answer: object) -> None:
-        self._answer = answer
-        self.asked: RecallRequest | ContextRequest | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def answer(self, request: RecallRequest | ContextRequest) -> object:
-        self.asked = request
-        return self._answer
-
-    pack = answer
-
-
-def ask(command: click.Command, *words: str, answer: object) -> tuple[Result, OneAnswer]:
-    """Run a command that asks, on a memory that gives one answer."""
-    memory = OneAnswer(answer)
-    opened = mock.Mock(return_value=memory)
-    with mock.patch("vaultsync.cli.open_vault.open_read_only", opened):
-        result = CliRunner().invoke(
-            command,
-            words,
-            catch_exceptions=False,
-            help_option_names=["-h", "--help"],  # click keeps them with the command
-        )
-    return result, memory
 
 
 def one_object(result: Result) -> dict[str, Any]:

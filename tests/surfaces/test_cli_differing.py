@@ -1,15 +1,13 @@
-"""Long texts are shown by what differs, and many alike notices are one."""
+"""Long texts are shown by what differs."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
-from tests.surfaces.command_line import CALM, ID, NOTICE, RUN, FakeMemory, run
+from tests.surfaces.command_line import ID, RUN, FakeMemory, run
 from vaultsync.cli.format_conflicts import MAX_CHANGED_LINES, changed_lines, differing_parts
-from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import HistoryEntry
 
 LINES = [f"Line {number}." for number in range(20)]
@@ -72,17 +70,3 @@ def test_the_history_shows_a_long_text_by_its_lines(monkeypatch: pytest.MonkeyPa
     result = run("history", ID, memory=FakeMemory(history=[entry]))
 
     assert result.stdout.splitlines()[1:] == ["  content:", "    - Line 3.", "    + New."]
-
-
-def test_the_same_notice_of_many_notes_is_printed_once() -> None:
-    notices = [
-        structs.replace(NOTICE, path=VaultPath(f"{number}.md"), line=None) for number in range(1000)
-    ]
-
-    result = run("status", memory=FakeMemory(status=structs.replace(CALM, attention=notices)))
-
-    assert result.exit_code == 3
-    assert result.stdout.split("idle\n")[1] == (
-        "\n! 1,000 notes: bad YAML\n    0.md\n    1.md\n    2.md\n    … 997 more\n"
-        "  hint: close the quote\n"
-    )

@@ -5,15 +5,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import click
 import pytest
 
+import vaultsync
 from tests.snippets import modules_after
 from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
 from vaultsync import errors
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
+from vaultsync.cli.options import complete_type
 
 GUARDED = 4
 ERRORS: list[tuple[Exception, int]] = [
@@ -72,12 +75,6 @@ def test_an_error_of_the_system_has_a_hint(number: str) -> None:
     assert shown["hint"]
 
 
-def test_an_error_is_shown_with_its_hint() -> None:
-    result = run("get", ID, memory=FakeMemory(get=errors.FactNotFoundError(ID)))
-
-    assert result.stderr == (f"error: no fact {ID}\n\nhint: `vaultsync list` shows all facts\n")
-
-
 def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
     kinds: list[type[Exception]] = [errors.UsageError, *errors.UsageError.__subclasses__()]
     for kind in kinds:
@@ -93,6 +90,9 @@ WRONG = [
     ["get", ID, "--nope"],
     ["list", "--limit", "x"],
     ["list", "--limit", "0"],
+    ["recall", "q", "--limit", "0"],
+    ["recall", "q", "--mode", "magic"],
+    ["recall"],
     ["remember", "x", "--priority", "high"],
     ["sync", "--max-delete", "-1"],
     ["resolve", "x"],
@@ -119,19 +119,6 @@ def test_wrong_usage_exits_with_2_in_json_and_in_words(words: list[str]) -> None
     assert "\n\nhint: `vaultsync" in in_words.stderr
 
 
-def test_the_choices_of_an_option_are_shown_in_one_line() -> None:
-    shown = run("resolve", "x").stderr
-
-    assert "missing option '--take'. Choose from: store, vault\n" in shown
-
-
-def test_an_option_before_the_command_is_shown_where_it_belongs() -> None:
-    result = run("--json", "status")
-
-    assert result.exit_code == 2
-    assert "`vaultsync status --json`" in one_object(result)["error"]["hint"]
-
-
 def test_text_that_looks_like_an_option_may_follow_two_dashes() -> None:
     memory = FakeMemory(remember=errors.ConfigError("no"))
 
@@ -146,17 +133,6 @@ def test_without_arguments_help_is_printed() -> None:
 
     assert result.exit_code == 2
     assert result.stderr.startswith("Usage: vaultsync")
-
-
-@pytest.mark.parametrize("form", [[], ["--json"]])
-def test_an_interrupted_command_ends_with_130(form: list[str]) -> None:
-    result = run("sync", *form, memory=FakeMemory(sync=KeyboardInterrupt()))
-
-    assert result.exit_code == 130
-    if form:
-        assert one_object(result)["error"]["kind"] == "Interrupted"
-    else:
-        assert "error: interrupted" in result.stderr
 
 
 def test_a_bug_is_shown_with_its_traceback() -> None:
@@ -183,8 +159,6 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    import vaultsync
-
     assert run("--version").stdout == f"vaultsync {vaultsync.__version__}\n"
 
 
@@ -206,16 +180,15 @@ def test_completion_of_another_shell_is_wrong_usage() -> None:
     assert run("completion", env={"SHELL": None}).exit_code == 2
 
 
-def test_a_shell_completes_types() -> None:
-    from vaultsync.cli.options import complete_type
-
+def test_a_shell_completes_commands_and_types() -> None:
     context = click.Context(cli)
 
-    assert complete_type(context, click.Option(["--type"]), "p") == [
-        "preference",
-        "person",
-        "project",
+    types = complete_type(context, click.Option(["--type"]), "p")
+    assert types == ["preference", "person", "project"]
+    assert [each.value for each in cli.shell_complete(context, "re")] == [
+        *("remember", "restore", "resolve", "rebuild", "recall")
     ]
+    assert "--version" in {each.value for each in cli.shell_complete(context, "--")}
 
 
 @pytest.mark.parametrize("code", ["import vaultsync.cli", "import vaultsync.__main__"])
@@ -226,12 +199,15 @@ def test_help_loads_only_the_command_line(code: str) -> None:
     assert not own & {"vaultsync.cli.open_vault", "vaultsync.cli.format_facts"}
 
 
-def ended(code: str) -> subprocess.CompletedProcess[str]:
+def ended(
+    code: str, *, stdout: IO[str] | int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     """A process that ran `main` as a piece of Python says."""
     words = "import atexit, sys, threading, time\nfrom vaultsync.cli.main import main\n"
     return subprocess.run(
         [sys.executable, "-c", words + code, "--version"],
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
@@ -259,12 +235,4 @@ def test_output_that_cannot_be_written_is_an_error() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no device that is always full")
     with Path("/dev/full").open("w") as full:
-        code = "from vaultsync.cli.main import main\nmain()"
-        done = subprocess.run(
-            [sys.executable, "-c", code, "--version"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode != 0
+        assert ended("main()", stdout=full).returncode != 0

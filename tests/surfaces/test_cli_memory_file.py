@@ -1,4 +1,4 @@
-"""`memory-file`: what is asked, what is shown, how it ends."""
+"""Memory files through a real memory."""
 
 from __future__ import annotations
 
@@ -7,140 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import structs, to_builtins
+from msgspec import to_builtins
 
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
-from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors import EngineBusyError, MemoryFileMissingError, UnreadableMemoryFileError
-from vaultsync.memory_files.report import (
-    AddResult,
-    FileResult,
-    SectionResult,
-    counts_of,
-    report_of_files,
-)
-from vaultsync.memory_files.sections import memory_file_notice
+from vaultsync.errors import EngineBusyError
 from vaultsync.model.fact import Fact
-from vaultsync.sync.report import notices_of
 
-NAME = "~/work/MEMORY.md"
 TEXT = "Ask the harbour master before the database."
-ACTIONS = [
-    SectionResult("update", ID, "Tests", 7, ("content",), "changed in the file"),
-    SectionResult("let_go", ID, "People", None, (), "gone from the file"),
-]
-DONE = report_of_files(
-    [
-        FileResult(
-            NAME,
-            sections=4,
-            counts=counts_of(ACTIONS, 3),
-            actions=ACTIONS,
-            pending=[ID],
-            left_out=2,
-            written=1,
-        )
-    ],
-    seconds=0.25,
-)
-QUIET = report_of_files([FileResult(NAME, 4, counts_of((), 4))])
-(NOTICE,) = notices_of(
-    [memory_file_notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)]
-)
-WAITS = structs.replace(QUIET, attention=[NOTICE])
-
-
-def test_a_report_is_printed_as_text() -> None:
-    held = FakeMemory(sync_memory_file=DONE)
-    result = run("memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held)
-    assert result.exit_code == 0
-    assert f"{NAME}: 1 changed, 1 detached, 3 unchanged" in result.stdout
-    assert "detach\tPeople\t\tgone from the file" in result.stdout
-    assert "update\tTests (line 7)\tcontent\tchanged in the file" in result.stdout
-    for words in ("1 queued text", "2 sections too short", "1 fact not embedded"):
-        assert words in result.stderr
-    args, named = held.call("sync_memory_file")
-    assert args == ("MEMORY.md", "x")
-    assert (named["again"], named["dry_run"], named["include"]) == (False, False, ())
-    assert held.opened["agent"] == "indy"
-
-
-def test_quiet_and_json_show_data_alone() -> None:
-    held = FakeMemory(sync_memory_file=DONE)
-    assert not run("memory-file", "sync", "m", "--quiet", memory=held).stdout
-    found = one_object(run("memory-file", "sync", "m", "--json", memory=held))
-    assert found["counts"] == {
-        "created": 0,
-        "updated": 1,
-        "forgotten": 0,
-        "let_go": 1,
-        "unchanged": 3,
-    }
-    assert found["files"][0]["actions"][0]["fact_id"] == ID
-    assert found["pending"] == 1
-
-
-def test_what_waits_for_a_person_ends_with_3_and_says_so() -> None:
-    held = FakeMemory(sync_memory_file=WAITS)
-    result = run("memory-file", "sync", "m", memory=held)
-    assert result.exit_code == 3
-    assert "write it into the file" in result.stdout
-    result = run("memory-file", "sync", "m", "--json", memory=held)
-    assert result.exit_code == 3
-    assert one_object(result)["attention"][0]["line"] == 7
-
-
-def test_a_dry_run_says_that_it_is_one() -> None:
-    held = FakeMemory(sync_memory_file=structs.replace(DONE, dry_run=True))
-    result = run("memory-file", "sync", "m", "--dry-run", "--again", memory=held)
-    assert result.stdout.startswith("dry run: ")
-    assert held.call("sync_memory_file")[1]["again"] is True
-    empty = FakeMemory(sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))]))
-    assert "nothing to remember" in run("memory-file", "sync", "m", memory=empty).stdout
-
-
-def test_a_skipped_file_is_not_called_empty() -> None:
-    wrong = UnreadableMemoryFileError(NAME, "it is binary")
-    told = memory_file_notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
-    held = FakeMemory(
-        sync_memory_file=report_of_files([FileResult(NAME, 0, counts_of(()))], notices_of([told]))
-    )
-    result = run("memory-file", "sync", "m", memory=held)
-    assert result.stdout.startswith(f"{NAME}: skipped\n")
-    assert f"! {NAME}: was skipped: it is binary\n" in result.stdout
-
-
-def test_a_missing_file_fails_with_a_hint() -> None:
-    held = FakeMemory(sync_memory_file=MemoryFileMissingError(NAME))
-    result = run("memory-file", "sync", "m", "--json", memory=held)
-    assert result.exit_code == 1
-    assert one_object(result)["error"]["kind"] == "MemoryFileMissingError"
-    assert run("memory-file", "sync").exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("added", "code", "words"),
-    [
-        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written to ~/work"),
-        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "already in"),
-        (AddResult(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
-        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "queued for ~/work"),
-    ],
-)
-def test_an_agents_text_is_written_or_queued(added: AddResult, code: int, words: str) -> None:
-    held = FakeMemory(add_to_memory_file=added)
-    ask = ("memory-file", "add", "m", "--section", "Lessons")
-    result = run(*ask, TEXT, memory=held)
-    assert (result.exit_code, words in result.output) == (code, True)
-    result = run(*ask, "-", "--replace", "--json", stdin=TEXT, memory=held)
-    assert one_object(result)["status"] == added.status
-    args, named = held.calls[-2][1:]
-    assert (args, named["replace_all"]) == (("m", TEXT), True)
-
-
-# --- through a real memory -----------------------------------------------------------
 
 
 @pytest.fixture
@@ -151,8 +26,14 @@ def held(tmp_path: Path) -> Iterator[Memory]:
         yield memory_
 
 
-def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path: Path) -> None:
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
     file = tmp_path / "MEMORY.md"
+    file.write_text(memory(DEPLOY), encoding="utf-8")
+    return file
+
+
+def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, file: Path) -> None:
     file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
     report = held.sync_memory_file(file)
     assert report.counts["created"] == 3
@@ -165,8 +46,7 @@ def test_facts_of_a_file_have_notes_and_are_found_at_once(held: Memory, tmp_path
     assert json.dumps(to_builtins(report))
 
 
-def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, tmp_path: Path) -> None:
-    file = tmp_path / "MEMORY.md"
+def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, file: Path) -> None:
     many = [(f"Section {n}", f"What number {n} has to say is this.") for n in range(40)]
     file.write_text(memory(*many), encoding="utf-8")
     held.sync_memory_file(file)
@@ -177,15 +57,13 @@ def test_many_sections_may_go_at_once_for_the_file_says_so(held: Memory, tmp_pat
     assert held.verify().equal
 
 
-def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(held: Memory, tmp_path: Path) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text(memory(DEPLOY), encoding="utf-8")
+def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(held: Memory, file: Path) -> None:
     held.sync_memory_file(file, agent="moss")
     added = held.add_to_memory_file(file, TEXT, section="Lessons")
     assert added.synced is not None
     assert added.synced.counts["created"] == 1
     assert {each.scope for each in app_facts(held)} == {"private-moss"}
-    other = tmp_path / "other" / "MEMORY.md"
+    other = file.parent / "other" / "MEMORY.md"
     other.parent.mkdir()
     held.add_to_memory_file(other, TEXT, section="Lessons")
     assert {each.scope for each in app_facts(held)} == {"private-moss", "private-indy"}
@@ -196,11 +74,9 @@ def app_facts(held: Memory) -> list[Fact]:
 
 
 def test_a_queued_text_is_not_synced(
-    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    held: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
-    file = tmp_path / "MEMORY.md"
-    file.write_text(memory(DEPLOY), encoding="utf-8")
     with held._memory_files.file(file).lock(1):
         added = held.add_to_memory_file(file, TEXT, section="Lessons")
     assert (added.status, added.synced) == ("queued", None)
@@ -230,11 +106,8 @@ def test_queued_texts_are_reported_for_each_file(
 
 
 def test_while_another_engine_has_the_vault_the_facts_are_in_the_store(
-    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    held: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "MEMORY.md"
-    file.write_text(memory(DEPLOY), encoding="utf-8")
-
     def busy(*_: object, **__: object) -> None:
         raise EngineBusyError("vault", "process 7")
 

@@ -16,17 +16,26 @@ from tests.surfaces.command_line import (
     CALM,
     CONFLICT,
     FACT,
+    FOUND,
+    HIT,
     ID,
     NOTE,
     NOTICE,
     QUIET,
     RUN,
+    SNIPPET,
+    WHY,
     FakeMemory,
     run,
 )
-from vaultsync.cli import output
-from vaultsync.cli.options import Options
-from vaultsync.cli.output import DelayedBar, clean, clean_one_line, print_json, progress_bar
+from vaultsync.cli.output import (
+    DelayedBar,
+    Options,
+    clean,
+    clean_one_line,
+    print_json,
+    progress_bar,
+)
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.facts.listing import FactPage
 from vaultsync.model.paths import VaultPath
@@ -40,9 +49,9 @@ HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bol
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """stdout and stderr are a terminal of 80 columns, for all that vaultsync knows."""
     # First those that import it: loaded after `output`, they would keep the fake.
-    for module in ("format_facts", "format_conflicts", "format_reports", "output"):
+    formats = ("format_facts", "format_conflicts", "format_reports", "recall_commands")
+    for module in (*formats, "graph_commands", "output"):
         monkeypatch.setattr(f"vaultsync.cli.{module}.is_terminal", lambda _: True)
-    monkeypatch.setattr(output, "is_terminal", lambda _: True)
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -129,19 +138,13 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     ]
 
 
+@pytest.mark.parametrize("on", ["pipe", "terminal"])
 @pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_no_command_prints_control_characters(words: list[str], memory: FakeMemory) -> None:
-    result = run(*words, memory=memory)
-
-    assert result.output
-    assert not {"\x1b", "\x07", "\x08", "\x9b", "\u202e"} & set(result.output)
-
-
-@pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
-def test_no_command_prints_control_characters_on_a_terminal(
-    words: list[str], memory: FakeMemory
+def test_no_command_prints_control_characters(
+    request: pytest.FixtureRequest, on: str, words: list[str], memory: FakeMemory
 ) -> None:
+    if on == "terminal":
+        request.getfixturevalue("terminal")
     result = run(*words, memory=memory)
 
     assert result.output
@@ -172,6 +175,18 @@ def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch)
     assert result.stdout.splitlines()[1].split() == [
         *(ID, "Use", "SQLite", "decision", "1", "public", NOTE)
     ]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_hit_on_a_terminal_says_why_and_where() -> None:
+    bare = structs.replace(HIT, path=None, snippet="Use SQLite")  # which its title says already
+    found = structs.replace(FOUND, hits=(HIT, bare))
+
+    result = run("recall", "why sqlite?", memory=FakeMemory(answer=found))
+
+    title, why = "Use SQLite  decision · 0.81", f"    {WHY}"
+    one = [f" 1. {title}", f"    {SNIPPET}", why, f"    {NOTE}", ""]
+    assert result.stdout.splitlines() == [*one, f" 2. {title}", why, "    no note yet", ""]
 
 
 @pytest.mark.usefixtures("terminal")

@@ -70,13 +70,6 @@ def test_an_export_to_stdout_is_lines_alone() -> None:
     assert result.stderr == "2 facts\n"
 
 
-def test_an_export_to_stdout_is_not_one_json_object() -> None:
-    result = run("export", "-", "--json", memory=FakeMemory(export=give))
-
-    assert result.exit_code == 2
-    assert one_object(result)["error"]["kind"] == "UsageError"
-
-
 def test_an_export_into_a_device_does_not_replace_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -159,13 +152,16 @@ def test_an_import_names_the_command_that_writes_notes(tmp_path: Path) -> None:
         ("Tea.MD", "would become a note"),
     ],
 )
-def test_an_export_never_overwrites_files_of_a_vault(tmp_path: Path, name: str, why: str) -> None:
+@pytest.mark.parametrize("command", ["export", "graph export --format json"])
+def test_an_export_never_overwrites_files_of_a_vault(
+    tmp_path: Path, command: str, name: str, why: str
+) -> None:
     for each in (".meta/config.toml", name):
         file = tmp_path / each
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("as it was", encoding="utf-8")
 
-    result = run("export", str(file), memory=FakeMemory(export=give))
+    result = run(*command.split(), str(file), memory=FakeMemory(export=give))
 
     assert result.exit_code == 2
     assert why in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,33 @@ def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
     assert [each["id"] for each in shell("list")["facts"]] == ids
 
 
+def test_recall_on_an_empty_memory_prints_how_to_begin(shell: Shell) -> None:
+    def hint() -> str:
+        return shell.runner.invoke(cli, ["recall", "ferries"]).stderr
+
+    assert "the memory is empty; `vaultsync adopt`" in hint()
+    shell("remember", "We meet on Tuesdays.")
+    assert "nothing found: try other words" in hint()
+
+
+def test_a_clone_without_a_store_answers_from_its_index_files(shell: Shell, tmp_path: Path) -> None:
+    shell("remember", "We meet on Tuesdays at the pier.", "--scope", "team-core")
+    shell("sync")
+    clone = Shell(tmp_path / "clone")
+    shutil.copytree(shell.vault, clone.vault)
+
+    said = clone("recall", "when do we meet?", "--vault-only", "--mode=index")
+
+    assert said["source"] == "index-files"
+    assert "Tuesdays" in said["hits"][0]["title"]
+    assert [each.name for each in (tmp_path / "clone").iterdir()] == ["vault"]
+
+
 def test_init_is_harmless_when_repeated(shell: Shell) -> None:
     assert shell("init") == shell("init", str(shell.vault))
+    again = shell.runner.invoke(cli, ["init"])
+    assert f"vault     {shell.vault}\n" in again.stdout
+    assert "vaultsync adopt --dry-run" in again.stderr
     assert {each["ok"] for each in shell("doctor")["checks"]} == {True}
 
 

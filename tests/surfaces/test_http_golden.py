@@ -23,8 +23,8 @@ from tests.openapi import document
 from vaultsync import errors
 from vaultsync.api.memory import Memory
 from vaultsync.backends.http.loopback_guard import MAX_BODY_BYTES
-from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.http_bridge.handlers import ROUTES, RouteRow
 from vaultsync.privacy.error_json import Failure
 from vaultsync.sync.report import DaemonState

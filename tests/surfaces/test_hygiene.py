@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import product
+from operator import methodcaller
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
+from vaultsync.model.fact import Fact
 from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
@@ -73,15 +75,14 @@ WHOLE = {"export", "import_"}
 
 
 def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
+    without = ("status", "conflicts", "verify", "doctor", "graph_stats", "graph_colours", "new_id")
+    more = ("follow_memory_files", "watched_memory_files", "check", "count_recalls", "close")
     asked: dict[str, Callable[[Memory], object]] = {
-        "status": lambda m: m.status(),
+        **{name: methodcaller(name) for name in without},
         "with_queued": lambda m: m.with_queued(m.status()),
         "get": lambda m: m.get(planted.fact),
         "list": lambda m: [m.list(), m.list(status="forgotten"), m.list(tag="ops")],
         "history": lambda m: [m.history(x) for x in (planted.fact, planted.gone)],
-        "conflicts": lambda m: m.conflicts(),
-        "verify": lambda m: m.verify(),
-        "doctor": lambda m: m.doctor(),
         "recall": lambda m: m.recall("deploy evening", explain=True),
         "context": lambda m: [
             m.context("deploy", budget=800, format=each) for each in ("markdown", "json", "xml")
@@ -93,7 +94,6 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.graph_export(format=each) for each in ("json", "graphml", "canvas", "html")
         ],
         "is_empty": lambda m: m.is_empty,
-        "graph_stats": lambda m: m.graph_stats(),
         "graph_neighbors": lambda m: m.graph_neighbors("Alice"),
         "links_check": lambda m: [m.links_check(), m.links_check(fix=True)],
         "index_files": lambda m: [m.index_files()],
@@ -108,8 +108,6 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "add_to_memory_file": lambda m: m.add_to_memory_file(
             planted.memory_file, f"More {CODE} {TOKEN}.", section=f"Mine {TOKEN}"
         ),
-        "follow_memory_files": lambda m: m.follow_memory_files(),
-        "watched_memory_files": lambda m: m.watched_memory_files(),
         "resolve_by_hand": lambda m: m.resolve_by_hand(
             planted.conflict, field="content", text=f"{TEXT} by hand"
         ),
@@ -121,14 +119,10 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "restore": lambda m: m.restore(planted.fact),
         "maintain": lambda m: [m.maintain(dry_run=True), m.maintain()],
         "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
-        "graph_colours": lambda m: m.graph_colours(),
         "adopt_id": lambda m: m.adopt_id(planted.entity),
-        "new_id": lambda m: m.new_id(),
         "waits": lambda m: m.waits(planted.fact),
-        "check": lambda m: m.check(),
         "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
-        "count_recalls": lambda m: m.count_recalls(),
-        "close": lambda m: m.close(),
+        **{name: methodcaller(name) for name in more},
     }
     named = {each for each in dir(Memory) if not each.startswith("_")}
     assert named - WHOLE <= asked.keys(), named - WHOLE - asked.keys()
@@ -164,21 +158,17 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
     asked: dict[str, list[tuple[str, ...]]] = {
-        "status": [()],
+        **{key: [()] for key in ("status", "conflicts", "verify", "doctor")},
+        **{key: [()] for key in ("graph stats", "graph colours")},
         "list": [(), ("--status", "forgotten")],
         "get": [(fact,)],
         "history": [(fact,), (planted.gone,)],
-        "conflicts": [()],
-        "verify": [()],
-        "doctor": [()],
         "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
         "context": [("deploy",)],
         "graph export": [
             (f"{out}.{each}", "--format", each) for each in ("json", "graphml", "canvas", "html")
         ],
-        "graph stats": [()],
         "graph neighbors": [("Alice",)],
-        "graph colours": [()],
         "links check": [(), ("--fix",)],
         "index": [("--rebuild",)],
         "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
@@ -487,11 +477,17 @@ def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) 
     assert leaks(path.read_text()) == []
 
 
+def _typed_secret(folder: Path, memory: Memory) -> Fact:
+    """A fact in whose note a person typed a secret."""
+    fact = memory.remember("The deploy is in the evening.", title="Deploy")
+    path = folder / "vault" / str(fact.path)
+    path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
+    return fact
+
+
 def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(folder: Path) -> None:
     with vaultsync.open(str(folder / "vault")) as memory:
-        fact = memory.remember("The deploy is in the evening.", title="Deploy")
-        path = folder / "vault" / str(fact.path)
-        path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
+        fact = _typed_secret(folder, memory)
     settings = settings_for(str(folder / "vault"), agent="indy")
     with AgentMemory(settings) as agent:
         agent.sync_saved_notes()
@@ -501,9 +497,7 @@ def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(folder:
 
 def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
     with vaultsync.open(str(folder / "vault")) as memory:
-        fact = memory.remember("The deploy is in the evening.", title="Deploy")
-        path = folder / "vault" / str(fact.path)
-        path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
+        _typed_secret(folder, memory)
         memory.sync()
     found = recall_from_index_files(RecallRequest("deploy evening"), path=str(folder / "vault"))
     assert found.hits

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 import vaultsync
-from tests.daemons import PATIENCE, watched
+from tests.daemons import PATIENCE, wait_until, watched
 from vaultsync.api import configuration as config
 from vaultsync.service import bridge_service as serving
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture

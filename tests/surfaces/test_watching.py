@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,10 +15,11 @@ import pytest
 from msgspec import structs
 
 import vaultsync
+from tests.daemons import PATIENCE, wait_until
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
-from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
     DaemonStoppedError,
@@ -33,21 +34,12 @@ from vaultsync.service.daily_maintenance import CHECK_INTERVAL, LAST_MAINTENANCE
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
-PATIENCE = 30.0
-
 
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
     vaultsync.init(str(root), state_dir=str(state))
     found = config.load_settings(root, state_dir=str(state))
     return structs.replace(found, embedder="none", grace_seconds=0.0)
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 class Run:
@@ -208,11 +200,7 @@ def test_the_engine_runs_calls_between_two_runs(run: Run) -> None:
 def test_an_error_of_a_call_is_raised_in_the_thread_that_waits(run: Run) -> None:
     with pytest.raises(FactNotFoundError):
         run.daemon.call(lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"))
-    assert run.daemon.call(lambda _: 42) == 42
-
-
-def test_a_call_may_make_another_call(run: Run) -> None:
-    assert run.daemon.call(lambda _: run.daemon.call(lambda _: 42)) == 42
+    assert run.daemon.call(lambda _: run.daemon.call(lambda _: 42)) == 42  # a call in a call
 
 
 def test_a_call_may_time_out(run: Run) -> None:

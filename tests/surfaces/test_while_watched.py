@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from msgspec.json import encode
 
 from tests.bridges import open_bridge
-from tests.daemons import PATIENCE, watched
+from tests.daemons import wait_until, watched
 from tests.mcp_clients import Home, ask, make_home, over_stdio
 from vaultsync.api.memory import Memory
 from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFieldError
@@ -224,13 +223,9 @@ def test_a_run_that_the_guard_stopped_is_confirmed_by_its_id(home: Home) -> None
 
 def _until_it_fails(home: Home) -> dict[str, Any]:
     """The error that the status of a daemon shows at last."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found: dict[str, Any] | None = result(home, "status")[1]["daemon"]["last_error"]
-        if found:
-            return found
-        time.sleep(0.2)
-    raise TimeoutError
+    wait_until(lambda: result(home, "status")[1]["daemon"]["last_error"])
+    found: dict[str, Any] = result(home, "status")[1]["daemon"]["last_error"]
+    return found
 
 
 def test_a_daemon_that_ended_meanwhile_is_not_waited_for(

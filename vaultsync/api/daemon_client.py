@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from vaultsync.backends.http.bridge_client import BRIDGE_TIMEOUT, ask_bridge
-from vaultsync.backends.state.bridge_address import BridgeAddressFile
-from vaultsync.backends.state.token_file import TokenFile
+from vaultsync.backends.state.process_files import BridgeAddressFile
+from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.errors import EngineBusyError
 from vaultsync.privacy.error_json import error_from_json
 from vaultsync.settings import Settings

@@ -17,7 +17,7 @@ from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
 from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
-from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.redacted_store import FactCache
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
@@ -110,7 +110,7 @@ def update_derived(
 
 def _state(ctx: SyncContext) -> str:
     state = ctx.redacted_store.state()
-    return make_version(ctx.redacted_store, state.store_id, state.seq, "")
+    return version_of(state.store_id, state, "")
 
 
 def _failure(what: str, update: Callable[[], object]) -> str:

@@ -16,7 +16,7 @@ from vaultsync.api.derived_data import (
     update_derived,
 )
 from vaultsync.api.wiring import Services
-from vaultsync.backends.filesystem.folder_listing import vault_files
+from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost

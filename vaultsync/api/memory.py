@@ -22,7 +22,7 @@ from vaultsync.api.privacy import redaction_check
 from vaultsync.api.wiring import Services
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
@@ -38,7 +38,6 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as fact_service
 from vaultsync.facts.listing import FactPage, select_facts
-from vaultsync.facts.offline import queued_changes
 from vaultsync.facts.related import Related, find_related, linked_from, linking_to
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
@@ -262,7 +261,7 @@ class Memory:
         Args:
             id: of the fact.
         """
-        return bool(queued_changes(self._ctx, id))
+        return bool(fact_service.queued_changes(self._ctx, id))
 
     def list(
         self,

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
-from vaultsync.backends.filesystem.find_memory_files import find_memory_files
+from vaultsync.backends.filesystem.find_files import find_memory_files
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.errors import EngineBusyError, VaultsyncError
@@ -56,7 +56,7 @@ class MemoryFiles:
         files = [self.file(path) for path in found]
         request = replace(request, embeds=self._services.can_embed)
         self._engine.record_bases()
-        ctx, reader = self._engine.ctx, FrontmatterReader()
+        ctx, reader = self._engine.ctx, FrontmatterReader().read
         report = sync_files(ctx, files, request, reader=reader, queue=self.queue)
         if request.dry_run or not (report.fact_ids or report.pending):
             return report

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from vaultsync.backends.state.key_file import read_or_make_key
+from vaultsync.backends.state.secret_files import read_or_make_key
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor, register_rules

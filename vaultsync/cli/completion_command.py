@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import click
+from click.shell_completion import get_completion_class
 
-from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.output import echo, print_json
 
 _HOW = {
@@ -20,10 +20,8 @@ _HOW = {
 @click.argument("shell", required=False, type=click.Choice(list(_HOW)))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def completion(context: click.Context, *, shell: str | None, as_json: bool) -> int:
+def completion(context: click.Context, *, shell: str | None, as_json: bool) -> None:
     """Print a script that completes commands in your shell."""
-    from click.shell_completion import get_completion_class
-
     name = shell or os.environ.get("SHELL", "").rpartition("/")[2]
     kind = get_completion_class(name) if name in _HOW else None
     if kind is None:
@@ -36,4 +34,3 @@ def completion(context: click.Context, *, shell: str | None, as_json: bool) -> i
     else:
         # At the end, since zsh needs #compdef on the first line.
         echo(f"{script.rstrip()}\n\n# To load it in every shell: {_HOW[name]}")
-    return EXIT_DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
@@ -66,12 +67,13 @@ def _as_intended(error: Exception) -> Exception:
 
 def _register_secret_rules(words: Sequence[str]) -> None:
     """Load the vault's redaction rules, so that an error message repeats no secret."""
-    from vaultsync.cli import open_vault as session
+    from vaultsync.api import configuration, privacy
 
     text = "\0".join([*words, ""])
     _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")
     with suppress(Exception):  # a vault whose settings cannot be read has no rules
-        session.register_secret_rules(vault.partition("\0")[0] or None)
+        root = configuration.find_root(vault.partition("\0")[0] or None)
+        privacy.register_secret_rules(configuration.load_settings(root))
 
 
 def print_error(error: Exception, *, as_json: bool) -> int:
@@ -86,9 +88,7 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         kind, message = "OSError", _system(error)
         hint = _SYSTEM.get(error.errno or 0, "")
     else:
-        import traceback
-
-        echo(clean(_redacted("".join(traceback.format_exception(error)))), err=True)
+        echo(_printable("".join(traceback.format_exception(error))), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
         hint = "this is a bug in vaultsync; please report it with the traceback above"
     _print_failure(kind, message, hint, as_json=as_json, run=run)
@@ -136,18 +136,18 @@ def _print_failure(
             print_json(error_values_json(kind, message, hint, run=run))
             _flush()
             return
-        echo(f"{style('error:', fg='red', bold=True)} {clean(_redacted(message))}", err=True)
+        echo(f"{style('error:', fg='red', bold=True)} {_printable(message)}", err=True)
         if hint:
-            echo(f"\n{style('hint:', bold=True)} {clean(_redacted(hint))}", err=True)
+            echo(f"\n{style('hint:', bold=True)} {_printable(hint)}", err=True)
     except OSError:
         _detach_stdout()  # the reader has closed the stream
 
 
-def _redacted(text: str) -> str:
-    """Redact a message, for it may repeat a secret."""
+def _printable(text: str) -> str:
+    """Clean and redact a message, for it may repeat a secret."""
     from vaultsync.privacy.redaction import scrub
 
-    return scrub(text)
+    return clean(scrub(text))
 
 
 def _flush() -> None:

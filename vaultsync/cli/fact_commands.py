@@ -2,35 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable
+from typing import Any
 
 import click
 
+from vaultsync.api.memory import Memory
+from vaultsync.cli import format_facts as show
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.open_vault import open_memory
 from vaultsync.cli.options import (
-    Options,
+    Command,
     agent_option,
     common,
-    complete_type,
-    parse_fields,
-    parse_pairs,
+    number_option,
     text_or_stdin,
+    type_option,
 )
+from vaultsync.cli.output import Options
+from vaultsync.errors import VaultsyncError
+from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
 
-if TYPE_CHECKING:
-    from vaultsync.api.memory import Memory
+_LISTS = {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}
+_NUMBERS = {ValueKind.PRIORITY, ValueKind.SHARE, ValueKind.NUMBER, ValueKind.COUNT, ValueKind.FLAG}
+
+
+def parse_fields(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, Value]:
+    """Parse the `KEY=VALUE` pairs of a repeatable option into values by key.
+
+    Raises:
+        click.BadParameter: there is no `=`, or nothing before it.
+        click.UsageError: a key is given twice.
+    """
+    values: dict[str, Value] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        key = name.strip()
+        if not equals or not key:
+            message = f"{each!r} is not of the form K=V"
+            raise click.BadParameter(message)
+        if key in values:
+            message = f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
+            raise click.UsageError(message)
+        values[key] = _parse_field(key, text)
+    return values
+
+
+def _parse_field(key: str, text: str) -> Value:
+    """Parse the value of a field: as JSON where the field takes JSON, else as text.
+
+    A text field keeps `1.10` and `true` as they are written; `null` clears any field.
+    """
+    try:
+        value: Value = json.loads(text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError):
+        return text
+    if value is None:
+        return None
+    if isinstance(value, (str, dict)):
+        return text
+    kind = _kind(key)
+    if kind in _LISTS:
+        return value if isinstance(value, list) else text
+    return value if kind is None or kind in _NUMBERS else text
+
+
+def _reject_constant(constant: str) -> Value:
+    raise ValueError(constant)  # NaN and Infinity are not JSON
+
+
+def _kind(key: str) -> ValueKind | None:
+    """The kind of a field's value; None for a property. `outcome` is `decisionOutcome`."""
+    row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+    if row is None:
+        ending = key[:1].upper() + key[1:]
+        short = (field for full, field in OWN_FIELDS_BY_KEY.items() if full.endswith(ending))
+        row = next(short, None)
+    return row.kind if row else None
+
+
+def fields_option(name: str, text: str) -> Callable[[Command], Command]:
+    """A repeatable option that takes `K=V`, received as `fields`; `text` is its help."""
+    return click.option(
+        name, "fields", metavar="K=V", multiple=True, callback=parse_fields, help=text
+    )
 
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@click.option(
-    "--type",
-    "fact_type",
-    metavar="T",
-    shell_complete=complete_type,
-    help="Type, such as decision or lesson; default: note.",
-)
+@type_option(text="Type, such as decision or lesson; default: note.")
 @click.option("--title", metavar="S", help="Title; default: the first sentence.")
 @click.option("--context", metavar="S", help="When or why it was recorded, in one line.")
 @click.option(
@@ -49,86 +112,43 @@ if TYPE_CHECKING:
     multiple=True,
     help="Person, project or thing it is about; repeatable.",
 )
-@click.option(
-    "--field",
-    "fields",
-    metavar="K=V",
-    multiple=True,
-    callback=parse_pairs,
-    help="Any other field or property; repeatable.",
-)
+@fields_option("--field", "Any other field or property; repeatable.")
 @agent_option
-@click.option("--id", "fact_id", metavar="ID", help="UUID to use as its id; default: a new one.")
+@click.option("--id", metavar="ID", help="UUID to use as its id; default: a new one.")
 @common
 def remember(
     options: Options,
     *,
     text: str | None,
-    fact_type: str | None,
-    title: str | None,
-    context: str | None,
-    scope: str | None,
-    priority: int | None,
-    tags: Sequence[str],
-    entities: Sequence[str],
-    fields: Sequence[tuple[str, str]],
-    agent: str | None,
-    fact_id: str | None,
-) -> int:
+    **values: Any,  # noqa: ANN401 - the arguments of `Memory.remember`
+) -> None:
     """Store a fact, and write its note.
 
     TEXT may be piped in.
     """
     content = text_or_stdin(text, what="text to remember")
-    if not content.strip() and not title:
+    if not content.strip() and not values["title"]:
         message = "the text to remember is empty"
         raise click.UsageError(message)
-
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    own = parse_fields(fields)
-    with session.open_memory(options, agent=agent) as memory:
-        fact = memory.remember(
-            content,
-            type=fact_type,
-            title=title,
-            scope=scope,
-            priority=priority,
-            tags=tags,
-            entities=entities,
-            fields=own,
-            context=context,
-            id=fact_id,
-        )
+    with open_memory(options) as memory:
+        fact = memory.remember(content, **values)
         queued = memory.waits(fact.id)
     show.print_remembered(options, fact, queued=queued)
-    return EXIT_DONE
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @agent_option
 @common
-def get(options: Options, *, fact_id: str, agent: str | None) -> int:
+def get(options: Options, *, fact_id: str) -> None:
     """Show a fact."""
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options, agent=agent) as memory:
+    with open_memory(options) as memory:
         fact = memory.get(fact_id)
     show.print_fact(options, fact)
-    return EXIT_DONE
 
 
 @click.command("list")
-@click.option(
-    "--type",
-    "fact_type",
-    metavar="T",
-    shell_complete=complete_type,
-    help="Only facts of this type.",
-)
+@type_option(text="Only facts of this type.")
 @click.option("--scope", metavar="S", help="Only facts in this scope.")
 @click.option("--status", metavar="S", help="Only facts with this status, such as active.")
 @click.option("--tag", metavar="X", help="Only facts with this tag.")
@@ -141,66 +161,24 @@ def get(options: Options, *, fact_id: str, agent: str | None) -> int:
 )
 @click.option("--links-from", metavar="NOTE", help="Only facts that this note links to.")
 @click.option("--newest", is_flag=True, help="List the newest first.")
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    help="Maximum number of facts.",
-)
+@number_option("--limit", "Maximum number of facts.", least=1, default=100)
 @click.option("--after", metavar="ID", help="Start after this fact: the next page.")
 @agent_option
 @common
 def list_facts(
     options: Options,
-    *,
-    fact_type: str | None,
-    scope: str | None,
-    status: str | None,
-    tag: str | None,
-    since: str | None,
-    until: str | None,
-    links_to: str | None,
-    links_from: str | None,
-    newest: bool,
-    limit: int,
-    after: str | None,
-    agent: str | None,
-) -> int:
+    **filters: Any,  # noqa: ANN401 - the arguments of `Memory.list`
+) -> None:
     """List facts, one page at a time."""
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options, agent=agent) as memory:
-        page = memory.list(
-            type=fact_type,
-            scope=scope,
-            status=status,
-            tag=tag,
-            since=since,
-            until=until,
-            links_to=links_to,
-            links_from=links_from,
-            newest=newest,
-            limit=limit,
-            after=after,
-        )
+    with open_memory(options) as memory:
+        page = memory.list(**filters)
     show.print_page(options, page)
-    return EXIT_DONE
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @click.option("--content", metavar="TEXT|-", help="New content; - reads stdin.")
-@click.option(
-    "--set",
-    "settings",
-    metavar="K=V",
-    multiple=True,
-    callback=parse_pairs,
-    help="Set a field or property; null clears it; repeatable.",
-)
+@fields_option("--set", "Set a field or property; null clears it; repeatable.")
 @click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Add a tag; repeatable.")
 @click.option(
     "--remove-tag", "remove_tags", metavar="X", multiple=True, help="Remove a tag; repeatable."
@@ -213,33 +191,18 @@ def update(
     *,
     fact_id: str,
     content: str | None,
-    settings: Sequence[tuple[str, str]],
-    add_tags: Sequence[str],
-    remove_tags: Sequence[str],
-    expect: str | None,
-    agent: str | None,
+    fields: dict[str, Value],
+    **changes: Any,  # noqa: ANN401 - the other arguments of `Memory.update`
 ) -> int:
     """Change a fact in the store, and its note."""
-    if content is None and not settings and not add_tags and not remove_tags:
+    if content is None and not any((fields, changes["add_tags"], changes["remove_tags"])):
         message = "nothing to change: give --content, --set, --add-tag or --remove-tag"
         raise click.UsageError(message)
     if content is not None:
         content = text_or_stdin(content, what="content")
-
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    changes = parse_fields(settings)
-    with session.open_memory(options, agent=agent) as memory:
+    with open_memory(options) as memory:
         before = _revision(memory, fact_id)
-        fact = memory.update(
-            fact_id,
-            content=content,
-            set=changes,
-            add_tags=add_tags,
-            remove_tags=remove_tags,
-            expect=expect,
-        )
+        fact = memory.update(fact_id, content=content, set=fields, **changes)
         conflict = show.conflict_of(memory.conflicts(), fact.id)
         queued = memory.waits(fact.id)
     what = "unchanged" if fact.revision == before and not queued else "changed"
@@ -249,8 +212,6 @@ def update(
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
     """The revision of a fact; None where the store is unavailable."""
-    from vaultsync.errors import VaultsyncError
-
     try:
         return memory.get(fact_id).revision
     except VaultsyncError:
@@ -262,33 +223,25 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @agent_option
 @common
-def supersede(options: Options, *, fact_id: str, text: str | None, agent: str | None) -> int:
+def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
     """Replace a fact with a new one; both are kept and linked."""
     content = text_or_stdin(text, what="text of the new fact")
     if not content.strip():
         message = "the text of the new fact is empty"
         raise click.UsageError(message)
-
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options, agent=agent) as memory:
+    with open_memory(options) as memory:
         fact = memory.supersede(fact_id, content)
         queued = memory.waits(fact.id)
     show.print_changed(options, fact, "replaces the old fact", queued=queued)
-    return EXIT_DONE
 
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @agent_option
 @common
-def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
+def forget(options: Options, *, fact_id: str) -> int:
     """Delete a fact and its note; `restore` undoes it."""
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options, agent=agent) as memory:
+    with open_memory(options) as memory:
         done = memory.forget(fact_id)
         kept = done.status != "forgotten"
         conflict = show.conflict_of(memory.conflicts(), done.id) if kept else None
@@ -303,12 +256,8 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 @click.argument("fact_id", metavar="ID")
 @agent_option
 @common
-def restore(options: Options, *, fact_id: str, agent: str | None) -> int:
+def restore(options: Options, *, fact_id: str) -> None:
     """Restore a forgotten fact and its note."""
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options, agent=agent) as memory:
+    with open_memory(options) as memory:
         done = memory.restore(fact_id)
     show.print_forgotten(options, done)
-    return EXIT_DONE

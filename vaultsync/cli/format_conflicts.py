@@ -11,8 +11,8 @@ from itertools import groupby
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
-from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
+    Options,
     clean,
     clean_one_line,
     dim,

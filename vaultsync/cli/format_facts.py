@@ -1,4 +1,4 @@
-"""Print facts, as JSON or as text. Imported when a command has a result."""
+"""Print facts, as JSON or as text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from vaultsync.cli.options import Options
+from vaultsync.api.opening import Initialised
 from vaultsync.cli.output import (
+    Options,
     clean,
     clean_one_line,
     dim,
@@ -28,9 +28,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_values, public_new, public_values
 from vaultsync.notes.conflict_note import Conflict
-
-if TYPE_CHECKING:
-    from vaultsync.api.opening import Initialised
 
 WIDE_TERMINAL = 120
 """Columns from which a table has room for both scope and path."""
@@ -63,14 +60,7 @@ def count_noun(number: int, word: str, *, many: str = "") -> str:
 def print_initialised(options: Options, vault: Initialised) -> None:
     """Print where a new vault keeps its things, and what to do next."""
     if options.json:
-        print_json(
-            {
-                "vault": vault.vault,
-                "vault_id": vault.vault_id,
-                "state_dir": vault.state_dir,
-                "store": vault.store,
-            }
-        )
+        print_json(vault)
         return
     print_pairs(
         [

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
-from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
+    Options,
     clean,
     clean_one_line,
     dim,

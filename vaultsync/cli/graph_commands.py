@@ -1,20 +1,21 @@
-"""`graph` and `links`: export and explore the graph, check links.
-
-Result types are imported for type checking only, since `--help` loads this module.
-"""
+"""`graph` and `links`: export and explore the graph, check links."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import Options, common
+from vaultsync.cli.format_facts import count_noun, print_pairs
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import common, number_option
 from vaultsync.cli.output import (
+    Options,
     clean_one_line,
     echo,
     is_terminal,
@@ -24,15 +25,11 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-
-if TYPE_CHECKING:
-    from vaultsync.api.memory import GraphExport
-    from vaultsync.graph.service import Neighborhood
-    from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
-    from vaultsync.operations.check_links import LinkProblem, LinkReport
-
-if TYPE_CHECKING:
-    from vaultsync.api.memory import GraphExport
+from vaultsync.cli.transfer_commands import open_output, refuse_json_on_stdout
+from vaultsync.graph.service import Neighborhood
+from vaultsync.graph.stats import GraphStats, Neighbor, NodeName
+from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
+from vaultsync.operations.check_links import LinkProblem, LinkReport
 
 MAX_LISTED = 20
 """Maximum number of rows in a list, unless `--verbose` is given."""
@@ -40,8 +37,6 @@ MAX_LISTED = 20
 
 def print_exported(options: Options, export: GraphExport, file: str) -> None:
     """Print what was written, and where."""
-    from vaultsync.cli.format_facts import count_noun
-
     if options.json:
         print_json(
             {"file": file, "format": export.format, "nodes": export.nodes, "links": export.links}
@@ -56,8 +51,6 @@ def print_exported(options: Options, export: GraphExport, file: str) -> None:
 
 def print_stats(options: Options, found: GraphStats) -> None:
     """Print counts, hubs and orphans of the graph."""
-    from vaultsync.cli.format_facts import print_pairs
-
     if options.json:
         print_json(found)
         return
@@ -130,9 +123,6 @@ def _via(near: Neighbor) -> str:
 
 def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> int:
     """Print the problems with links, and return the exit code."""
-    from vaultsync.cli.format_facts import count_noun
-    from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
-
     code = EXIT_NEEDS_REVIEW if found.problems else EXIT_DONE
     if options.json:
         print_json(found)
@@ -209,23 +199,14 @@ def check(options: Options, *, fix: bool, verbose: bool) -> int:
     Broken: no file has this name, or the note has no such heading or block. Ambiguous:
     several files have this name. Alias only: Obsidian does not resolve aliases in links.
     """
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options) as memory, progress_bar(options) as bar:
+    with open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.links_check(fix=fix, progress=bar)
     return print_link_check(options, found, verbose=verbose)
 
 
 GRAPH_FORMATS = ("json", "graphml", "canvas", "html")
 scope_option = click.option("--scope", metavar="S", help="Only facts in this scope.")
-depth_option = click.option(
-    "--depth",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Maximum number of links to follow.",
-)
+depth_option = number_option("--depth", "Maximum number of links to follow.", least=1, default=1)
 
 
 @click.group()
@@ -250,53 +231,34 @@ def export_graph(
     *,
     file: str,
     form: str | None,
-    around: str | None,
-    depth: int,
-    scope: str | None,
-) -> int:
+    **part: Any,  # noqa: ANN401 - the arguments of `Memory.graph_export`
+) -> None:
     """Write the graph to FILE; - is stdout.
 
     html is a page that works offline; canvas opens in Obsidian, graphml in Gephi and
     others.
     """
-    if file == "-" and options.json:
-        message = "--json needs stdout for its own object: FILE cannot be -"
-        raise click.UsageError(message)
-
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli import transfer_commands as files
-
+    refuse_json_on_stdout(options, file)
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
     if chosen not in GRAPH_FORMATS:
         message = f"{file}: unknown file extension; name the format, such as --format json"
         raise click.UsageError(message)
-    with session.open_memory(options) as memory:
-        export = memory.graph_export(format=chosen, scope=scope, around=around, depth=depth)
-    with files.open_output(file) as write:
+    with open_memory(options) as memory:
+        export = memory.graph_export(format=chosen, **part)
+    with open_output(file) as write:
         write(export.text)
     print_exported(options, export, file)
-    return EXIT_DONE
 
 
 @graph.command("stats")
-@click.option(
-    "--hubs",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Maximum number of hubs to list.",
-)
+@number_option("--hubs", "Maximum number of hubs to list.", default=10)
 @scope_option
 @common
-def stats(options: Options, *, hubs: int, scope: str | None) -> int:
+def stats(options: Options, *, hubs: int, scope: str | None) -> None:
     """Show counts, hubs (by PageRank) and orphans."""
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         found = memory.graph_stats(scope=scope, hubs=hubs)
     print_stats(options, found)
-    return EXIT_DONE
 
 
 @graph.command("neighbors")
@@ -304,34 +266,29 @@ def stats(options: Options, *, hubs: int, scope: str | None) -> int:
 @depth_option
 @scope_option
 @common
-def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None) -> int:
+def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None) -> None:
     """List the neighbors of NAME.
 
     NAME is a title, an alias, an id or the path of a note.
     """
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         found = memory.graph_neighbors(name, depth=depth, scope=scope)
     print_neighbors(options, found)
-    return EXIT_DONE
 
 
 @graph.command("colours")
 @common
-def colours(options: Options) -> int:
+def colours(options: Options) -> None:
     """Colour Obsidian's graph view by type.
 
     Adds a colour group for each type to .obsidian/graph.json, and changes nothing else in
     it. Obsidian overwrites that file while it is open: close Obsidian first, or restart
     it afterwards.
     """
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         done = memory.graph_colours()
     if options.json:
-        print_json({"path": done.path, "changed": done.changed})
+        print_json(done)
     elif not done.changed:
         echo(f"every type already has its colour in {clean_one_line(done.path)}")
     else:
@@ -341,4 +298,3 @@ def colours(options: Options) -> int:
             "if Obsidian is open, restart it now; if the colours are missing then, close"
             " Obsidian and run this again",
         )
-    return EXIT_DONE

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -23,51 +23,69 @@ from vaultsync import __version__
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.output import colour
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Facts": {
-        "init": "sync_commands.init",
-        "remember": "fact_commands.remember",
-        "get": "fact_commands.get",
-        "list": "fact_commands.list_facts",
-        "update": "fact_commands.update",
-        "supersede": "fact_commands.supersede",
-        "forget": "fact_commands.forget",
-        "restore": "fact_commands.restore",
-        "export": "transfer_commands.export_facts",
-        "import": "transfer_commands.import_facts",
+        "init": "Turn a folder into a vault; safe to run again.",
+        "remember": "Store a fact, and write its note.",
+        "get": "Show a fact.",
+        "list": "List facts, one page at a time.",
+        "update": "Change a fact in the store, and its note.",
+        "supersede": "Replace a fact with a new one; both are kept and linked.",
+        "forget": "Delete a fact and its note; `restore` undoes it.",
+        "restore": "Restore a forgotten fact and its note.",
+        "export": "Write all facts to FILE as JSON Lines; - is stdout.",
+        "import": "Import facts from FILE, which holds JSON Lines; - is stdin.",
     },
     "Mirror": {
-        "sync": "sync_commands.sync",
-        "adopt": "sync_commands.adopt",
-        "status": "sync_commands.status",
-        "conflicts": "sync_commands.conflicts",
-        "resolve": "sync_commands.resolve",
-        "history": "sync_commands.history",
-        "undo": "sync_commands.undo",
-        "verify": "sync_commands.verify",
-        "rebuild": "sync_commands.rebuild",
-        "maintain": "sync_commands.maintain",
-        "migrate": "sync_commands.migrate",
-        "doctor": "sync_commands.doctor",
-        "memory-file": "memory_file_commands.memory_file",
+        "sync": "Sync vault and store once, in both directions.",
+        "adopt": "Turn existing notes into facts.",
+        "status": "Show pending changes, conflicts and problems; changes nothing.",
+        "conflicts": "List what both sides changed differently.",
+        "resolve": "Resolve a conflict.",
+        "history": "Show who changed what in a fact, when and from which side.",
+        "undo": "Undo a run on both sides; later changes are kept.",
+        "verify": "Compare vault, store and base, field by field.",
+        "rebuild": "Rebuild one side, and the base, from the other side.",
+        "maintain": "Delete expired and faded facts, and shorten version chains.",
+        "migrate": "Copy all facts to another store, and switch the vault to it.",
+        "doctor": "Check this machine and this vault for problems.",
+        "memory-file": "Sync MEMORY.md and similar files with the store.",
     },
     "Recall": {
-        "recall": "recall_commands.recall",
-        "context": "recall_commands.context",
-        "index": "recall_commands.index",
-        "graph": "graph_commands.graph",
-        "links": "graph_commands.links",
+        "recall": "Find the facts that answer a question.",
+        "context": "Pack the facts that answer a question into a token budget.",
+        "index": "Update `.index/`, the note index and the vectors.",
+        "graph": "Export and explore the graph of facts and entities.",
+        "links": "Check links between notes.",
     },
     "Long-running": {
-        "watch": "watch_command.watch",
-        "bridge": "bridge_commands.bridge",
-        "mcp": "mcp_commands.mcp",
+        "watch": "Keep vault and store equal until a signal.",
+        "bridge": "Serve the Obsidian plugin on 127.0.0.1 until stopped.",
+        "mcp": "Serve the memory to an agent over the Model Context Protocol.",
     },
-    "Obsidian": {"plugin": "plugin_commands.plugin"},
-    "Shell": {"completion": "completion_command.completion"},
+    "Obsidian": {"plugin": "Install the Obsidian plugin into the vault."},
+    "Shell": {"completion": "Print a script that completes commands in your shell."},
 }
-"""All commands by section, in the order of `--help`, with the module and function of each."""
-COMMANDS = {name: at for section in COMMAND_SECTIONS.values() for name, at in section.items()}
+"""All commands by section, in the order of `--help`, with the first sentence of their own
+help: printing it loads none of them."""
+SHORT_HELP = {name: text for section in COMMAND_SECTIONS.values() for name, text in section.items()}
+COMMAND_MODULES = {
+    "bridge": "bridge_commands",
+    "completion": "completion_command",
+    **dict.fromkeys(("recall", "context"), "recall_commands"),
+    **dict.fromkeys(("export", "import"), "transfer_commands"),
+    **dict.fromkeys(("graph", "links"), "graph_commands"),
+    **dict.fromkeys(("remember", "get", "list", "update"), "fact_commands"),
+    **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
+    "mcp": "mcp_commands",
+    "memory-file": "memory_file_commands",
+    "plugin": "plugin_commands",
+    "watch": "watch_command",
+}
+"""The module of each command that is not one of `sync_commands`."""
 
 
 GC_THRESHOLD = 100_000
@@ -97,16 +115,15 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names, in the order of the sections."""
-        return list(COMMANDS)
+        return list(SHORT_HELP)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """A command; only its own module is loaded."""
-        path = COMMANDS.get(cmd_name)
-        if path is None:
+        if cmd_name not in SHORT_HELP:
             return None
-        module, _, attribute = path.partition(".")
-        command: click.Command = getattr(import_module(f"vaultsync.cli.{module}"), attribute)
-        return command
+        module = import_module(f"vaultsync.cli.{COMMAND_MODULES.get(cmd_name, 'sync_commands')}")
+        commands = (each for each in vars(module).values() if isinstance(each, click.Command))
+        return next(each for each in commands if each.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -116,19 +133,26 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
             name = error.command_name
-            raise click.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx) from None
+            raise click.NoSuchCommand(name, possibilities=SHORT_HELP, ctx=ctx) from None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         """Write the commands under the names of their sections."""
-        widest = max(map(len, COMMANDS))
+        widest = max(map(len, SHORT_HELP))
         for title, section in COMMAND_SECTIONS.items():
             with formatter.section(title):
-                rows = []
-                for name in section:
-                    command = self.get_command(ctx, name)
-                    assert command is not None  # noqa: S101 - it is in the table
-                    rows.append((name.ljust(widest), command.get_short_help_str(64)))
-                formatter.write_dl(rows)
+                formatter.write_dl([(name.ljust(widest), text) for name, text in section.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names that complete a word, and the options."""
+        from click.shell_completion import CompletionItem
+
+        found = SHORT_HELP.items()
+        names = [CompletionItem(n, help=text) for n, text in found if n.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

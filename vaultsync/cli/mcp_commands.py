@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import Options, agent_option, common
+from vaultsync.cli.options import agent_option, common, number_option
+from vaultsync.cli.output import Options
 from vaultsync.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -27,23 +27,12 @@ if TYPE_CHECKING:
     help="The user it serves: it recalls and stores only facts about this user.",
 )
 @click.option("--http", "over_http", is_flag=True, help="Serve on 127.0.0.1, with a token.")
-@click.option(
-    "--port",
-    metavar="N",
-    type=click.IntRange(0, 65535),
-    help="Port for --http; default: 27126. 0 picks a free port.",
-)
+@number_option("--port", "Port for --http; default: 27126. 0 picks a free port.", most=65535)
 @agent_option
 @common
 def mcp(
-    options: Options,
-    *,
-    scope: str | None,
-    user: str | None,
-    over_http: bool,
-    port: int | None,
-    agent: str | None,
-) -> int:
+    options: Options, *, scope: str | None, user: str | None, over_http: bool, port: int | None
+) -> None:
     """Serve the memory to an agent over the Model Context Protocol.
 
     Clients start this command; it uses stdin and stdout until they are closed. It serves
@@ -56,7 +45,7 @@ def mcp(
     from vaultsync.mcp_server.agent_settings import settings_for
 
     settings = settings_for(
-        options.vault, agent=agent, state_dir=options.state_dir, scope=scope, user=user
+        options.vault, agent=options.agent, state_dir=options.state_dir, scope=scope, user=user
     )
 
     def open_agent_memory() -> AgentMemory:
@@ -77,12 +66,9 @@ def mcp(
     worker = AgentWorker(open_agent_memory)
     if not over_http:
         serve(worker)
-        return EXIT_DONE
+        return
 
-    from vaultsync.cli.bridge_commands import print_listening
-    from vaultsync.cli.serving import wait_for_signal
+    from vaultsync.cli.bridge_commands import serve_until_signal
 
     with running_mcp(worker, settings, port=MCP_PORT if port is None else port) as running:
-        print_listening(options, running.address + MCP_PATH)
-        wait_for_signal(lambda: running.is_alive)
-    return EXIT_DONE
+        serve_until_signal(options, running.address + MCP_PATH, lambda: running.is_alive)

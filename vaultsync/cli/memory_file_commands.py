@@ -1,22 +1,29 @@
-"""`memory-file`: sync MEMORY.md and similar files with the store.
-
-The result types and their formatters are imported where a result is printed, since `--help`
-loads this module.
-"""
+"""`memory-file`: sync MEMORY.md and similar files with the store."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import Options, agent_option, common, text_or_stdin
-from vaultsync.cli.output import clean_one_line, dim, echo, print_json, print_message, style, table
-
-if TYPE_CHECKING:
-    from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
+from vaultsync.cli.format_facts import count_noun
+from vaultsync.cli.format_reports import print_notices
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import agent_option, common, dry_run_option, text_or_stdin
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    dim,
+    echo,
+    print_json,
+    print_message,
+    progress_bar,
+    style,
+    table,
+)
+from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 
 _ACTION_WORDS = (
     ("created", "new"),
@@ -29,8 +36,6 @@ _ACTION_WORDS = (
 
 def print_memory_report(options: Options, done: MemoryFileReport) -> int:
     """Print what a sync did, and return the exit code."""
-    from vaultsync.cli.format_reports import print_notices
-
     code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
     if options.json:
         print_json(done)
@@ -45,8 +50,6 @@ def print_memory_report(options: Options, done: MemoryFileReport) -> int:
 
 
 def _print_file(options: Options, file: FileResult, done: MemoryFileReport) -> None:
-    from vaultsync.cli.format_facts import count_noun
-
     parts = [f"{file.counts[name]} {word}" for name, word in _ACTION_WORDS if file.counts[name]]
     notices = [each for each in done.attention if each.path == file.name]
     failed = any(each.kind.endswith("Error") for each in notices)
@@ -110,37 +113,21 @@ def memory_file() -> None:
 @click.option(
     "--again", is_flag=True, help="Write every section to its fact again, over edits and deletions."
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
+@dry_run_option
 @common
 def sync_file(
     options: Options,
     *,
     files: Sequence[str],
-    agent: str | None,
-    scope: str | None,
-    include: Sequence[str],
-    exclude: Sequence[str],
-    again: bool,
-    dry_run: bool,
+    **request: Any,  # noqa: ANN401 - the arguments of `Memory.sync_memory_file`
 ) -> int:
     """Update the store from FILE, one fact per section.
 
     FILE is the source of truth and is not changed. If FILE is a folder, --include selects
     files in it, such as '**/MEMORY.md'.
     """
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options, agent=agent) as memory, progress_bar(options) as bar:
-        report = memory.sync_memory_file(
-            *files,
-            scope=scope,
-            include=include,
-            exclude=exclude,
-            again=again,
-            dry_run=dry_run,
-            progress=bar,
-        )
+    with open_memory(options) as memory, progress_bar(options) as bar:
+        report = memory.sync_memory_file(*files, **request, progress=bar)
     return print_memory_report(options, report)
 
 
@@ -154,13 +141,7 @@ def sync_file(
 @agent_option
 @common
 def add_text(
-    options: Options,
-    *,
-    file: str,
-    text: str | None,
-    section: str,
-    replace_all: bool,
-    agent: str | None,
+    options: Options, *, file: str, text: str | None, section: str, replace_all: bool
 ) -> int:
     """Add an agent's TEXT to FILE; - or no TEXT reads stdin.
 
@@ -168,9 +149,6 @@ def add_text(
     moment, the user's version is kept and TEXT is queued until the next sync.
     """
     content = text_or_stdin(text, what="text")
-
-    from vaultsync.cli import open_vault as session
-
-    with session.open_memory(options, agent=agent) as memory:
+    with open_memory(options) as memory:
         added = memory.add_to_memory_file(file, content, section=section, replace_all=replace_all)
     return print_added(options, added)

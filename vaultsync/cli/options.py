@@ -1,91 +1,21 @@
-"""Options that commands share, and how their values are parsed.
-
-The table of fields is imported where a value is parsed, since `--help` loads this module.
-"""
+"""Options that commands share, and how their values are parsed."""
 
 from __future__ import annotations
 
 import functools
-import json
 import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
 
 import click
 
-if TYPE_CHECKING:
-    from vaultsync.model.schema import Value, ValueKind
+from vaultsync.cli.output import Options
+from vaultsync.model.schema import TYPES
+
+Command = Callable[..., int | None]
+"""What click calls; it returns an exit code, or nothing for 0."""
 
 
-def parse_fields(pairs: Iterable[tuple[str, str]]) -> dict[str, Value]:
-    """Parse the `K=V` pairs of `--set` and `--field` into values by key.
-
-    Raises:
-        click.UsageError: a key is given twice.
-    """
-    values: dict[str, Value] = {}
-    for key, text in pairs:
-        if key in values:
-            message = f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
-            raise click.UsageError(message)
-        values[key] = parse_field(key, text)
-    return values
-
-
-def parse_field(key: str, text: str) -> Value:
-    """Parse the value of a field: as JSON where the field takes JSON, else as text.
-
-    A text field keeps `1.10` and `true` as they are written; `null` clears any field.
-    """
-    from vaultsync.model.schema import ValueKind
-
-    try:
-        value: Value = json.loads(text, parse_constant=_reject_constant)
-    except (ValueError, RecursionError):
-        return text
-    if value is None:
-        return None
-    if isinstance(value, (str, dict)):
-        return text
-    kind = _kind(key)
-    if kind in {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}:
-        return value if isinstance(value, list) else text
-    numeric = {
-        ValueKind.PRIORITY,
-        ValueKind.SHARE,
-        ValueKind.NUMBER,
-        ValueKind.COUNT,
-        ValueKind.FLAG,
-    }
-    return value if kind is None or kind in numeric else text
-
-
-def _reject_constant(constant: str) -> Value:
-    raise ValueError(constant)  # NaN and Infinity are not JSON
-
-
-def _kind(key: str) -> ValueKind | None:
-    """The kind of a field's value; None for a property. `outcome` is `decisionOutcome`."""
-    from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY
-
-    row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
-    if row is None:
-        ending = key[:1].upper() + key[1:]
-        short = (field for full, field in OWN_FIELDS_BY_KEY.items() if full.endswith(ending))
-        row = next(short, None)
-    return row.kind if row else None
-
-
-class Options(NamedTuple):
-    """The options that every command takes."""
-
-    vault: str | None
-    state_dir: str | None
-    json: bool
-    quiet: bool
-
-
-def common(command: Callable[..., int]) -> Callable[..., int]:
+def common(command: Command) -> Command:
     """Add the common options to a command, which receives them as its first argument."""
 
     @click.option(
@@ -105,9 +35,15 @@ def common(command: Callable[..., int]) -> Callable[..., int]:
     @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors.")
     @functools.wraps(command)
     def run(
-        *, vault: str | None, state_dir: str | None, as_json: bool, quiet: bool, **values: object
-    ) -> int:
-        return command(Options(vault, state_dir, as_json, quiet), **values)
+        *,
+        vault: str | None,
+        state_dir: str | None,
+        as_json: bool,
+        quiet: bool,
+        agent: str | None = None,
+        **values: object,
+    ) -> int | None:
+        return command(Options(vault, state_dir, as_json, quiet, agent), **values)
 
     return run
 
@@ -122,58 +58,55 @@ agent_option = click.option(
 
 def complete_type(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """List the types that begin with `typed`, for shell completion."""
-    from vaultsync.model.schema import TYPES
-
     return [name for name in TYPES if name.startswith(typed)]
 
 
-def filters(command: Callable[..., int]) -> Callable[..., int]:
+def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
+    """The option `--type`, whose value the shell completes; `text` is its help."""
+    return click.option(
+        "--type", *names, metavar="T", multiple=multiple, shell_complete=complete_type, help=text
+    )
+
+
+def number_option(
+    name: str,
+    text: str,
+    *,
+    metavar: str = "N",
+    least: int = 0,
+    most: int | None = None,
+    default: int | None = None,
+) -> Callable[[Command], Command]:
+    """An option for a whole number; its default is shown after `text`, its help."""
+    return click.option(
+        name,
+        metavar=metavar,
+        type=click.IntRange(least, most),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
+verbose_option = click.option(
+    "-v", "--verbose", is_flag=True, help="List every action, not only the first 20."
+)
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, without doing it."
+)
+
+
+def filters(command: Command) -> Command:
     """Add the options that filter results: `types`, `scopes`, `tags` and `user`."""
+    several = functools.partial(click.option, multiple=True)
     for option in (
         click.option("--user", metavar="U", help="Only facts about this user."),
-        click.option(
-            "--tag",
-            "tags",
-            metavar="X",
-            multiple=True,
-            help="Only facts with this tag; repeatable.",
-        ),
-        click.option(
-            "--scope",
-            "scopes",
-            metavar="S",
-            multiple=True,
-            help="Only facts in this scope; repeatable.",
-        ),
-        click.option(
-            "--type",
-            "types",
-            metavar="T",
-            multiple=True,
-            shell_complete=complete_type,
-            help="Only facts of this type; repeatable.",
-        ),
+        several("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
+        several("--scope", "scopes", metavar="S", help="Only facts in this scope; repeatable."),
+        type_option("types", multiple=True, text="Only facts of this type; repeatable."),
     ):
         command = option(command)
     return command
-
-
-def parse_pairs(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    """Split each `KEY=VALUE` of a repeatable option at its first `=`.
-
-    Raises:
-        click.BadParameter: there is no `=`, or nothing before it.
-    """
-    pairs = []
-    for each in given:
-        key, equals, text = each.partition("=")
-        if not equals or not key.strip():
-            message = f"{each!r} is not of the form K=V"
-            raise click.BadParameter(message)
-        pairs.append((key.strip(), text))
-    return tuple(pairs)
 
 
 def non_empty_question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:

@@ -6,20 +6,26 @@ line, without headings, and nothing is truncated. Long work shows a progress bar
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO
+from typing import NamedTuple, TextIO
 
 import click
 
-from vaultsync.cli.options import Options
 
-if TYPE_CHECKING:
-    from msgspec import Struct
+class Options(NamedTuple):
+    """The options that every command takes, and `--agent` where a command has it."""
+
+    vault: str | None
+    state_dir: str | None
+    json: bool
+    quiet: bool
+    agent: str | None = None
 
 
 # Patterns are compiled on first use: most commands need only one of them.
@@ -77,13 +83,13 @@ def print_message(options: Options, text: str) -> None:
         echo(text, err=True)
 
 
-def print_json(values: Struct | Mapping[str, object]) -> None:
+def print_json(values: object) -> None:
     """Print one JSON object: indented on a terminal, else on one line."""
-    import json
+    from msgspec import to_builtins
 
     text = json.dumps(
         values,
-        default=_plain,
+        default=to_builtins,
         ensure_ascii="utf" not in (getattr(sys.stdout, "encoding", "") or "utf").lower(),
         allow_nan=False,
         indent=2 if is_terminal(sys.stdout) else None,
@@ -91,13 +97,6 @@ def print_json(values: Struct | Mapping[str, object]) -> None:
     if not text.isascii() or "\x7f" in text:
         text = re.sub(_IN_JSON, lambda match: f"\\u{ord(match[0]):04x}", text)
     echo(text)
-
-
-def _plain(value: object) -> object:
-    """What JSON has of a struct."""
-    from msgspec import to_builtins
-
-    return to_builtins(value)
 
 
 def table(
@@ -145,7 +144,7 @@ def _draw(heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[s
 
 
 def _print(drawn: object) -> None:
-    import shutil
+    import shutil  # it loads five libraries for compression
 
     from rich.console import Console
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import Options, common
-from vaultsync.cli.output import echo, print_json, print_message
-
-if TYPE_CHECKING:
-    pass
+from vaultsync.api.opening import install_plugin
+from vaultsync.cli.options import common
+from vaultsync.cli.output import Options, echo, print_json, print_message
 
 
 @click.group()
@@ -21,17 +16,15 @@ def plugin() -> None:
 
 @plugin.command()
 @common
-def install(options: Options) -> int:
+def install(options: Options) -> None:
     """Install or update the Obsidian plugin.
 
     Its settings are kept. Turn it on in Obsidian once.
     """
-    from vaultsync.api.opening import install_plugin
-
     done = install_plugin(options.vault)
     if options.json:
         print_json(done)
-        return EXIT_DONE
+        return
     was = "installed in" if done.changed else "was already installed in"
     echo(f"vaultsync {done.version} {was} {done.path}")
     if done.changed:
@@ -40,4 +33,3 @@ def install(options: Options) -> int:
             "In Obsidian: Settings, Community plugins, turn on Vaultsync (reload first if"
             " it is not listed); then paste the output of `vaultsync bridge token`",
         )
-    return EXIT_DONE

@@ -1,6 +1,6 @@
-"""`recall`, `context` and `index`: answer questions, pack contexts, update the indexes.
+"""`recall` and `context`: answer questions, pack contexts.
 
-Result types are imported for type checking only, since `--help` loads this module.
+What writes is not imported here: a cold `vaultsync recall` loads only what asks.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import Options, agent_option, common, filters, non_empty_question
+from vaultsync.api import read_only
+from vaultsync.cli.options import agent_option, common, filters, non_empty_question, number_option
 from vaultsync.cli.output import (
+    Options,
     clean,
     clean_one_line,
     dim,
@@ -21,46 +22,14 @@ from vaultsync.cli.output import (
     is_terminal,
     print_json,
     print_message,
-    progress_bar,
     style,
 )
 from vaultsync.errors import UsageError
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
+from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a question needs no pack
     from vaultsync.context_packs.pack import ContextPack
-    from vaultsync.indexing.embedding_cost import EmbeddingCost
-    from vaultsync.recall.result import Hit, RecallResult, RecallStage
-
-
-@click.command()
-@click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
-@common
-def index(options: Options, *, rebuild: bool) -> int:
-    """Update `.index/`, the note index and the vectors."""
-    from vaultsync.cli import open_vault as session
-
-    def print_cost(cost: EmbeddingCost) -> bool:
-        print_message(
-            options,
-            f"the embedding model has changed: embedding {cost.texts} texts of"
-            f" {cost.facts} facts again takes about {cost.seconds:.0f} s",
-        )
-        return True
-
-    with session.open_memory(options) as memory, progress_bar(options) as bar:
-        done = memory.index(rebuild=rebuild, approve=print_cost, progress=bar)
-    if options.json:
-        print_json(done)
-        return EXIT_DONE
-    print_message(
-        options,
-        f"{done.notes} facts indexed for keyword search, {done.chunks} for semantic search;"
-        f" {done.embedded} texts embedded in {done.seconds:.1f} s",
-    )
-    for why in done.degraded:
-        print_message(options, f"behind: {why}")
-    return EXIT_DONE
-
 
 MAX_LEFT_OUT = 10
 """Maximum number of left-out facts to list."""
@@ -168,17 +137,9 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 
 @click.command()
 @click.argument("query", metavar="QUERY", callback=non_empty_question)
-@click.option(
-    "--budget",
-    metavar="TOKENS",
-    type=click.IntRange(min=0),
-    default=4000,
-    show_default=True,
-    help="Maximum size in tokens.",
-)
+@number_option("--budget", "Maximum size in tokens.", metavar="TOKENS", default=4000)
 @click.option(
     "--format",
-    "form",
     type=click.Choice(PACK_FORMATS),
     default="markdown",
     show_default=True,
@@ -194,22 +155,20 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 @common
 def context(
     options: Options,
-    *,
-    form: str,
-    agent: str | None,
     **request: Any,  # noqa: ANN401 - the query and its filters, as `ContextRequest` has them
-) -> int:
+) -> None:
     """Pack the facts that answer a question into a token budget.
 
     The text goes to stdout. The reason and the citation of each item, and what was left
     out, go to stderr.
     """
-    from vaultsync.cli import open_vault as session
-    from vaultsync.recall.recall_request import ContextRequest
+    with _open_read_only(options) as memory:
+        print_pack(options, memory.pack(ContextRequest(**request)))
 
-    with session.open_read_only(options, agent=agent) as memory:
-        print_pack(options, memory.pack(ContextRequest(**request, format=form)))
-    return EXIT_DONE
+
+def _open_read_only(options: Options) -> read_only.RemoteMemory:
+    """The vault that the options name, to be asked in a `with`."""
+    return read_only.open_read_only(options.vault, agent=options.agent, state_dir=options.state_dir)
 
 
 MODE_NAMES = ("auto", "index", "vector", "fused")
@@ -217,14 +176,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 
 @click.command()
 @click.argument("query", metavar="QUERY", callback=non_empty_question)
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Maximum number of results.",
-)
+@number_option("--limit", "Maximum number of results.", least=1, default=10)
 @click.option(
     "--mode",
     type=click.Choice(MODE_NAMES),
@@ -233,14 +185,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     help="Keyword (index), semantic (vector) or hybrid (fused) search.",
 )
 @filters
-@click.option(
-    "--max-priority",
-    metavar="N",
-    type=click.IntRange(0, 4),
-    default=2,
-    show_default=True,
-    help="Lowest priority to include; 4 includes all.",
-)
+@number_option("--max-priority", "Lowest priority to include; 4 includes all.", most=4, default=2)
 @click.option("--since", metavar="DATE", help="Only facts created on or after this day.")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")
@@ -252,17 +197,13 @@ def recall(
     mode: str,
     vault_only: bool,
     explain: bool,
-    agent: str | None,
     **request: Any,  # noqa: ANN401 - the query and its filters, as `RecallRequest` has them
-) -> int:
+) -> None:
     """Find the facts that answer a question.
 
     A phrase "in quotes" must occur. These filter: type:decision, tag:ops, tier:critical,
     since:2026-03 and until:2026-05-01.
     """
-    from vaultsync.cli import open_vault as session
-    from vaultsync.recall.recall_request import RecallRequest
-
     if vault_only:
         if explain or mode not in {"auto", "index"}:
             option = "--explain" if explain else f"--mode {mode}"
@@ -270,13 +211,10 @@ def recall(
                 f"{option} does not work with --vault-only, which is a keyword search",
                 hint=f"leave out {option} or --vault-only",
             )
-        asked = RecallRequest(**request, agent=agent)
-        found = session.answer_from_files(options, asked)
-        print_hits(options, found)
-        return EXIT_DONE
-    with session.open_read_only(options, agent=agent) as memory:
+        asked = RecallRequest(**request, agent=options.agent)
+        print_hits(options, read_only.recall_from_index_files(asked, path=options.vault))
+        return
+    with _open_read_only(options) as memory:
         found = memory.answer(RecallRequest(**request, mode=mode, explain=explain))
         # Printed before the memory closes, which saves the access counts.
-        empty = not found.hits and memory.is_empty
-        print_hits(options, found, empty=empty)
-    return EXIT_DONE
+        print_hits(options, found, empty=not found.hits and memory.is_empty)

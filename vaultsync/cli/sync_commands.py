@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from vaultsync.api import opening
+from vaultsync.api.memory import Memory
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
-from vaultsync.cli.options import Options, common, complete_type
-
-if TYPE_CHECKING:
-    from vaultsync.api.memory import Memory
-    from vaultsync.cli.output import DelayedBar
-    from vaultsync.sync.report import Report
-
-verbose_option = click.option(
-    "-v", "--verbose", is_flag=True, help="List every action, not only the first 20."
+from vaultsync.cli.format_conflicts import print_conflicts, print_history, print_resolved
+from vaultsync.cli.format_facts import count_noun, print_initialised
+from vaultsync.cli.format_reports import (
+    print_checks,
+    print_report,
+    print_status,
+    print_verification,
 )
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, without doing it."
-)
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import common, dry_run_option, number_option, type_option, verbose_option
+from vaultsync.cli.output import DelayedBar, Options, clean, print_json, print_message, progress_bar
+from vaultsync.errors import UsageError, VaultsyncError
+from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.sync.report import DoctorCheck, Report
+
 confirm_option = click.option(
     "--confirm", metavar="RUN", help="Carry out the run that the guard stopped."
 )
@@ -35,11 +39,7 @@ def _run_and_report(
     undone: bool = False,
 ) -> int:
     """Run something on both sides, print its report, and return the exit code."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_reports import print_report
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         with progress_bar(options) as bar:
             report = run(memory, bar)
         open_conflicts = memory.conflicts()
@@ -54,7 +54,7 @@ def _run_and_report(
     help="Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
 )
 @common
-def init(options: Options, *, path: str | None, store: str | None) -> int:
+def init(options: Options, *, path: str | None, store: str | None) -> None:
     """Turn a folder into a vault; safe to run again.
 
     PATH may be omitted when --vault names the folder.
@@ -63,12 +63,7 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
     if not folder:
         message = "missing argument 'PATH': the folder to turn into a vault"
         raise click.UsageError(message)
-
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-
-    show.print_initialised(options, session.init_vault(folder, store=store, options=options))
-    return EXIT_DONE
+    print_initialised(options, opening.init(folder, store=store, state_dir=options.state_dir))
 
 
 @click.command()
@@ -78,48 +73,26 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
     is_flag=True,
     help="Change the scope of notes that were moved to another scope's folder.",
 )
-@click.option(
-    "--max-delete",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Stop, and change nothing, if more than N would be deleted.",
-)
+@number_option("--max-delete", "Stop, and change nothing, if more than N would be deleted.")
 @confirm_option
 @verbose_option
 @common
 def sync(
     options: Options,
     *,
-    dry_run: bool,
-    allow_scope_moves: bool,
-    max_delete: int | None,
-    confirm: str | None,
     verbose: bool,
+    **request: Any,  # noqa: ANN401 - the arguments of `Memory.sync`
 ) -> int:
     """Sync vault and store once, in both directions."""
     return _run_and_report(
-        options,
-        lambda memory, bar: memory.sync(
-            dry_run=dry_run,
-            allow_scope_moves=allow_scope_moves,
-            max_delete=max_delete,
-            confirm=confirm,
-            progress=bar,
-        ),
-        verbose=verbose,
+        options, lambda memory, bar: memory.sync(**request, progress=bar), verbose=verbose
     )
 
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--scope", metavar="S", help="Who may see the facts; default: by their folder.")
-@click.option(
-    "--type",
-    "fact_type",
-    metavar="T",
-    shell_complete=complete_type,
-    help="Type of the facts; default: by their folder.",
-)
+@type_option(text="Type of the facts; default: by their folder.")
 @dry_run_option
 @verbose_option
 @common
@@ -127,10 +100,8 @@ def adopt(
     options: Options,
     *,
     paths: Sequence[str],
-    scope: str | None,
-    fact_type: str | None,
-    dry_run: bool,
     verbose: bool,
+    **request: Any,  # noqa: ANN401 - the arguments of `Memory.adopt`
 ) -> int:
     """Turn existing notes into facts.
 
@@ -138,11 +109,7 @@ def adopt(
     frontmatter, and nothing else in it changes.
     """
     return _run_and_report(
-        options,
-        lambda memory, bar: memory.adopt(
-            paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar
-        ),
-        verbose=verbose,
+        options, lambda memory, bar: memory.adopt(paths, **request, progress=bar), verbose=verbose
     )
 
 
@@ -150,22 +117,16 @@ def adopt(
 @common
 def status(options: Options) -> int:
     """Show pending changes, conflicts and problems; changes nothing."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_reports import print_status
-
-    with session.open_memory(options) as memory:
-        status = memory.status()
-    return print_status(options, status)
+    with open_memory(options) as memory:
+        found = memory.status()
+    return print_status(options, found)
 
 
 @click.command()
 @common
 def conflicts(options: Options) -> int:
     """List what both sides changed differently."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_conflicts import print_conflicts
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         found = memory.conflicts()
     return print_conflicts(options, found)
 
@@ -177,10 +138,7 @@ def conflicts(options: Options) -> int:
 @common
 def resolve(options: Options, *, conflict_id: str, take: str, field: str | None) -> int:
     """Resolve a conflict."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_conflicts import print_resolved
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         resolved = memory.resolve(conflict_id, take=take, field=field)
         still_open = memory.conflicts()
     return print_resolved(options, resolved, still_open)
@@ -189,15 +147,11 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
 @click.command()
 @click.argument("fact_id", metavar="ID")
 @common
-def history(options: Options, *, fact_id: str) -> int:
+def history(options: Options, *, fact_id: str) -> None:
     """Show who changed what in a fact, when and from which side."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_conflicts import print_history
-
-    with session.open_memory(options) as memory:
+    with open_memory(options) as memory:
         entries = memory.history(fact_id)
     print_history(options, entries)
-    return EXIT_DONE
 
 
 @click.command()
@@ -215,11 +169,7 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
 @common
 def verify(options: Options) -> int:
     """Compare vault, store and base, field by field."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_reports import print_verification
-    from vaultsync.cli.output import progress_bar
-
-    with session.open_memory(options) as memory, progress_bar(options) as bar:
+    with open_memory(options) as memory, progress_bar(options) as bar:
         verification = memory.verify(progress=bar)
     print_verification(options, verification)
     return EXIT_DONE if verification.equal else EXIT_FAILED
@@ -240,35 +190,33 @@ def rebuild(options: Options, *, source: str, verbose: bool) -> int:
 @common
 def doctor(options: Options) -> int:
     """Check this machine and this vault for problems."""
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_reports import print_checks
-
-    checks = session.run_doctor(options)
+    checks: Sequence[DoctorCheck]
+    try:
+        with open_memory(options) as memory:
+            checks = memory.doctor()
+    except UsageError:
+        raise
+    except VaultsyncError as error:  # even a vault that cannot be opened is checked
+        checks = [DoctorCheck("open", ok=False, message=error.message, hint=error.hint)]
     print_checks(options, checks)
     return EXIT_DONE if all(each.ok for each in checks) else EXIT_FAILED
 
 
 @click.command()
 @dry_run_option
-@click.option(
-    "--max-delete",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Stop, and change nothing, if more than N facts would be deleted.",
-)
+@number_option("--max-delete", "Stop, and change nothing, if more than N facts would be deleted.")
 @confirm_option
 @verbose_option
 @common
 def maintain(
-    options: Options, *, dry_run: bool, max_delete: int | None, confirm: str | None, verbose: bool
+    options: Options,
+    *,
+    verbose: bool,
+    **request: Any,  # noqa: ANN401 - the arguments of `Memory.maintain`
 ) -> int:
     """Delete expired and faded facts, and shorten version chains."""
     return _run_and_report(
-        options,
-        lambda memory, bar: memory.maintain(
-            dry_run=dry_run, max_delete=max_delete, confirm=confirm, progress=bar
-        ),
-        verbose=verbose,
+        options, lambda memory, bar: memory.maintain(**request, progress=bar), verbose=verbose
     )
 
 
@@ -280,25 +228,48 @@ def maintain(
     help="sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or qdrant+edge:PATH.",
 )
 @common
-def migrate(options: Options, *, to: str) -> int:
+def migrate(options: Options, *, to: str) -> None:
     """Copy all facts to another store, and switch the vault to it.
 
     Safe to run again after an interruption. The vault switches once every fact is verified
     in the new store; the old store is not changed.
     """
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli.format_facts import count_noun
-    from vaultsync.cli.output import clean, print_json, print_message, progress_bar
-
-    with session.open_memory(options) as memory, progress_bar(options) as bar:
+    with open_memory(options) as memory, progress_bar(options) as bar:
         done = memory.migrate(to, progress=bar)
     if options.json:
         print_json(done)
-        return EXIT_DONE
+        return
     print_message(
         options,
         f"{clean(done.store)} has {count_noun(done.facts, 'fact')} and"
         f" {count_noun(done.tombstones, 'tombstone')}: {done.copied:,} copied now, with the"
         f" vectors of {count_noun(done.vectors, 'fact')}; the vault now uses this store",
     )
-    return EXIT_DONE
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
+@common
+def index(options: Options, *, rebuild: bool) -> None:
+    """Update `.index/`, the note index and the vectors."""
+
+    def print_cost(cost: EmbeddingCost) -> bool:
+        print_message(
+            options,
+            f"the embedding model has changed: embedding {cost.texts} texts of"
+            f" {cost.facts} facts again takes about {cost.seconds:.0f} s",
+        )
+        return True
+
+    with open_memory(options) as memory, progress_bar(options) as bar:
+        done = memory.index(rebuild=rebuild, approve=print_cost, progress=bar)
+    if options.json:
+        print_json(done)
+        return
+    print_message(
+        options,
+        f"{done.notes} facts indexed for keyword search, {done.chunks} for semantic search;"
+        f" {done.embedded} texts embedded in {done.seconds:.1f} s",
+    )
+    for why in done.degraded:
+        print_message(options, f"behind: {why}")

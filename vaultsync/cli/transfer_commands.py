@@ -14,9 +14,12 @@ from typing import BinaryIO
 
 import click
 
-from vaultsync.cli.exit_codes import EXIT_DONE
-from vaultsync.cli.options import Options, common
+from vaultsync.cli.format_facts import print_transferred
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import common
+from vaultsync.cli.output import Options, print_message
 from vaultsync.errors import ImportLineError, UsageError
+from vaultsync.settings import MARKER
 
 LineWriter = Callable[[str], object]
 
@@ -66,8 +69,6 @@ def _refuse_vault_files(target: Path) -> None:
     Raises:
         UsageError: the file is one of these, or would become one.
     """
-    from vaultsync.settings import MARKER
-
     roots = (each for each in target.parents if (each / MARKER).is_file())
     root = next(roots, None)
     if root is None:
@@ -106,25 +107,29 @@ def _replacement_file(target: Path) -> Iterator[BinaryIO]:
         raise
 
 
-@click.command("export")
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@common
-def export_facts(options: Options, *, file: str) -> int:
-    """Write all facts to FILE as JSON Lines; - is stdout.
+def refuse_json_on_stdout(options: Options, file: str) -> None:
+    """Refuse to write both a file and the JSON of `--json` to stdout.
 
-    FILE is replaced only when it is complete.
+    Raises:
+        click.UsageError: they are to be written there.
     """
     if file == "-" and options.json:
         message = "--json needs stdout for its own object: FILE cannot be -"
         raise click.UsageError(message)
 
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
 
-    with session.open_memory(options) as memory, open_output(file) as write:
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@common
+def export_facts(options: Options, *, file: str) -> None:
+    """Write all facts to FILE as JSON Lines; - is stdout.
+
+    FILE is replaced only when it is complete.
+    """
+    refuse_json_on_stdout(options, file)
+    with open_memory(options) as memory, open_output(file) as write:
         count = memory.export(write)
-    show.print_transferred(options, count, f"written to {file}", data=file != "-")
-    return EXIT_DONE
+    print_transferred(options, count, f"written to {file}", data=file != "-")
 
 
 @click.command("import")
@@ -132,18 +137,13 @@ def export_facts(options: Options, *, file: str) -> int:
     "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, readable=True)
 )
 @common
-def import_facts(options: Options, *, file: str) -> int:
+def import_facts(options: Options, *, file: str) -> None:
     """Import facts from FILE, which holds JSON Lines; - is stdin.
 
     If a line is invalid, nothing is imported.
     """
-    from vaultsync.cli import format_facts as show
-    from vaultsync.cli import open_vault as session
-    from vaultsync.cli import output
-
-    with session.open_memory(options) as memory, open_input(file) as source:
+    with open_memory(options) as memory, open_input(file) as source:
         count = memory.import_(text_lines(source))
-    show.print_transferred(options, count, f"imported from {file}", data=True)
+    print_transferred(options, count, f"imported from {file}", data=True)
     if count and not options.json:
-        output.print_message(options, "`vaultsync sync` writes their notes")
-    return EXIT_DONE
+        print_message(options, "`vaultsync sync` writes their notes")

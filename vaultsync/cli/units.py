@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import plistlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 
 def unit(kind: str, root: str, *, state_dir: str | None) -> str:
-    """The text of a unit for one vault.
-
-    Args:
-        kind: `systemd` or `launchd`.
-        root: of the vault.
-        state_dir: the option `--state-dir`, if it was given.
-    """
+    """The text of a unit for the vault at `root`; `kind` is `systemd` or `launchd`."""
     words = [*_program(), "watch", "--vault", root]
     if state_dir is not None:
         words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
@@ -56,34 +51,13 @@ def _quoted(word: str) -> str:
 
 def _launchd(words: Sequence[str], root: str) -> str:
     """For `~/Library/LaunchAgents/`; see launchd.plist(5)."""
-    from xml.sax.saxutils import escape  # it loads urllib, and only launchd needs it
-
-    listed = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)
-    log = escape(str(Path("~/Library/Logs/vaultsync.log").expanduser()))
-    return f"""\
-<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" \
-"http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-  <key>Label</key>
-  <string>vaultsync.{escape(name)}</string>
-  <key>ProgramArguments</key>
-  <array>
-{listed}
-  </array>
-  <key>RunAtLoad</key>
-  <true/>
-  <key>KeepAlive</key>
-  <dict>
-    <key>SuccessfulExit</key>
-    <false/>
-  </dict>
-  <key>ProcessType</key>
-  <string>Background</string>
-  <key>StandardErrorPath</key>
-  <string>{log}</string>
-</dict>
-</plist>
-"""
+    agent = {
+        "Label": f"vaultsync.{name}",
+        "ProgramArguments": words,
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ProcessType": "Background",
+        "StandardErrorPath": str(Path("~/Library/Logs/vaultsync.log").expanduser()),
+    }
+    return plistlib.dumps(agent, sort_keys=False).decode()

@@ -5,19 +5,20 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from vaultsync.api.opening import current_time
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
-from vaultsync.cli.options import Options, common
-from vaultsync.cli.output import echo, print_json
-
-if TYPE_CHECKING:
-    from vaultsync.cli.log_lines import LogLines
-    from vaultsync.service.daemon_runner import ServeBridge
+from vaultsync.cli.log_lines import LogLines, log_as_json_lines
+from vaultsync.cli.open_vault import load_vault_settings, open_memory
+from vaultsync.cli.options import common
+from vaultsync.cli.output import Options, echo, print_json
+from vaultsync.cli.units import unit
+from vaultsync.service.daemon_runner import ServeBridge, WatchService
 
 
 @click.command()
@@ -52,20 +53,14 @@ def watch(
     Events are logged on stderr, one line of JSON each. Ctrl-C or SIGTERM ends it within
     two seconds; the next run continues what was begun.
     """
-    from vaultsync.cli.open_vault import load_vault_settings, needs_review
-
     settings = load_vault_settings(options)
     if print_unit is not None:
-        from vaultsync.cli.units import unit
-
         text = unit(print_unit, str(settings.root), state_dir=options.state_dir)
         if options.json:
             print_json({"kind": print_unit, "unit": text})
         else:
             echo(text.rstrip("\n"))
         return EXIT_DONE
-    from vaultsync.service.daemon_runner import WatchService
-
     with event_log(log, quiet=options.quiet) as lines:
         serve = None if no_bridge or once_settled else _bridge_if_installed(port, lines)
         service = WatchService(settings, log=lines, serve=serve, once=once_settled, wait=wait)
@@ -73,7 +68,11 @@ def watch(
             state = service.run()
     if options.json:
         print_json({"passes": state["passes"], "last_error": state["last_error"]})
-    return EXIT_NEEDS_REVIEW if once_settled and needs_review(options) else EXIT_DONE
+    if not once_settled:
+        return EXIT_DONE
+    with open_memory(options) as memory:
+        status = memory.status()
+    return EXIT_NEEDS_REVIEW if status.attention or status.conflicts else EXIT_DONE
 
 
 def _bridge_if_installed(port: int | None, log: LogLines) -> ServeBridge | None:
@@ -89,16 +88,8 @@ def _bridge_if_installed(port: int | None, log: LogLines) -> ServeBridge | None:
 @contextmanager
 def event_log(path: str | None, *, quiet: bool) -> Iterator[LogLines]:
     """The log of a daemon, to which everything logged in this process goes too."""
-    from vaultsync.api.opening import current_time
-    from vaultsync.cli.log_lines import LogLines, log_as_json_lines
-
-    if path is None:
-        lines = LogLines(sys.stderr, current_time, quiet=quiet)
-        with log_as_json_lines(lines):
-            yield lines
-        return
-    with open(path, "a", encoding="utf-8") as stream:  # noqa: PTH123 - as click gave it
-        lines = LogLines(stream, current_time, quiet=quiet)
+    with nullcontext(sys.stderr) if path is None else Path(path).open("a", encoding="utf-8") as log:
+        lines = LogLines(log, current_time, quiet=quiet)
         with log_as_json_lines(lines):
             yield lines
 

@@ -10,23 +10,18 @@ from collections.abc import Iterable
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.links.autolink import LinkTarget, link_mentions
-from vaultsync.links.ports import EntityRecord
 from vaultsync.links.wikilinks import LinkResolver, fold_case
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, entity_name
+from vaultsync.model.paths import entity_name
 from vaultsync.sync.context import SyncContext
 
 
 def link_entities(
     ctx: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None
 ) -> Fact:
-    """The fact with links to the entities that its content mentions.
+    """The fact with links to the entities that its content mentions, unless the user writes it.
 
-    Args:
-        ctx: the two sides.
-        fact: as it would be written.
-        agent: who writes; nothing is changed for the user (None).
-        before: the content that is replaced; lines that it has too get no links.
+    Lines that the replaced content `before` has too get no links.
     """
     if agent is None or not ctx.policy.auto_link or fact.content == before:
         return fact
@@ -40,16 +35,12 @@ def link_entities(
         return fact
     within = None if before is None else _changed_lines(before, fact.content)
     linked = fact.evolve(content=link_mentions(fact.content, mentions, targets, within=within))
-    return linked if _leaves_secrets_intact(ctx, fact, linked) else fact
-
-
-def _leaves_secrets_intact(ctx: SyncContext, fact: Fact, linked: Fact) -> bool:
-    """Whether the links split no secret, nor the word that reveals one: it would be shown."""
-    before = ctx.view.known_secrets(fact)
-    return ctx.view.known_secrets(linked) == before and all(
-        linked.content.count(secret) == fact.content.count(secret)
-        for secret in before.known.values()
+    # A link that splits a secret, or the word that reveals one, would show it.
+    secrets = ctx.view.known_secrets(fact)
+    intact = ctx.view.known_secrets(linked) == secrets and all(
+        linked.content.count(each) == fact.content.count(each) for each in secrets.known.values()
     )
+    return linked if intact else fact
 
 
 def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:
@@ -68,41 +59,32 @@ def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:
 def _link_targets(ctx: SyncContext, fact: Fact, keys: Iterable[str]) -> dict[str, LinkTarget]:
     """The mentioned entities that every reader of the fact can see, with their link texts.
 
-    Where several have one name, those in the scope of the fact win.
+    The text is a file name, or a path if that is not unique. An entity whose note is not written
+    yet will get a note of its name. Where several entities have one name, those in the scope of
+    the fact win.
     """
-    entities = [
+    found = ctx.names.find(keys).values()
+    entities = [each for each in found if each.scope == fact.scope]
+    taken = {fold_case(name) for each in entities for name in each.names}
+    entities += [
         each
-        for each in ctx.names.find(keys).values()
-        if each.scope == fact.scope or not each.scope.startswith("private-")
-    ]
-    in_scope = {
-        fold_case(name) for each in entities if each.scope == fact.scope for name in each.names
-    }
-    entities = [
-        each
-        for each in entities
-        if each.scope == fact.scope or in_scope.isdisjoint(map(fold_case, each.names))
+        for each in found
+        if each.scope != fact.scope
+        and not each.scope.startswith("private-")
+        and taken.isdisjoint(map(fold_case, each.names))
     ]
     namesakes = {each.fact_id: ctx.names.same_named(each.names[0]) for each in entities}
     bases = ctx.archive.find_bases({key for keys in namesakes.values() for key in keys})
     paths = {key: base.path for key, base in bases.items() if base.missing_since is None}
     targets = {}
     for each in entities:
-        key = each.fact_id
-        text = _link_text(each, namesakes[key], paths, known=key in bases)
+        key, same_named = each.fact_id, namesakes[each.fact_id]
+        text = ""
+        if key in paths:
+            resolver = LinkResolver.of(paths[other] for other in same_named if other in paths)
+            text = resolver.link_text(paths[key])
+        elif key not in bases and len(same_named) == 1:
+            text = entity_name(each.names[0])
         if text:
             targets[key] = LinkTarget(text, each.names)
     return targets
-
-
-def _link_text(
-    entity: EntityRecord, namesakes: set[str], paths: dict[str, VaultPath], *, known: bool
-) -> str:
-    """The target of a link to an entity: its file name, or its path if that is not unique.
-
-    An entity whose note is not written yet will get a note of its name.
-    """
-    path = paths.get(entity.fact_id)
-    if path is not None:
-        return LinkResolver.of(paths[key] for key in namesakes if key in paths).link_text(path)
-    return "" if known or len(namesakes) > 1 else entity_name(entity.names[0])

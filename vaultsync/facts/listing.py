@@ -57,21 +57,8 @@ def select_facts(
 ) -> FactPage:
     """The facts that match all filters, superseded ones included, ordered by id.
 
-    Args:
-        ctx: the two sides.
-        agent: whose facts; the user (None) sees all.
-        type_name: only facts of this type.
-        scope: only facts of this scope.
-        status: only facts of this status; `forgotten` lists deleted facts that can be
-            restored.
-        tag: only facts with this tag or one nested below it.
-        since: only facts created on this day (or month, or at this time) or later.
-        until: only facts created on this day (or in this month) or earlier, or before
-            this time.
-        among: only these ids.
-        newest: in descending order of ids. Ids generated here begin with their time.
-        limit: maximum number of facts, from 1.
-        after: the id after which the page begins.
+    `Memory.list()` says what the filters mean. Ids that are generated here begin with their
+    time, so that the newest facts come first in descending order of ids.
 
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError, InvalidIdError: a filter

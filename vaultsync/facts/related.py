@@ -5,7 +5,7 @@ Notes are found by the names that users give them, and links are resolved as Obs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -140,28 +140,24 @@ def find_backlinks(
         by_fact.setdefault(link.fact_id, []).append(link)
     facts = ctx.redacted_store.find_many(by_fact)
     bases = ctx.archive.find_bases(by_fact)
-    resolver = _resolver_of(ctx, names) if by_fact else LinkResolver.of(())
+    if not by_fact:
+        return []
+    # Paths with other names cannot matter to the links found.
+    keys = {name_key(each) for each in names}
+    resolver = LinkResolver.of(path for path in ctx.archive.paths() if name_key(path) in keys)
     found = []
     for key, group in by_fact.items():
         fact = facts.get(key)
         if fact is None or not can_see(agent, fact.scope) or key == fact_id:
             continue
         path = bases[key].path if key in bases else None
-        source = path or VaultPath("")
-        to = base.path if base else None
         if any(
             (link.key == RELATED_KEY and link.target == fact_id)
-            or (to is not None and resolver.resolve(link.target, source) == to)
+            or (base and resolver.resolve(link.target, path or VaultPath("")) == base.path)
             for link in group
         ):
             found.append(fact.evolve(path=path))
     return sorted(found, key=lambda fact: (fact.path or "", fact.id))
-
-
-def _resolver_of(ctx: SyncContext, names: Sequence[str]) -> LinkResolver:
-    """Resolves links that end in one of these names; other paths cannot matter to them."""
-    keys = {name_key(each) for each in names}
-    return LinkResolver.of(path for path in ctx.archive.paths() if name_key(path) in keys)
 
 
 def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
@@ -173,7 +169,11 @@ def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
         NotFoundError: the agent can see no such fact, or more than one.
     """
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    visible = (fact for fact in _candidates(ctx, name) if can_see(agent, fact.scope))
+    try:
+        facts: Iterable[Fact] = ctx.redacted_store.find_many([check_id(name)]).values()
+    except InvalidIdError:
+        facts = ctx.redacted_store.iter_facts()
+    visible = (fact for fact in facts if can_see(agent, fact.scope))
     found = find_by_name(
         name,
         visible,
@@ -181,14 +181,6 @@ def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
         kind="note",
     )
     return found.evolve(path=paths.get(found.id))
-
-
-def _candidates(ctx: SyncContext, name: str) -> Iterable[Fact]:
-    """The only fact that an id can name; all facts for any other name."""
-    try:
-        return ctx.redacted_store.find_many([check_id(name)]).values()
-    except InvalidIdError:
-        return ctx.redacted_store.iter_facts()
 
 
 def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:

@@ -1,4 +1,8 @@
-"""What agents do with facts: the store is written first, the note follows."""
+"""What agents do with facts: the store is written first, the note follows.
+
+While the store is unavailable, changes are queued in the outbox; `sync/outbox.py` delivers them
+when it is back.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +28,6 @@ from vaultsync.errors import (
     UnknownPlaceholderError,
 )
 from vaultsync.facts.entity_links import link_entities
-from vaultsync.facts.offline import (
-    offline_fact,
-    queue_changes,
-    queued_changes,
-    queued_create,
-    queued_delete,
-    queued_update,
-)
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import (
@@ -42,8 +38,9 @@ from vaultsync.model.schema import (
     Value,
 )
 from vaultsync.model.scope import can_see, private_scope
+from vaultsync.model.serialization import fact_from_values, fact_to_values
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.archive import HistoryEntry
+from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
@@ -66,10 +63,7 @@ class ForgetResult(Struct, frozen=True):
 def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
     """Write a new fact to the store, or to the outbox while the store is unavailable.
 
-    Args:
-        ctx: the two sides.
-        values: the fields by key; `content` or `title` must have text.
-        agent: who writes; None is the user.
+    Its `content` or `title` must have text; an agent of None is the user.
 
     Returns: the fact; without a revision if it waits in the outbox.
 
@@ -102,7 +96,7 @@ def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None
     try:
         result = ctx.store.write([write])[0]
     except StoreUnavailableError:
-        queue_changes(ctx, queued_create(ctx, fact, agent=agent))
+        _queue(ctx, agent, (fact.id, "create", {}, fact_to_values(fact)))
         return fact
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
@@ -211,17 +205,10 @@ def update(
     remove_tags: Sequence[str] = (),
     expect: str | None = None,
 ) -> Fact:
-    """Change fields of a fact in the store.
+    """Change fields of a fact in the store; None clears one, and the others stay.
 
-    Args:
-        ctx: the two sides.
-        fact_id: of the fact.
-        values: the new values by key; None clears a field. Other fields stay.
-        agent: who writes; None is the user.
-        add_tags: added after `values` are applied.
-        remove_tags: removed before `add_tags` are added.
-        expect: the revision to replace. Without it, the change is applied to the newest
-            revision, and what others write in the meantime stays.
+    `expect` is the revision to replace. Without it, the change is applied to the newest
+    revision, and what others write in the meantime stays.
 
     Raises:
         FactNotFoundError: there is none that the agent can see.
@@ -255,7 +242,8 @@ def update(
                 raise StoreUnavailableError("this fact is not known locally") from None
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
-            queue_changes(ctx, queued_update(ctx, known, fact, keys, agent=agent))
+            before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
+            _queue(ctx, agent, (fact_id, "update", before, after))
             return fact
         if not isinstance(result, RevisionMismatch):
             return fact.evolve(revision=result, path=current.path)
@@ -313,13 +301,9 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     content = ctx.view.restore_values({"content": text}, old)[0]["content"]
     new = make_fact(
         {
+            **{key: old.plain(key) for key in ("type", "priority", "tags", "entities", "scope")},
             "id": ctx.clock.new_id(),
-            "type": old.type,
             "content": content,
-            "priority": old.priority,
-            "tags": list(old.tags),
-            "entities": list(old.entities),
-            "scope": old.scope,
             "createdAt": at,
             "updatedAt": at,
             "agentId": agent,
@@ -332,12 +316,9 @@ def supersede(ctx: SyncContext, fact_id: str, text: str, *, agent: str | None) -
     try:
         return _replace(ctx, old, new, agent=agent)
     except StoreUnavailableError:
-        replaced = old.evolve(superseded_by_id=new.id)
-        queue_changes(
-            ctx,
-            queued_create(ctx, new, agent=agent),
-            queued_update(ctx, old, replaced, ["supersededById"], agent=agent),
-        )
+        before, after = ({"supersededById": each} for each in (old.superseded_by_id, new.id))
+        update = old.id, "update", before, after
+        _queue(ctx, agent, (new.id, "create", {}, fact_to_values(new)), update)
         return new
 
 
@@ -380,7 +361,7 @@ def forget(
             known = known or offline_fact(ctx, check_id(fact_id))
             if known is None:
                 raise
-            queue_changes(ctx, queued_delete(ctx, known, agent=agent))
+            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}))
             return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, *CONTENDED)
 
@@ -433,12 +414,7 @@ def check_access(
 ) -> None:
     """Check that an agent may write a fact, and sees the facts that it relates it to.
 
-    Args:
-        ctx: the two sides.
-        fact: as it would be written.
-        agent: who writes; the user (None) may write everything.
-        before: the related facts so far, which are not checked: an agent with more rights
-            may have added them.
+    The related facts `before` are not checked: an agent with more rights may have added them.
 
     Raises:
         ScopeDeniedError: the scope belongs to another agent.
@@ -484,3 +460,38 @@ def field_key(key: str, type_name: str) -> str:
     prefix = "entity" if type_name in ("person", "project", "entity") else type_name
     full = prefix + key[:1].upper() + key[1:]
     return full if full in OWN_FIELDS_BY_KEY else key
+
+
+# --------------------------------------------------------------------- outbox
+
+
+def _queue(
+    ctx: SyncContext,
+    agent: str | None,
+    *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
+) -> None:
+    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values."""
+    actor, at = agent or "person", ctx.now()
+    with ctx.archive.transaction():
+        ctx.archive.put_outbox(OutboxEntry(ctx.clock.new_id(), *x, actor, at) for x in changes)
+
+
+def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:
+    """The changes of one fact that wait in the outbox, oldest first."""
+    return [each for each in ctx.archive.outbox() if each.fact_id == fact_id]
+
+
+def offline_fact(
+    ctx: SyncContext, fact_id: str, queued: Sequence[OutboxEntry] | None = None
+) -> Fact | None:
+    """The fact as known without the store: its base, with the queued changes applied."""
+    base = ctx.archive.find_base(fact_id)
+    fact = base.fact if base else None
+    for row in queued_changes(ctx, fact_id) if queued is None else queued:
+        if row.kind == "delete":
+            fact = None
+        elif row.kind == "create":
+            fact = fact_from_values(row.after)
+        elif row.kind == "update" and fact is not None:
+            fact = fact.replace(row.after)
+    return fact

@@ -42,9 +42,6 @@ def merged_colours(text: str | None) -> str:
 
     The user's groups keep their colours and come first: Obsidian applies the first match.
 
-    Args:
-        text: the file; None if it does not exist.
-
     Raises:
         ValueError: the text is not JSON as Obsidian writes it.
     """

@@ -1,19 +1,27 @@
-"""A graph as JSON, GraphML or Obsidian canvas; the same graph gives the same bytes."""
+"""A graph as JSON, GraphML, Obsidian canvas or page; the same graph gives the same bytes."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib.resources import files
 from types import MappingProxyType
 
 from vaultsync.errors import needs_extra
-from vaultsync.graph.colours import colour_of
-from vaultsync.graph.model import EDGE_MENTIONS, EDGE_RELATED, Graph, GraphEdge, GraphNode
-from vaultsync.graph.page import graph_to_html
+from vaultsync.graph.colours import COLOURS, colour_of
+from vaultsync.graph.model import (
+    EDGE_KINDS,
+    EDGE_MENTIONS,
+    EDGE_RELATED,
+    Graph,
+    GraphEdge,
+    GraphNode,
+)
 from vaultsync.model.schema import Value
 
 
@@ -81,8 +89,6 @@ def _attributes(values: Mapping[str, Value], *excluded: str) -> dict[str, str | 
     }
 
 
-# ------------------------------------------------------------------------- canvas
-
 WIDTH, HEIGHT = 320, 120
 """The size of a card in pixels: room for a title and a line or two."""
 GAP, CANVAS_MARGIN, BETWEEN = 40, 60, 260
@@ -117,15 +123,9 @@ def graph_to_canvas(graph: Graph) -> str:
             width = min(columns, len(cards)) * (WIDTH + GAP) - GAP + 2 * CANVAS_MARGIN
             lines = math.ceil(len(cards) / columns)
             height = lines * (HEIGHT + GAP) - GAP + 2 * CANVAS_MARGIN
-            nodes.append(
-                {
-                    "id": _hex(f"group {type_name}"),
-                    "type": "group",
-                    **_box(x, y, width, height),
-                    "color": colour_of(type_name),
-                    "label": f"{type_name} ({len(cards)})",
-                }
-            )
+            group = {"id": _hex(f"group {type_name}"), "type": "group"}
+            looks = {"color": colour_of(type_name), "label": f"{type_name} ({len(cards)})"}
+            nodes.append({**group, **_box(x, y, width, height), **looks})
             x += width + BETWEEN
             below = max(below, height)
         y += below + BETWEEN
@@ -145,10 +145,8 @@ _ROWS = (
 
 def _rows(types: Collection[str]) -> Iterator[list[str]]:
     others = sorted(set(types).difference(*_ROWS))
-    for row in (*_ROWS[:-1], (*_ROWS[-1], *others)):
-        names = [name for name in row if name in types]
-        if names:
-            yield names
+    rows = (*_ROWS[:-1], (*_ROWS[-1], *others))
+    yield from filter(None, ([name for name in row if name in types] for row in rows))
 
 
 def _hex(text: str) -> str:
@@ -185,6 +183,60 @@ def _arrow(edge: GraphEdge, centres: Mapping[str, tuple[int, int]]) -> dict[str,
     }
     label = edge.label or ("" if edge.kind in (EDGE_MENTIONS, EDGE_RELATED) else edge.kind)
     return {**arrow, "label": label} if label else arrow
+
+
+_SCRIPTS = ("layout.js", "draw.js", "controls.js")
+"""The parts of the script, in the order in which they run."""
+
+
+def graph_to_html(graph: Graph) -> str:
+    """A self-contained page with a drawing of the graph that can be moved, zoomed and searched.
+
+    Its content security policy allows only its own script and style sheet, by their hashes;
+    the text of facts reaches the page as data only.
+    """
+    script = "\n".join(map(_static, _SCRIPTS))
+    style = _static("page.css")
+    policy = (
+        "default-src 'none'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _static("page.html").format(policy=policy, style=style, data=_data(graph), script=script)
+
+
+def _static(name: str) -> str:
+    return (files("vaultsync.graph") / "static" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _data(graph: Graph) -> str:
+    """The graph as compact JSON: types, kinds and nodes are referred to by number."""
+    counts = Counter(node.type for node in graph.nodes.values())
+    order = {name: place for place, name in enumerate(COLOURS)}
+    types = sorted(counts, key=lambda name: (order.get(name, len(order)), name))
+    number = {key: place for place, key in enumerate(graph.nodes)}
+    data = {
+        "types": [[name, colour_of(name)] for name in types],
+        "kinds": list(EDGE_KINDS),
+        "nodes": [
+            [n.label, types.index(n.type), n.path, n.scope, n.created, n.status]
+            for n in graph.nodes.values()
+        ],
+        "links": [
+            [number[e.source], number[e.target], EDGE_KINDS.index(e.kind), e.label, e.weight]
+            for e in graph.edges
+        ],
+    }
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # Escaped, so that no text can end its `<script>` element or begin another.
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
 
 
 EXPORTS: Mapping[str, Callable[[Graph], str]] = MappingProxyType(

@@ -145,8 +145,7 @@ def _edges_of(fact: Fact, resolver: _FactResolver) -> Iterator[tuple[str, str, s
             yield EDGE_RELATION, relation, target
         elif target is not None:
             yield EDGE_MENTIONS, "", target
-    for related in fact.related_fact_ids:
-        yield EDGE_RELATED, "", related
+    yield from ((EDGE_RELATED, "", related) for related in fact.related_fact_ids)
     if fact.supersedes_id:
         yield EDGE_SUPERSEDES, "", fact.supersedes_id
     if fact.parent_fact_id:

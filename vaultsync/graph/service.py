@@ -26,14 +26,9 @@ def load_graph(
     around: str | None = None,
     depth: int = 1,
 ) -> Graph:
-    """The graph of the facts that an agent can see.
+    """The graph of the facts that an agent can see, or only those of one scope.
 
-    Args:
-        ctx: the two sides.
-        agent: whose facts; the user (None) sees all.
-        scope: only the facts of one scope.
-        around: only the node with this name, and those near it.
-        depth: maximum distance from that node, in edges.
+    With `around`, only the node with this name, and those up to `depth` edges from it.
 
     Raises:
         StoreUnavailableError: the store does not answer.

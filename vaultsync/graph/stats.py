@@ -76,6 +76,7 @@ def graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
     undirected = nx.Graph([(edge.source, edge.target) for edge in graph.edges])
     ranks = pagerank(graph)
     best = sorted(undirected, key=lambda key: (-ranks[key], graph.nodes[key].label, key))
+    alone = [node for key, node in graph.nodes.items() if key not in undirected]
     return GraphStats(
         len(graph.nodes),
         len(graph.edges),
@@ -86,9 +87,7 @@ def graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
             Hub(*name_of(graph.nodes[key]), round(ranks[key], 6), undirected.degree(key))
             for key in best[:hubs]
         ),
-        tuple(
-            NodeName(*name_of(node)) for key, node in graph.nodes.items() if key not in undirected
-        ),
+        tuple(NodeName(*name_of(node)) for node in alone),
     )
 
 
@@ -155,11 +154,7 @@ def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]
                     via[other].append(edge)
                     distance[other] = step
         ring = sorted(via, key=lambda key: (fold_case(graph.nodes[key].label), key))
-        found += [
-            Neighbor(*name_of(graph.nodes[key]), step, tuple(map(_joint, via[key]))) for key in ring
-        ]
+        for key in ring:
+            joints = tuple(Joint(e.source, e.target, e.kind, e.label) for e in via[key])
+            found.append(Neighbor(*name_of(graph.nodes[key]), step, joints))
     return found
-
-
-def _joint(edge: GraphEdge) -> Joint:
-    return Joint(edge.source, edge.target, edge.kind, edge.label)

@@ -8,7 +8,7 @@ is no semantic search.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteError
@@ -77,15 +77,23 @@ def recall_vault_only(
     began = clone.clock.monotonic()
     query, filters = parse_request(request, today=clone.clock.now().date())
     entries = _read_entries(clone)
-    search = _IndexFileSearch(clone, query, filters, request.agent, weights or RankingWeights())
+    terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
+    search = _IndexFileSearch(clone, query, filters, request.agent, weights, terms)
     hits: tuple[Hit, ...] = ()
     if entries:
-        _index_entries(clone, entries)
+        # Each entry is a short fact, whose id is its path.
+        facts = (
+            _fact_of_entry(path, entry).evolve(
+                content=entry.summary, entities=tuple(sorted(names)), scope=_scope(clone, path)
+            )
+            for path, (entry, names) in entries.items()
+        )
+        clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
         hits = search.hits(entries, request.limit)
     return RecallResult(
         query=clone.view.redact_text(request.query),
         source=INDEX_FILES_SOURCE,
-        confidence=search.confidence(hits),
+        confidence=search.confidence,
         degraded=() if entries else (NO_TABLES_REASON,),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
@@ -121,17 +129,6 @@ def _names_in_heading(heading: str) -> list[str]:
     return [name, *filter(None, text[links[0].end :].split(", "))]
 
 
-def _index_entries(clone: StorelessVault, entries: _EntriesByPath) -> None:
-    """Put each entry into the note index, as a short fact whose id is its path."""
-    facts = (
-        _fact_of_entry(path, entry).evolve(
-            content=entry.summary, entities=tuple(sorted(names)), scope=_scope(clone, path)
-        )
-        for path, (entry, names) in entries.items()
-    )
-    clone.index.update(map(IndexDocument, facts), [], version=INDEX_FILES_SOURCE)
-
-
 def _fact_of_entry(path: VaultPath, entry: IndexEntry) -> Fact:
     """What an entry says of its note, whose frontmatter may say less."""
     return Fact(
@@ -149,54 +146,47 @@ def _scope(clone: StorelessVault, path: VaultPath) -> str:
     return folder if is_scope(folder) else clone.default_scope
 
 
+@dataclass(slots=True)
 class _IndexFileSearch:
     """One question to a clone."""
 
-    def __init__(
-        self,
-        clone: StorelessVault,
-        query: ParsedQuery,
-        filters: FactFilters,
-        agent: str | None,
-        weights: RankingWeights,
-    ) -> None:
-        self._clone = clone
-        self._query = query
-        self._filters = filters
-        self._agent = agent
-        self._weights = weights
-        self._terms = QueryTerms(clone.index.tokens(query.words))
-        self._facts: dict[str, Fact] = {}
-        """The notes that were read, as facts."""
+    clone: StorelessVault
+    query: ParsedQuery
+    filters: FactFilters
+    agent: str | None
+    weights: RankingWeights
+    terms: QueryTerms
+    confidence: float = 0.0
+    """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
 
     def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
         """The best notes whose entries match keywords."""
         matches = self._matching_notes(entries, NOTES_READ_FACTOR * limit)
-        self._facts = {fact.id: fact for fact, _ in matches}
+        facts = {fact.id: fact for fact, _ in matches}
         similarities = rescale_similarities({fact.id: score for fact, score in matches})
-        hits = [self._hit(fact, similarities[fact.id]) for fact, _ in matches]
-        best = [hit for hit in hits if hit.score >= self._weights.least]
-        return tuple(sorted(best, key=lambda hit: (-hit.score, hit.id))[:limit])
-
-    def confidence(self, hits: Sequence[Hit]) -> float:
-        """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
-        words = self._terms.matched_words(fact_text(self._facts[hits[0].id])) if hits else {}
-        return round(MAX_CONFIDENCE * len(words) / max(1, len(self._terms.stems)), 3)
+        hits = [self._hit(fact, similarities[fact.id]) for fact in facts.values()]
+        best = [hit for hit in hits if hit.score >= self.weights.least]
+        best.sort(key=lambda hit: (-hit.score, hit.id))
+        if best:
+            words = self.terms.matched_words(fact_text(facts[best[0].id]))
+            share = len(words) / max(1, len(self.terms.stems))
+            self.confidence = round(MAX_CONFIDENCE * share, 3)
+        return tuple(best[:limit])
 
     def _matching_notes(self, entries: _EntriesByPath, max_notes: int) -> list[tuple[Fact, float]]:
         """The notes of the best entries that exist and may be shown, with their scores."""
-        index, filters = self._clone.index, self._filters
+        index, filters = self.clone.index, self.filters
         # Entries have neither tags nor times of day: these filters apply to the notes.
         entry_filters = filters._replace(tags=frozenset(), since=None, until=None)
         notes: list[tuple[Fact, float]] = []
         for match in index.search(
-            self._query.words, entry_filters, phrases=self._query.phrases, limit=index.count()
+            self.query.words, entry_filters, phrases=self.query.phrases, limit=index.count()
         ):
             path = VaultPath(match.fact_id)
             if len(notes) == max_notes:
                 break
-            if can_see(self._agent, _scope(self._clone, path)):
-                fact = _read_fact(self._clone, path, entries[path][0])
+            if can_see(self.agent, _scope(self.clone, path)):
+                fact = _read_fact(self.clone, path, entries[path][0])
                 if fact is not None and filters.admits(fact):
                     notes.append((fact, match.score))
         return notes
@@ -204,27 +194,27 @@ class _IndexFileSearch:
     def _hit(self, fact: Fact, similarity: float) -> Hit:
         signals = RankingSignals(
             similarity,
-            recency(fact.created_at, fact.type, self._clone.clock.now()),
+            recency(fact.created_at, fact.type, self.clone.clock.now()),
             utility(fact.importance, fact.access_count),
         )
-        words = self._terms.matched_words(fact_text(fact))
+        words = self.terms.matched_words(fact_text(fact))
         return Hit(
             id=fact.id,
             title=fact.title,
             type=fact.type,
             path=fact.path,
-            score=round(weighted_score(signals, self._weights), 4),
+            score=round(weighted_score(signals, self.weights), 4),
             similarity=round(signals.similarity, 4),
             recency=round(signals.recency, 4),
             utility=round(signals.utility, 4),
             stage=INDEX_FILES_SOURCE,
             why=explain_hit(
                 list(words.values()),
-                len(self._terms.stems),
-                matches_hints=self._query.has_hints and self._query.matches_hints(fact),
+                len(self.terms.stems),
+                matches_hints=self.query.has_hints and self.query.matches_hints(fact),
                 importance=fact.importance,
             ),
-            snippet=snippet(fact.content, self._terms),
+            snippet=snippet(fact.content, self.terms),
         )
 
 

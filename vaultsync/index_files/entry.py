@@ -166,13 +166,20 @@ def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
     match = _LINE.fullmatch(line)
     if match is None:
         return None
-    path = _link_path(match["wiki"], match["path"])
+    wiki = match["wiki"]
+    if wiki:
+        path = wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
+    else:
+        path = _PERCENT.sub(
+            lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"),
+            match["path"].removeprefix("/"),
+        )
     importance = match["importance"]
     entry = IndexEntry(
         path,
         match["type"].lower(),
         int(match["priority"]),
-        match["shown"] or match["text"] or match["wiki"].rpartition("/")[2],
+        match["shown"] or match["text"] or wiki.rpartition("/")[2],
         match["summary"] or "",
         int(match["tokens"]),
         "" if match["day"] == "no date" else match["day"],
@@ -180,13 +187,3 @@ def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
         (),
     )
     return entry, VaultPath(path)
-
-
-def _link_path(wiki: str | None, quoted: str | None) -> str:
-    """The path of a note, from the target of a wiki-link or of a markdown link."""
-    if wiki:
-        return wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
-    return _PERCENT.sub(
-        lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"),
-        (quoted or "").removeprefix("/"),
-    )

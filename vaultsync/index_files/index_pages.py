@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import NamedTuple
 
 from vaultsync.index_files.entry import (
@@ -43,12 +43,7 @@ class _Listed(NamedTuple):
 
 
 def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) -> dict[str, str]:
-    """Name of an index file -> its text.
-
-    Args:
-        entries: of all facts, in any order.
-        paths: fact id -> path of its note. A fact without a note is not listed.
-    """
+    """Name of an index file -> its text, of all entries whose facts have a path."""
     listed = [
         _Listed(entry, path, entry_line(entry, path))
         for entry in entries
@@ -58,9 +53,16 @@ def render_index(entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]) 
     listed.sort(key=lambda each: each.entry.id)
     listed.sort(key=lambda each: each.entry.day, reverse=True)
     listed.sort(key=_importance, reverse=True)
+    newest = max((each.entry.day for each in listed), default="")
+    tokens = sum(each.entry.tokens for each in listed)
+    about = f"Total facts: {len(listed):,} · {tokens:,} tokens"
+    if newest:
+        about += f"\nNewest: {newest}"
+    first, by_type = _by_type(listed)
+    master = [*_recent(listed, newest), *first]
     return {
-        **paged_files("vault-index", "Vault Index", _master(listed), about=_about(listed)),
-        **paged_files("by-type", "Facts by Type", _by_type(listed)),
+        **paged_files("vault-index", "Vault Index", master, about=about),
+        **paged_files("by-type", "Facts by Type", by_type),
         **paged_files("by-priority", "Facts by Priority", _by_priority(listed)),
         **paged_files("by-entity", "Facts by Entity", _by_entity(listed)),
     }
@@ -71,25 +73,15 @@ def _importance(listed: _Listed) -> float:
     return DEFAULT_IMPORTANCE if given is None else given
 
 
-def _about(listed: Sequence[_Listed]) -> str:
-    tokens = sum(each.entry.tokens for each in listed)
-    newest = max((each.entry.day for each in listed), default="")
-    total = f"Total facts: {len(listed):,} · {tokens:,} tokens"
-    return f"{total}\nNewest: {newest}" if newest else total
-
-
-def _master(listed: Sequence[_Listed]) -> list[TableLine]:
-    """The recent entries by day, and the most important ones of each type."""
-    newest = max((each.entry.day for each in listed), default="")
-    since = _days_before(newest, RECENT_DAYS - 1) if newest else ""
-    recent = [each for each in listed if newest and each.entry.day >= since]
+def _recent(listed: Sequence[_Listed], newest: str) -> list[TableLine]:
+    """The entries of the last days up to the newest one, by day."""
+    if not newest:
+        return []
+    ordinal = date.fromisoformat(newest).toordinal() - RECENT_DAYS + 1
+    since = date.fromordinal(max(ordinal, 1)).isoformat()
+    recent = [each for each in listed if each.entry.day >= since]
     recent.sort(key=lambda each: each.entry.day, reverse=True)
-    heading = f"Recent ({RECENT_DAYS} days up to {newest})"
-    items = _section(heading, recent, MAX_RECENT)
-    for name, group in _by_type_name(listed).items():
-        heading = f"{_plural(name)} ({len(group):,})"
-        items += _section(heading, group, PER_TYPE, more="more in by-type.md")
-    return items
+    return _section(f"Recent ({RECENT_DAYS} days up to {newest})", recent, MAX_RECENT)
 
 
 def _section(
@@ -107,19 +99,22 @@ def _section(
     return [TableLine(line, heading, keys) for line in lines]
 
 
-def _days_before(day: str, days: int) -> str:
-    ordinal = date.fromisoformat(day).toordinal() - days
-    return (date.min + timedelta(max(ordinal, 1) - 1)).isoformat()
-
-
-def _by_type(listed: Sequence[_Listed]) -> list[TableLine]:
-    return [
-        TableLine(
-            each.line, f"{_plural(name)} ({len(group):,})", (name, each.entry.day[:7] or "undated")
-        )
-        for name, group in _by_type_name(listed).items()
-        for each in group
-    ]
+def _by_type(listed: Sequence[_Listed]) -> tuple[list[TableLine], list[TableLine]]:
+    """The most important entries of each type, in the order of the table of types, and all."""
+    groups = defaultdict(list)
+    for each in listed:
+        groups[each.entry.type].append(each)
+    first: list[TableLine] = []
+    lines: list[TableLine] = []
+    for name, row in TYPES.items():
+        if group := groups[name]:
+            heading = f"{row.folder.capitalize()} ({len(group):,})"
+            first += _section(heading, group, PER_TYPE, more="more in by-type.md")
+            lines += [
+                TableLine(each.line, heading, (name, each.entry.day[:7] or "undated"))
+                for each in group
+            ]
+    return first, lines
 
 
 def _by_priority(listed: Sequence[_Listed]) -> list[TableLine]:
@@ -199,15 +194,3 @@ def _letter(name: str) -> str:
         return first.lower() if first.isalpha() else "0-9"
     script = unicodedata.name(first, "other").split()[0].lower()
     return "".join(c for c in script if c.isascii() and c.isalnum())
-
-
-def _by_type_name(listed: Sequence[_Listed]) -> dict[str, list[_Listed]]:
-    """Name of a type -> its entries, in the order of the table of types."""
-    groups: dict[str, list[_Listed]] = {name: [] for name in TYPES}
-    for each in listed:
-        groups[each.entry.type].append(each)
-    return {name: group for name, group in groups.items() if group}
-
-
-def _plural(type_name: str) -> str:
-    return TYPES[type_name].folder.capitalize()

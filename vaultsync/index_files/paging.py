@@ -43,7 +43,13 @@ def _files(
     text = _text(title, about, items)
     if len(items) <= 1 or len(text.encode()) <= MAX_FILE_BYTES:
         return {f"{stem}.md": text}
-    parts = _parts_by_key(items, depth) if depth < len(items[0].keys) else _parts_by_size(items)
+    if depth < len(items[0].keys):
+        by_key = sorted(
+            items, key=lambda item: item.keys[depth]
+        )  # the lines of a part stay in order
+        parts = {key: list(part) for key, part in groupby(by_key, lambda item: item.keys[depth])}
+    else:
+        parts = _parts_by_size(items)
     if len(parts) == 1:
         return _files(stem, title, items, about, depth + 1)
     files: dict[str, str] = {}
@@ -53,14 +59,6 @@ def _files(
         name = f"{stem}-{key}.md"
         links.append(TableLine(f"- [{name}]({name}): {len(lines):,} entries", "Parts"))
     return {f"{stem}.md": _text(title, about, links), **files}
-
-
-def _parts_by_key(items: Sequence[TableLine], depth: int) -> dict[str, list[TableLine]]:
-    """Lines by one of their keys, in order of the key; the lines of a part stay in order."""
-    parts: dict[str, list[TableLine]] = {}
-    for item in items:
-        parts.setdefault(item.keys[depth], []).append(item)
-    return dict(sorted(parts.items()))
 
 
 def _parts_by_size(items: Sequence[TableLine]) -> dict[str, list[TableLine]]:

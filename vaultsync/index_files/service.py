@@ -8,22 +8,23 @@ an index file are touched.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+
+import msgspec
 
 from vaultsync.errors import NoteError, NoteMissingError
 from vaultsync.index_files.entry import IndexEntry, entry_of
 from vaultsync.index_files.index_pages import render_index
 from vaultsync.index_files.paging import INDEX_FOLDER
 from vaultsync.index_files.ports import CachedEntries, EntryCache
-from vaultsync.model.paths import VaultPath, file_name_of, join_path
+from vaultsync.model.paths import VaultPath, join_path
 from vaultsync.model.scope import can_see
 from vaultsync.notes.kinds import TABLE_NAME, is_table
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
-from vaultsync.storage.feed_cursor import feed_backlog, make_version
+from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import SyncContext
 
 TABLES_SCHEMA = "2"
@@ -45,23 +46,25 @@ class TableInputs:
     files must be the same whichever machine with the vault wrote them."""
 
 
+class _WrittenFiles(msgspec.Struct, frozen=True):
+    """What the setting says of the files that were written last."""
+
+    of: str = ""
+    """See `_version()`."""
+    folder: VaultPath = VaultPath("")
+    files: list[VaultPath] = []
+
+
 def read_index_files(ctx: SyncContext) -> dict[str, str]:
     """Name -> text of the files in `.index/`."""
-    found = {}
-    for path in ctx.vault.list_meta(_INDEX_FOLDER):
-        data = ctx.vault.read_meta(path) if TABLE_NAME.fullmatch(file_name_of(path)) else None
-        if data is not None:
-            found[file_name_of(path)] = data.decode(errors="replace")
-    return found
+    files = {name: ctx.vault.read_meta(path) for name, path in _index_paths(ctx).items()}
+    return {name: x.decode(errors="replace") for name, x in files.items() if x is not None}
 
 
 def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False) -> int:
     """Bring the index files up to the store and to the paths of the notes.
 
-    Args:
-        ctx: store, vault and archive.
-        inputs: what the files are made with.
-        rebuild: make all entries again, and compare every file.
+    A rebuild makes all entries again, and compares every file.
 
     Returns:
         How many files were written or removed.
@@ -70,23 +73,23 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
         StoreUnavailableError: the store is away; nothing was done.
         OSError: the disk is full or broken.
     """
-    if not rebuild and tables_are_current(ctx):
+    version, written = _version(ctx), _written(ctx)
+    if not rebuild and _is_current(ctx, version, written):
         return 0
     visible_folder = ctx.policy.index_folder
-    version = _version(ctx)
-    written = _written(ctx)
     entries = _updated_entries(ctx, inputs, rebuild=rebuild)
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
     texts = {name: text.encode() for name, text in render_index(entries.values(), paths).items()}
-    former_folder = VaultPath(str(written.get("folder") or ""))
     changed = _write_index_files(ctx, texts)
-    changed += _write_visible_files(ctx, visible_folder, texts) if visible_folder else 0
-    if former_folder and former_folder != visible_folder:
-        changed += _drop_visible_files(ctx, former_folder, {})
+    files = [VaultPath(f"{INDEX_FOLDER}/{name}") for name in texts]
+    if visible_folder:
+        changed += _write_visible_files(ctx, visible_folder, texts)
+        files += _visible_paths(ctx, visible_folder).values()
+    if written.folder and written.folder != visible_folder:
+        changed += _write_visible_files(ctx, written.folder, {})
     if changed:
         ctx.vault.sync()
-    files = sorted(_present_files(ctx, visible_folder))
-    setting = json.dumps({"of": version, "folder": visible_folder, "files": files})
+    setting = msgspec.json.encode(_WrittenFiles(version, visible_folder, sorted(files))).decode()
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, setting)
     return changed
@@ -99,12 +102,16 @@ def tables_are_current(ctx: SyncContext) -> bool:
         StoreUnavailableError: the store is away.
         OSError: their folder cannot be read.
     """
-    written = _written(ctx)
-    if written.get("of") != _version(ctx):
+    return _is_current(ctx, _version(ctx), _written(ctx))
+
+
+def _is_current(ctx: SyncContext, version: str, written: _WrittenFiles) -> bool:
+    if written.of != version:
         return False
-    files = written.get("files")
-    folder = VaultPath(str(written.get("folder") or ""))
-    return isinstance(files, list) and _present_files(ctx, folder).issuperset(files)
+    present = set(_index_paths(ctx).values())
+    if written.folder:
+        present.update(_visible_paths(ctx, written.folder).values())
+    return present.issuperset(written.files)
 
 
 def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> Mapping[str, str]:
@@ -125,28 +132,33 @@ def tables_for(ctx: SyncContext, inputs: TableInputs, *, agent: str | None) -> M
 def _version(ctx: SyncContext) -> str:
     """What the files depend on. Paths of notes change only in a run, which is recorded."""
     state = ctx.redacted_store.state()
-    version = make_version(ctx.redacted_store, state.store_id, state.seq, TABLES_SCHEMA)
+    version = version_of(state.store_id, state, TABLES_SCHEMA)
     run = ctx.archive.last_run()
     return f"{version}:{run.run if run else ''}:{ctx.policy.index_folder}"
 
 
-def _written(ctx: SyncContext) -> Mapping[str, object]:
-    """The setting about the files that were written last."""
-    setting = json.loads(ctx.archive.setting(TABLES_SETTING) or "{}")
-    return setting if isinstance(setting, dict) else {}
+def _written(ctx: SyncContext) -> _WrittenFiles:
+    """What was written last; nothing where the setting is damaged."""
+    try:
+        return msgspec.json.decode(ctx.archive.setting(TABLES_SETTING) or "{}", type=_WrittenFiles)
+    except msgspec.MsgspecError:
+        return _WrittenFiles()
 
 
-def _present_files(ctx: SyncContext, visible_folder: VaultPath) -> set[str]:
-    """The paths of all files that are named like index files."""
-    paths = {str(path) for path in ctx.vault.list_meta(_INDEX_FOLDER)}
-    if visible_folder:
-        paths |= {f"{visible_folder}/{name}" for name in _names_in(ctx, visible_folder)}
-    return {path for path in paths if TABLE_NAME.fullmatch(file_name_of(path))}
+def _index_paths(ctx: SyncContext) -> dict[str, VaultPath]:
+    """Name -> path of the files of `.index/` that are named like index files."""
+    return {
+        name: path
+        for path in ctx.vault.list_meta(_INDEX_FOLDER)
+        if TABLE_NAME.fullmatch(name := path.rpartition("/")[2])
+    }
 
 
-def _names_in(ctx: SyncContext, folder: VaultPath) -> set[str]:
+def _visible_paths(ctx: SyncContext, folder: VaultPath) -> dict[str, VaultPath]:
+    """Name -> path of the files of the user's folder that are named like index files."""
     found = ctx.vault.folder(folder)
-    return {*found.files, *found.non_regular} if found else set()
+    names = (*found.files, *found.non_regular) if found else ()
+    return {name: join_path(folder, name) for name in names if TABLE_NAME.fullmatch(name)}
 
 
 def _updated_entries(
@@ -168,7 +180,7 @@ def _updated_entries(
             else:
                 entries.pop(fact_id, None)
     if backlog.rows or backlog.is_full:
-        new = make_version(ctx.redacted_store, backlog.store_id, backlog.seq, TABLES_SCHEMA)
+        new = version_of(backlog.store_id, backlog.end, TABLES_SCHEMA)
         inputs.entries.save(CachedEntries(new, entries))
     return entries
 
@@ -190,29 +202,34 @@ def _write_index_files(ctx: SyncContext, texts: Mapping[str, bytes]) -> int:
     changed = 0
     for name, data in texts.items():
         changed += ctx.vault.write_meta(VaultPath(f"{INDEX_FOLDER}/{name}"), data)
-    for path in ctx.vault.list_meta(_INDEX_FOLDER):
-        name = file_name_of(path)
-        if name not in texts and TABLE_NAME.fullmatch(name):
+    for name, path in _index_paths(ctx).items():
+        if name not in texts:
             ctx.vault.drop_meta(path)
             changed += 1
     return changed
 
 
 def _write_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
-    """Write the copies in the user's folder."""
+    """Write the copies in the user's folder, and remove those of files that no longer exist."""
     changed = 0
     for name, data in texts.items():
         with suppress(NoteError):  # the user's file, or one that is being saved, stays
             changed += _put(ctx, join_path(folder, name), data)
-    return changed + _drop_visible_files(ctx, folder, texts)
+    for name, path in _visible_paths(ctx, folder).items():
+        if name in texts:
+            continue
+        with suppress(NoteError):  # one that is being saved is removed by the next run
+            found = ctx.vault.read(path)
+            if is_table(found.data):
+                op = ctx.clock.new_id()
+                ctx.vault.stage_removal(op, path, found.sha)
+                ctx.vault.discard(op)
+                changed += 1
+    return changed
 
 
 def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
-    """Write one file unless it is the user's; returns whether it was written.
-
-    Raises:
-        NoteError: it cannot be written.
-    """
+    """Write one file unless it is the user's; returns whether it was written."""
     try:
         found = ctx.vault.read(path)
     except NoteMissingError:
@@ -229,20 +246,3 @@ def _put(ctx: SyncContext, path: VaultPath, data: bytes) -> bool:
     finally:
         ctx.vault.discard(op)
     return True
-
-
-def _drop_visible_files(ctx: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
-    """Remove the copies of files that no longer exist."""
-    changed = 0
-    for name in sorted(_names_in(ctx, folder) - set(texts)):
-        if not TABLE_NAME.fullmatch(name):
-            continue
-        with suppress(NoteError):  # one that is being saved is removed by the next run
-            path = join_path(folder, name)
-            found = ctx.vault.read(path)
-            if is_table(found.data):
-                op = ctx.clock.new_id()
-                ctx.vault.stage_removal(op, path, found.sha)
-                ctx.vault.discard(op)
-                changed += 1
-    return changed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
-from vaultsync.storage.feed_cursor import feed_backlog, make_version
+from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import ReadContext
 
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
@@ -61,14 +61,14 @@ def catch_up_note_index(
             gone = [row.fact_id for row in page if row.fact_id not in facts]
             documents = index_documents(store, index, facts, gone)
             drop = [] if rebuilt else gone
-            version = make_version(store, backlog.store_id, page[-1].seq, NOTE_INDEX_SCHEMA)
+            version = version_of(backlog.store_id, page[-1], NOTE_INDEX_SCHEMA)
             index.update(documents, drop, version=version)
             put += len(documents)
             dropped += len(drop)
             if progress is not None:
                 progress("index", min(start + FACTS_PER_COMMIT, total), total)
         if rebuilt and not rows:
-            version = make_version(store, backlog.store_id, backlog.seq, NOTE_INDEX_SCHEMA)
+            version = version_of(backlog.store_id, backlog.end, NOTE_INDEX_SCHEMA)
             index.update([], [], version=version)
     except IndexBusyError as error:
         busy, why = True, error.message

@@ -172,7 +172,7 @@ class _EmbeddingRun:
         self._process_facts(retried)
         if len(rows) == len(backlog.rows) and (changed or backlog.is_full):
             self._compare()
-            record = self.record._replace(version=self._version(backlog.seq))
+            record = self.record._replace(version=self._version(backlog.end.seq))
             if record != self.record:  # the feed was empty
                 self.vectors.put([], record=str(record))
         if self.put or self.removed:

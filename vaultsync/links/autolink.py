@@ -7,15 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.links.mentions import Mention
-from vaultsync.links.wikilinks import (
-    Link,
-    ProseBlock,
-    find_links,
-    is_linkable,
-    name_key,
-    prose_blocks,
-)
+from vaultsync.links.wikilinks import ProseBlock, find_links, is_linkable, name_key, prose_blocks
 from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK
+from vaultsync.privacy.redaction import replace_spans
 
 
 class LinkTarget(NamedTuple):
@@ -38,14 +32,8 @@ def link_mentions(
 
     Of overlapping mentions the longest counts; a mention of several targets counts for none.
     Nothing is linked in headings, code, math, comments, links, brackets, addresses, tags and
-    HTML, and no target that the text links to already. Applied again, it changes nothing.
-
-    Args:
-        text: markdown.
-        mentions: as found by `NameMatcher.mentions()`.
-        targets: by the keys of the mentions; mentions of others are ignored, and so are
-            targets that a wiki-link cannot hold.
-        within: the spans in which links may be added; everywhere if None.
+    HTML, outside of the spans `within`, and no target that the text links to already or that a
+    wiki-link cannot hold. Applied again, it changes nothing.
     """
     parts = prose_blocks(text)
     linked = {name_key(link.target) for part in parts for link in part.links}
@@ -64,9 +52,7 @@ def link_mentions(
         if link and (within is None or _is_within(mention, within)):
             edits.append((mention.start, mention.end, link))
             unlinked.remove(keys[0])
-    linked_text = text
-    for start, end, link in reversed(edits):
-        linked_text = linked_text[:start] + link + linked_text[end:]
+    linked_text = replace_spans(text, edits)
     return linked_text if _adds_links_only(text, linked_text, len(edits)) else text
 
 
@@ -79,16 +65,11 @@ def _wiki_link(text: str, mention: Mention, target: str, *, in_row: bool) -> str
     name = text[mention.start : mention.end]
     if name == target:
         return f"[[{target}]]"
-    if not is_linkable(name) or (not in_row and _may_be_row(text, mention)):
+    line = text[: mention.start].rpartition("\n")[2] + text[mention.end :].partition("\n")[0]
+    # A line with a bar may be the row of a table without outer bars.
+    if not is_linkable(name) or (not in_row and "|" in line):
         return ""
     return f"[[{target}\\|{name}]]" if in_row else f"[[{target}|{name}]]"
-
-
-def _may_be_row(text: str, mention: Mention) -> bool:
-    """Whether the line of a mention has a bar, as the row of a table without outer bars."""
-    end = text.find("\n", mention.end)
-    line = text.rfind("\n", 0, mention.start) + 1
-    return "|" in text[line : end if end >= 0 else None]
 
 
 def _linkable_mentions(
@@ -177,9 +158,6 @@ def _adds_links_only(old: str, new: str, added: int) -> bool:
     """Whether the new text has the links of the old one in order, and `added` more."""
     before, after = find_links(old), find_links(new)
     left = iter(after)
-    kept = all(any(_is_same(link, each) for each in left) for link in before)
+    # Compared without the span and the kind.
+    kept = all(any(link[:4] == each[:4] for each in left) for link in before)
     return kept and len(after) == len(before) + added
-
-
-def _is_same(one: Link, other: Link) -> bool:
-    return one[:4] == other[:4]  # all but the span and the kind

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.links.references import LinkAnchors
+from vaultsync.links.references import LinkAnchors, property_texts
 from vaultsync.links.rewrite import Retarget, link_target_text
 from vaultsync.links.wikilinks import WIKI_LINK, Link, LinkResolver, fold_case, name_key
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
@@ -139,7 +139,12 @@ class LinkSurvey:
         yield BROKEN, (self.moved[former],) if former else (), "the note moved to"
         yield ALIAS_ONLY, self.titles.get(fold_case(target), ()), "it is the title of"
         similar = self.similar.get(similarity_key(file_name_of(target)), ())
-        matching = tuple(path for path in similar if _ends_with(path, target))
+        wanted = [similarity_key(x) for x in target.split("/") if x not in ("", ".", "..")]
+        matching = tuple(
+            path
+            for path in similar
+            if list(map(similarity_key, path.split("/")))[-len(wanted) :] == wanted
+        )
         yield BROKEN, matching, "it is spelled differently from"
 
 
@@ -163,23 +168,11 @@ def similarity_key(name: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
-def _ends_with(path: VaultPath, target: str) -> bool:
-    """Whether a path ends in the folders and the name of a target, by similarity."""
-    wanted = [similarity_key(each) for each in target.split("/") if each not in ("", ".", "..")]
-    return [similarity_key(each) for each in path.split("/")][-len(wanted) :] == wanted
-
-
 def _listed(paths: tuple[VaultPath, ...]) -> str:
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""  # noqa: PLR2004 - enough for a line
     return ", ".join(paths[:3]) + more
 
 
 def aliases_of(properties: Mapping[str, Value]) -> list[str]:
-    """The aliases of a note as Obsidian reads them: a list, or one text."""
-    return [
-        each
-        for key, value in properties.items()
-        if key.lower() == "aliases"
-        for each in (value if isinstance(value, (list, tuple)) else [value])
-        if isinstance(each, str) and each.strip()
-    ]
+    """The aliases of a note."""
+    return [each for each in property_texts(properties, "aliases") if each.strip()]

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from vaultsync.errors import DerivedError
-from vaultsync.storage.feed_cursor import make_version, seq_of_version
+from vaultsync.storage.feed_cursor import make_version, seq_of_version, version_of
 
 if TYPE_CHECKING:  # every opened vault has one of these, and a cold recall never uses it
     from vaultsync.links.mentions import Mention, NameMatcher
@@ -54,8 +54,7 @@ class EntityNames:
     def find(self, fact_ids: Iterable[str]) -> Mapping[str, EntityRecord]:
         """Those of the facts that are entities, as of the last `mentions()`."""
         with self._lock:
-            known = self._entities
-            return {key: known[key] for key in fact_ids if key in known}
+            return {key: self._entities[key] for key in fact_ids if key in self._entities}
 
     def same_named(self, name: str) -> set[str]:
         """The ids of all entities with a title, whatever its case."""
@@ -68,6 +67,8 @@ class EntityNames:
         from vaultsync.links.index_sync import LINK_INDEX_SCHEMA, entity_of_fact  # noqa: PLC0415 - see above
 
         state = store.state()
+        if version_of(state.store_id, state, LINK_INDEX_SCHEMA) == self._version:
+            return
         if make_version(store, state.store_id, self._seq, LINK_INDEX_SCHEMA) != self._version:
             self._load(store, state)
         if state.seq == self._seq:
@@ -77,8 +78,8 @@ class EntityNames:
         for row in rows:
             fact = facts.get(row.fact_id)
             self._put(row.fact_id, entity_of_fact(fact) if fact else None)
-        self._seq = rows[-1].seq if rows else state.seq
-        self._version = make_version(store, state.store_id, self._seq, LINK_INDEX_SCHEMA)
+        end = rows[-1] if rows else state
+        self._seq, self._version = end.seq, version_of(state.store_id, end, LINK_INDEX_SCHEMA)
 
     def _load(self, store: Store, state: StoreState) -> None:
         """Start again with the entities of the link index."""

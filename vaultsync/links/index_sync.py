@@ -5,7 +5,7 @@ from __future__ import annotations
 from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
 from vaultsync.links.references import fact_links
 from vaultsync.model.fact import Fact
-from vaultsync.storage.feed_cursor import feed_backlog, make_version
+from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import Store
 
 LINK_INDEX_SCHEMA = "1"
@@ -35,11 +35,11 @@ def update_link_index(store: Store, links: LinkIndex) -> bool:
         links.update(
             {fact.id: fact_references(fact) for fact in facts.values()},
             [row.fact_id for row in rows if row.fact_id not in facts],
-            version=make_version(store, backlog.store_id, rows[-1].seq, LINK_INDEX_SCHEMA),
+            version=version_of(backlog.store_id, rows[-1], LINK_INDEX_SCHEMA),
             entities=[entity for entity in entities if entity is not None],
         )
     if not backlog.rows:
-        version = make_version(store, backlog.store_id, backlog.seq, LINK_INDEX_SCHEMA)
+        version = version_of(backlog.store_id, backlog.end, LINK_INDEX_SCHEMA)
         links.update({}, [], version=version)
     return True
 

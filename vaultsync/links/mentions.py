@@ -30,11 +30,7 @@ class Mention(NamedTuple):
 
 
 class NameMatcher:
-    """A set of names to search for, which can grow and shrink.
-
-    Args:
-        names: key -> the names of its owner.
-    """
+    """A set of names to search for, by the key of their owner; it can grow and shrink."""
 
     def __init__(self, names: Mapping[str, Iterable[str]] | None = None) -> None:
         self._owners: dict[str, dict[str, str]] = {}
@@ -120,8 +116,6 @@ def _case_matches(written: str, name: str, *, joined: bool) -> bool:
         return True
     return all(a == b or a.isupper() for a, b in zip(written, name, strict=False))
 
-
-# --------------------------------------------------------------- word boundaries
 
 _WORD, _SPACELESS, _KATAKANA, _HANGUL = "word", "spaceless", "katakana", "hangul"
 _HAN = "\u2e80-\u2fd5\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vaultsync.links.wikilinks import Link, ProseBlock, find_links, prose_blocks, whole_link
@@ -58,14 +58,10 @@ class NoteReferences:
 
 
 def note_references(body: str, properties: Mapping[str, Value]) -> NoteReferences:
-    """The references of a note.
-
-    Args:
-        body: the text after the frontmatter.
-        properties: the frontmatter as read.
-    """
+    """The references in the body of a note and in its properties."""
     links: list[Link] = []
-    tags = property_tags(properties)
+    words = re.split(r"[,\s]+", ",".join(property_texts(properties, "tags")))
+    tags = [word.lstrip("#") for word in words if word.strip("#")]
     headings: list[tuple[int, str]] = []
     blocks: set[str] = set()
     footnotes: set[str] = set()
@@ -81,8 +77,9 @@ def note_references(body: str, properties: Mapping[str, Value]) -> NoteReference
         if "^" in inside:
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
             footnotes.update(_FOOTNOTE.findall(inside))
+    named = [link for key, value in properties.items() for link in _links_in(key, value)]
     anchors = LinkAnchors(tuple(headings), frozenset(blocks), frozenset(footnotes))
-    return NoteReferences(tuple(links), tuple(property_links(properties)), tuple(tags), anchors)
+    return NoteReferences(tuple(links), tuple(named), tuple(tags), anchors)
 
 
 # Ignored by Obsidian when it compares headings.
@@ -123,25 +120,16 @@ def _tags(body: str, prose: ProseBlock) -> list[str]:
     ]
 
 
-def property_tags(properties: Mapping[str, Value]) -> list[str]:
-    """The tags of the property `tags`: a list, or a text separated by commas or blanks."""
-    found: list[str] = []
+def property_texts(properties: Mapping[str, Value], name: str) -> Iterator[str]:
+    """The texts of a property as Obsidian reads it: a list or one text, its name in any case."""
     for key, value in properties.items():
-        if key.lower() != "tags":
-            continue
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            words = re.split(r"[,\s]+", each) if isinstance(each, str) else []
-            found += [word.lstrip("#") for word in words if word.strip("#")]
-    return found
-
-
-def property_links(properties: Mapping[str, Value]) -> Iterator[tuple[str, Link]]:
-    """The links in properties, each with its key: texts that consist of one wiki-link."""
-    for key, value in properties.items():
-        yield from _links_in(key, value)
+        if key.lower() == name:
+            many = value if isinstance(value, (list, tuple)) else [value]
+            yield from (each for each in many if isinstance(each, str))
 
 
 def _links_in(key: str, value: Value) -> Iterator[tuple[str, Link]]:
+    """The links in a property, each with its key: texts that consist of one wiki-link."""
     if isinstance(value, str):
         link = whole_link(value.strip())
         if link is not None:
@@ -162,12 +150,9 @@ def fact_links(fact: Fact) -> Iterator[tuple[str, Link]]:
     for text in (fact.title, fact.context or "", fact.content):
         for link in find_links(text):
             yield "", link
-    yield from _links_in(ENTITIES_PROPERTY, _bracketed(fact.entities))
+    yield from _links_in(ENTITIES_PROPERTY, list(map("[[{}]]".format, fact.entities)))
     for key, value in fact.own.items():
         named = OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINKS and isinstance(value, (list, tuple))
-        yield from _links_in(key, _bracketed(value) if named else value)  # type: ignore[arg-type]
-    yield from property_links(fact.properties)
-
-
-def _bracketed(names: Sequence[Value]) -> list[str]:
-    return [f"[[{name}]]" for name in names]
+        yield from _links_in(key, list(map("[[{}]]".format, value)) if named else value)  # type: ignore[arg-type]
+    for key, value in fact.properties.items():
+        yield from _links_in(key, value)

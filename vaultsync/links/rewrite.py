@@ -29,6 +29,7 @@ from vaultsync.markdown.blocks import TABLE_ROW_BLOCK
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
+from vaultsync.privacy.redaction import replace_spans
 
 
 class Retarget(NamedTuple):
@@ -42,12 +43,6 @@ class Retarget(NamedTuple):
 
 RetargetLink: TypeAlias = Callable[[Link], Retarget | None]
 """Returns the new target of a link; None leaves it alone."""
-
-
-class _Edit(NamedTuple):
-    start: int
-    end: int
-    text: str
 
 
 def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
@@ -65,15 +60,17 @@ def rewrite_note_links(text: str, path: str, retarget: RetargetLink) -> str:
 
 def rewrite_links(text: str, retarget: RetargetLink) -> str:
     """The body of a note with its links retargeted; unchanged if that cannot be proved safe."""
-    edits: list[_Edit] = []
+    edits: list[tuple[int, int, str]] = []
     for prose in prose_blocks(text):
         for link in prose.links:
             new = _new_target(link, retarget)
             if new is not None:
                 row = prose.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, new, pipe="\\|" if row else "|")
-    rewritten = _apply(text, edits)
-    return rewritten if _changes_targets_only(text, rewritten, retarget) else text
+    rewritten = replace_spans(text, sorted(edits))
+    before, after = find_links(text), find_links(rewritten)
+    same = len(before) == len(after)
+    return rewritten if same and all(map(_is_retargeted, before, after, repeat(retarget))) else text
 
 
 def _new_target(link: Link, retarget: RetargetLink) -> Retarget | None:
@@ -86,26 +83,18 @@ def _new_target(link: Link, retarget: RetargetLink) -> Retarget | None:
     return new
 
 
-def _apply(text: str, edits: list[_Edit]) -> str:
-    pieces, position = [], 0
-    for start, end, replacement in sorted(edits):
-        pieces += [text[position:start], replacement]
-        position = end
-    return "".join([*pieces, text[position:]])
-
-
-def _edits(text: str, link: Link, new: Retarget, *, pipe: str) -> list[_Edit]:
+def _edits(text: str, link: Link, new: Retarget, *, pipe: str) -> list[tuple[int, int, str]]:
     begin = link.start + (1 if link.embed else 0)
     if link.kind == MARKDOWN_LINK:
         return [_edit_destination(text, begin + 1 + len(link.alias or "") + 1, new)]
     start = text.index(link.target, begin + 2)
-    edits = [_Edit(start, start + len(link.target), new.target)]
+    edits = [(start, start + len(link.target), new.target)]
     if new.shown_text is not None and link.alias is None:
-        edits.append(_Edit(link.end - 2, link.end - 2, pipe + new.shown_text))
+        edits.append((link.end - 2, link.end - 2, pipe + new.shown_text))
     return edits
 
 
-def _edit_destination(text: str, position: int, new: Retarget) -> _Edit:
+def _edit_destination(text: str, position: int, new: Retarget) -> tuple[int, int, str]:
     found = DESTINATION.match(text, position)
     assert found is not None  # noqa: S101 - it is how the link was found
     kind = "angled" if found["angled"] is not None else "bare"
@@ -116,7 +105,7 @@ def _edit_destination(text: str, position: int, new: Retarget) -> _Edit:
     encoded = _UNSAFE[kind].sub(
         lambda char: "".join(f"%{byte:02X}" for byte in char[0].encode()), new.target
     )
-    return _Edit(start, end, encoded)
+    return (start, end, encoded)
 
 
 # Characters that would end the destination, change its meaning, or end a table cell.
@@ -126,27 +115,15 @@ _UNSAFE = {
 }
 
 
-def _changes_targets_only(old: str, new: str, retarget: RetargetLink) -> bool:
-    """Whether the new text has the same links, but for their targets."""
-    before, after = find_links(old), find_links(new)
-    return len(before) == len(after) and all(map(_is_retargeted, before, after, repeat(retarget)))
-
-
 def _is_retargeted(before: Link, after: Link, retarget: RetargetLink) -> bool:
+    """Whether a link is the same, but for its target."""
     new = _new_target(before, retarget) or Retarget(before.target)
     alias = new.shown_text if before.alias is None else before.alias
     if before.kind == MARKDOWN_LINK:
         alias = after.alias  # it may contain an embed, which is checked by itself
-    return (after.target, after.subpath, after.alias, after.embed, after.kind) == (
-        new.target,
-        before.subpath,
-        alias,
-        before.embed,
-        before.kind,
+    return after == after._replace(
+        target=new.target, subpath=before.subpath, alias=alias, embed=before.embed, kind=before.kind
     )
-
-
-# ---------------------------------------------------------------------- properties
 
 
 def _relink_properties(
@@ -174,7 +151,8 @@ def _relinked(value: Value, retarget: RetargetLink, replacements: dict[str, str]
         new = _new_target(link, retarget) if link else None
         if link is None or new is None:
             return value
-        replacements[value] = value.replace(text, _apply(text, _edits(text, link, new, pipe="|")))
+        edited = replace_spans(text, sorted(_edits(text, link, new, pipe="|")))
+        replacements[value] = value.replace(text, edited)
         return replacements[value]
     if isinstance(value, Mapping):
         return {key: _relinked(each, retarget, replacements) for key, each in value.items()}
@@ -197,9 +175,6 @@ def _replace_quoted(yaml: str, replacements: Mapping[str, str]) -> str:
 
 
 _COMMENT = re.compile(r"(?:\A|(?<=\n)|[ \t])#")
-
-
-# ------------------------------------------------------------------------- moves
 
 
 class MovedFiles:
@@ -244,16 +219,9 @@ class MovedFiles:
 def link_target_text(
     names: LinkResolver, to: VaultPath, link: Link, source: VaultPath, *, relative: bool = False
 ) -> str | None:
-    """The target of a link from the note at `source` to a file, in the style of `link`.
+    """The shortest target of a link from the note at `source` to a file; None if no link can.
 
-    Args:
-        names: resolves links.
-        to: the file.
-        link: the link to imitate: it keeps or leaves out `.md`.
-        source: the note that contains the link.
-        relative: whether to prefer a path from the note.
-
-    Returns: the shortest text that leads to the file; None if no such link can.
+    Like `link`, it has or lacks `.md`; `relative` prefers a path from the note.
     """
     suffix = link.target[-3:].lower() == ".md" and to[-3:].lower() == ".md"
     short = names.link_text(to)

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from vaultsync.errors import NotFoundError
-from vaultsync.markdown.blocks import ProseSpan, prose_paragraphs, prose_spans
+from vaultsync.markdown.blocks import ProseSpan, prose_spans
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 
 T = TypeVar("T")
@@ -48,14 +48,12 @@ def find_links(text: str) -> list[Link]:
         if "[[" not in text:
             return []
         if not any(mark in text for mark in _HIDING_MARKS):
-            links = (
-                _wiki(found, embed=found.start() > 0 and text[found.start() - 1] == "!")
-                for found in _WIKI.finditer(text)
-            )
-            return [link for link in links if not _is_empty(link)]
+            places = ((found, found.start()) for found in _WIKI.finditer(text))
+            links = (_wiki(found, embed=at > 0 and text[at - 1] == "!") for found, at in places)
+            return list(filter(None, links))
     found = [
         link
-        for start, end in prose_paragraphs(text)
+        for start, end, *_ in prose_spans(text)
         if text.find("[", start, end) >= 0
         for link in _Paragraph(text, start, end).links()
     ]
@@ -84,30 +82,21 @@ def prose_blocks(text: str) -> list[ProseBlock]:
 def whole_link(text: str) -> Link | None:
     """The wiki-link that a text consists of; None if it is anything else, or more."""
     found = _WIKI.fullmatch(text)
-    if found is None:
-        return None
-    link = _wiki(found, embed=False)
-    return None if _is_empty(link) else link
+    return _wiki(found, embed=False) if found else None
 
 
-def _wiki(found: re.Match[str], *, embed: bool) -> Link:
-    """The link of a match of `_WIKI`; the `!` of an embed precedes the match."""
+def _wiki(found: re.Match[str], *, embed: bool) -> Link | None:
+    """The link of a match of `_WIKI`, which the `!` of an embed precedes; None for `[[]]`."""
     inner, bar, alias = found[1].partition("|")
     if bar:
         inner = inner.removesuffix("\\")  # escaped within a table
     target, _, place = inner.partition("#")
+    target, place = target.strip(), place.strip()
+    if not target and not place:
+        return None
     start, end = found.span()
     shown = alias.strip() if bar else None
-    return Link(target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI_LINK)
-
-
-def _subpath(place: str) -> str:
-    return f"#{place}" if place and (place := place.strip()) else ""
-
-
-def _is_empty(link: Link) -> bool:
-    """Whether it is just text, as `[[]]` and `[[#]]` are."""
-    return not (link.target or link.subpath)
+    return Link(target, place and f"#{place}", shown, embed, start - embed, end, WIKI_LINK)
 
 
 # Marks that can hide a link. Most texts have none of them and need no scan.
@@ -189,7 +178,7 @@ class _Paragraph:
             self._at = start + 2 if embed else start + 1
             return
         self._at = found.end()
-        self._add(_wiki(found, embed=embed))
+        self._add(_wiki(found, embed=embed), embed=embed)
 
     def _close_bracket(self) -> None:
         if not self._openers:
@@ -204,14 +193,14 @@ class _Paragraph:
         if _WEB.match(written):
             return
         target, _, place = _ESCAPED.sub(r"\1", written).partition("#")
-        target, place = _percent_decoded(target).strip(), _percent_decoded(place)
-        span = (start, found.end())
-        self._add(Link(target, _subpath(place), alias, embed, *span, MARKDOWN_LINK))
+        target, place = _percent_decoded(target).strip(), _percent_decoded(place).strip()
+        link = Link(target, place and f"#{place}", alias, embed, start, found.end(), MARKDOWN_LINK)
+        self._add(link if target or place else None, embed=embed)
 
-    def _add(self, link: Link) -> None:
-        if not link.embed:  # links do not nest
+    def _add(self, link: Link | None, *, embed: bool) -> None:
+        if not embed:  # links do not nest
             self._openers = [each for each in self._openers if each[1]]
-        if not _is_empty(link):
+        if link is not None:
             self._links.append(link)
 
 
@@ -353,11 +342,7 @@ def find_by_name(
 ) -> T:
     """The only item with a name: an id or path wins over a title or file name, that over an alias.
 
-    Args:
-        name: as a user writes it; case does not count.
-        items: to look through.
-        names_of: the names of an item.
-        kind: what the items are, for the error.
+    Case does not count; `kind` is what the items are, for the error.
 
     Raises:
         NotFoundError: no item has the name, or more than one.

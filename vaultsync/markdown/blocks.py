@@ -78,17 +78,12 @@ class FencedLine:
         return self.fence >= 0
 
 
-def prose_paragraphs(text: str) -> list[tuple[int, int]]:
+def prose_spans(text: str) -> list[ProseSpan]:
     """The spans of paragraphs, headings, list items and table rows, in order.
 
     No inline construct reaches from one span into another. Quote markers and indentation
     inside a span are part of it.
     """
-    return [block[:2] for block in _BlockScanner(text).blocks()]
-
-
-def prose_spans(text: str) -> list[ProseSpan]:
-    """The same, with the kind of each."""
     return _BlockScanner(text).blocks()
 
 
@@ -245,8 +240,7 @@ class _BlockScanner:
 
     def _end_fence(self, close: int, end: int = 0) -> None:
         if self._fence is not None:
-            ended = self._fence._replace(close=close, end=end or close)
-            self.fences.append(ended)
+            self.fences.append(self._fence._replace(close=close, end=end or close))
         self._fence = None
 
     def _enter_quote(self) -> None:

@@ -42,8 +42,8 @@ def merge_text(base: str, vault: str, store: str) -> str | None:
     at = 0
     for start, end, edits in _groups(hunks):
         merged += before[at:start]
-        versions = [
-            _between(start, end, hunks=each, side=side)
+        versions = [  # the lines of each side that replace this span of the base
+            side[each[0].begin - (each[0].start - start) : each[-1].stop + (end - each[-1].end)]
             for each, side in zip(edits, sides, strict=True)
             if each
         ]
@@ -103,12 +103,6 @@ def _groups(hunks: _Both) -> list[tuple[int, int, _Both]]:
         edits[side].append(hunk)
         found[-1] = (start, max(end, hunk.end), edits)
     return found
-
-
-def _between(start: int, end: int, *, hunks: list[_Hunk], side: list[str]) -> list[str]:
-    """The lines of a side that replace a span of the base, which contains all `hunks`."""
-    first, last = hunks[0], hunks[-1]
-    return side[first.begin - (first.start - start) : last.stop + (end - last.end)]
 
 
 def _hunks(base: list[str], side: list[str]) -> list[_Hunk]:

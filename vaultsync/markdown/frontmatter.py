@@ -24,15 +24,6 @@ from vaultsync.markdown.yaml.writer import (
 )
 from vaultsync.model.schema import Value
 
-__all__ = [
-    "NoteParts",
-    "edit_properties",
-    "emit_property",
-    "read_properties",
-    "split_frontmatter",
-    "split_note",
-]
-
 _BOM = "\ufeff"
 _CRLF = "\r\n"
 _OPENING = re.compile("\ufeff?---[ \t]*\r?\n")
@@ -57,11 +48,6 @@ class NoteParts(NamedTuple):
     def text(self) -> str:
         """The whole text."""
         return self.head + self.yaml + self.fence + self.body
-
-    @property
-    def has_frontmatter(self) -> bool:
-        """Whether there are fences."""
-        return self.fence != ""
 
 
 def split_frontmatter(text: str) -> NoteParts:
@@ -113,9 +99,7 @@ def split_note(text: str, path: str) -> tuple[NoteParts, dict[str, Value]]:
     """Split a note and read its properties.
 
     Text between two rules that is YAML, but not a map, is prose: all of the note is body.
-
-    Raises:
-        UnreadableNoteError: see `read_properties()`.
+    Raises as `read_properties()`.
     """
     parts = split_frontmatter(text)
     if not parts.yaml:
@@ -135,11 +119,7 @@ def edit_properties(
 ) -> NoteParts:
     """Replace the lines of the keys in `changes`; None removes a key, new keys come last.
 
-    Args:
-        parts: the note.
-        changes: the new values by key.
-        path: of the note, for errors.
-        before: the result of `read_properties()`, when the caller has it.
+    `before` is the result of `read_properties()`, when the caller has it.
 
     Raises:
         UnreadableNoteError: the note itself cannot be read.

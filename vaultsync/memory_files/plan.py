@@ -17,6 +17,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from msgspec import Struct
+
 from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, normalize
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES, Value
@@ -25,7 +27,6 @@ MIN_SHARED_WORDS = 0.5
 """Share of common words above which a section counts as an edited fact."""
 MAX_COMPARED_PAIRS = 10_000
 """Pairs of texts above which similarity is not computed."""
-DEFAULT_SECTION_TYPE = "fact"
 _TYPE_PATTERNS = tuple(
     (of_heading, re.compile(words), name)
     for of_heading, words, name in (
@@ -47,8 +48,7 @@ whose name links all that mentions it. `<!-- type: project -->` makes one.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSection:
+class KnownSection(Struct, frozen=True):
     """A section as it was last read, and its fact."""
 
     id: str
@@ -58,18 +58,14 @@ class KnownSection:
     body: str
     """Hash of the content alone."""
     title: str
-    content: str = ""
-    """The fact's content now; empty when it is unknown."""
+    type: str
+    """Empty when the section is only inferred from the fact as it is now."""
 
-
-@dataclass(frozen=True, slots=True)
-class LastRead:
-    """A section as it was last read, with its type."""
-
-    known: KnownSection
-    type: str = ""
-    certain: bool = True
-    """False when it is only inferred from the fact as it is now."""
+    def differs_from(self, fact: Fact) -> bool:
+        """Whether the fact is known to have been edited since the section was read."""
+        if not self.type:
+            return False
+        return fact.title != self.title or hash_of(fact.content) != self.body
 
 
 class SectionAction(Enum):
@@ -99,10 +95,13 @@ class SectionStep:
 
 
 def match_sections(
-    sections: Sequence[MemorySection], known: Sequence[KnownSection]
+    sections: Sequence[MemorySection], known: Sequence[KnownSection], contents: Mapping[str, str]
 ) -> dict[int, str]:
-    """Fact ids by number of section, each id at most once; new sections are missing."""
-    matcher = _SectionMatcher(sections, known)
+    """Fact ids by number of section, each id at most once; new sections are missing.
+
+    `contents` are those of the facts now, by id.
+    """
+    matcher = _SectionMatcher(sections, known, contents)
     matcher.match_equal(lambda section: section.hash, lambda fact: fact.hash)
     # The content of a heading without text identifies nothing.
     matcher.match_equal(
@@ -115,8 +114,14 @@ def match_sections(
 
 
 class _SectionMatcher:
-    def __init__(self, sections: Sequence[MemorySection], known: Sequence[KnownSection]) -> None:
+    def __init__(
+        self,
+        sections: Sequence[MemorySection],
+        known: Sequence[KnownSection],
+        contents: Mapping[str, str],
+    ) -> None:
         self.found: dict[int, str] = {}
+        self.contents = contents
         self.sections = dict(enumerate(sections))
         """Those without a fact yet."""
         self.facts = {fact.id: fact for fact in known}
@@ -153,7 +158,7 @@ class _SectionMatcher:
         if len(numbers) * len(ids) > MAX_COMPARED_PAIRS:
             return
         words = {n: Counter(self.sections[n].content.lower().split()) for n in numbers}
-        others = [Counter(self.facts[fact_id].content.lower().split()) for fact_id in ids]
+        others = [Counter(self.contents.get(each, "").lower().split()) for each in ids]
         pairs = []
         for number in numbers:
             for at, other in enumerate(others):
@@ -182,7 +187,7 @@ def guessed_type(section: MemorySection) -> str:
     for of_heading, words, name in _TYPE_PATTERNS:
         if words.search(heading if of_heading else text):
             return name
-    return DEFAULT_SECTION_TYPE
+    return "fact"
 
 
 def type_of(section: MemorySection, metadata: FileMetadataValues) -> str:
@@ -192,7 +197,7 @@ def type_of(section: MemorySection, metadata: FileMetadataValues) -> str:
 
 def plan_sections(
     sections: Sequence[MemorySection],
-    last_read: Sequence[LastRead],
+    last_read: Sequence[KnownSection],
     facts: Mapping[str, Fact],
     *,
     before: FileMetadataValues,
@@ -201,16 +206,12 @@ def plan_sections(
 ) -> list[SectionStep]:
     """A step for each section, in order, then for each fact whose section is gone.
 
-    Args:
-        sections: those of the file now.
-        last_read: those of the file at the last sync.
-        facts: the facts of `last_read` that are in the store.
-        before: the frontmatter at the last sync.
-        now: the frontmatter.
-        again: whether the file also wins over edits of its facts since.
+    `facts` are those of `last_read` that are in the store. With `again`, the file also wins over
+    edits of its facts since.
     """
-    found = match_sections(sections, [each.known for each in last_read])
-    by_id = {each.known.id: each for each in last_read}
+    contents = {fact_id: fact.content for fact_id, fact in facts.items()}
+    found = match_sections(sections, last_read, contents) if last_read else {}
+    by_id = {each.id: each for each in last_read}
     steps = []
     for number, section in enumerate(sections):
         was = by_id.pop(found.get(number, ""), None)
@@ -218,11 +219,11 @@ def plan_sections(
             values = new_values(section, now)
             steps.append(SectionStep(SectionAction.CREATE, number, "", values))
             continue
-        fact = facts.get(was.known.id)
+        fact = facts.get(was.id)
         if fact is not None:
             values = _changed_text(section, was, fact, again=again, now=now)
             if values:
-                edited = was.certain and is_edited(fact, was.known)
+                edited = was.differs_from(fact)
             else:
                 edited = fact.title != section.title or (
                     normalize(fact.content) != normalize(section.content)
@@ -230,16 +231,16 @@ def plan_sections(
             values |= _changed_metadata(fact, before=before, now=now)
             do = SectionAction.UPDATE if values else SectionAction.SAME
             step = SectionStep(do, number, fact.id, values, edited=edited)
-        elif again or (section.hash, section.title) != (was.known.hash, was.known.title):
+        elif again or (section.hash, section.title) != (was.hash, was.title):
             values = new_values(section, now)
-            step = SectionStep(SectionAction.CREATE, number, was.known.id, values)
+            step = SectionStep(SectionAction.CREATE, number, was.id, values)
         else:
-            step = SectionStep(SectionAction.SAME, number, was.known.id, edited=True)
+            step = SectionStep(SectionAction.SAME, number, was.id, edited=True)
         steps.append(step)
     for was in by_id.values():
-        fact = facts.get(was.known.id)
+        fact = facts.get(was.id)
         if fact is not None:
-            edited = was.certain and is_edited(fact, was.known)
+            edited = was.differs_from(fact)
             do = SectionAction.DETACH if edited else SectionAction.FORGET
             steps.append(SectionStep(do, None, fact.id, edited=edited))
     return steps
@@ -259,28 +260,19 @@ def new_values(section: MemorySection, metadata: FileMetadataValues) -> dict[str
     return values
 
 
-def is_edited(fact: Fact, known: KnownSection) -> bool:
-    """Whether a fact's title or content differs from its section as it was last read."""
-    return fact.title != known.title or hash_of(fact.content) != known.body
-
-
 def _changed_text(
-    section: MemorySection, was: LastRead, fact: Fact, *, again: bool, now: FileMetadataValues
+    section: MemorySection, was: KnownSection, fact: Fact, *, again: bool, now: FileMetadataValues
 ) -> dict[str, Value]:
     """The text and type to set: what changed in the file, or all that differs with `again`."""
     values: dict[str, Value] = {}
-    all_new = again or not was.certain
-    new_text = all_new or section.hash != was.known.hash
+    all_new = again or not was.type
+    new_text = all_new or section.hash != was.hash
     if new_text and normalize(fact.content) != normalize(section.content):
         values["content"] = section.content
-    if (all_new or section.title != was.known.title) and fact.title != section.title:
+    if (all_new or section.title != was.title) and fact.title != section.title:
         values["title"] = section.title
     kind, hinted = type_of(section, now), hinted_type(section) is not None
-    if (
-        fact.type != kind
-        and (again or (kind != was.type and (hinted or fact.type == was.type)))
-        and (was.certain or hinted or again)
-    ):
+    if fact.type != kind and (again or (kind != was.type and (hinted or fact.type == was.type))):
         values["type"] = kind
     return values
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from vaultsync.model.schema import Value
 
@@ -119,14 +119,7 @@ class WriteQueue(Protocol):
         ...
 
 
-class MetadataReader(Protocol):
-    """The reader of a memory file's frontmatter."""
-
-    def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        """The properties of a text that begins with frontmatter; None when it is not a map.
-
-        Raises:
-            UnreadableMemoryFileError: it is not valid YAML.
-            MissingExtraError: no reader is installed.
-        """
-        ...
+MetadataReader: TypeAlias = Callable[[str, str], Mapping[str, Value] | None]
+"""The properties of a text that begins with frontmatter, in the file of a name; None when it is
+not a map. Raises UnreadableMemoryFileError when it is not valid YAML, and MissingExtraError when
+no reader is installed."""

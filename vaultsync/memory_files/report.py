@@ -8,12 +8,7 @@ from msgspec import Struct
 
 from vaultsync.sync.report import ReportedNotice
 
-SECTION_COUNTS = {
-    "created": "create",
-    "updated": "update",
-    "forgotten": "forget",
-    "let_go": "let_go",
-}
+_COUNTED = {"created": "create", "updated": "update", "forgotten": "forget", "let_go": "let_go"}
 """What is counted, by the action that it counts; `unchanged` comes after them."""
 
 
@@ -50,7 +45,7 @@ class FileResult(Struct, frozen=True, rename={"name": "file"}):
 def counts_of(actions: Sequence[SectionResult], unchanged: int = 0) -> dict[str, int]:
     """How many sections met which end."""
     done = [each.action for each in actions]
-    counts = {name: done.count(action) for name, action in SECTION_COUNTS.items()}
+    counts = {name: done.count(action) for name, action in _COUNTED.items()}
     return {**counts, "unchanged": unchanged}
 
 
@@ -76,11 +71,6 @@ class MemoryFileReport(Struct, frozen=True):
         """The facts that were written."""
         return [each.fact_id for file in self.files for each in file.actions]
 
-    @property
-    def unembedded(self) -> list[str]:
-        """The facts whose text waits to be embedded."""
-        return [each for file in self.files for each in file.pending]
-
 
 def report_of_files(
     files: Sequence[FileResult],
@@ -93,7 +83,7 @@ def report_of_files(
     return MemoryFileReport(
         dry_run,
         seconds,
-        {name: sum(file.counts[name] for file in files) for name in (*SECTION_COUNTS, "unchanged")},
+        {name: sum(file.counts[name] for file in files) for name in (*_COUNTED, "unchanged")},
         files,
         sum(len(file.pending) for file in files),
         attention,

@@ -22,6 +22,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid5
 
+from msgspec import Struct
+
 from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError, UsageError
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.memory_files.ports import MetadataReader
@@ -68,6 +70,8 @@ class MemorySection:
     """The text of its heading; None for the preamble and for paragraphs."""
     content: str
     r"""Its text below the heading, with `\n` as line end and no blank lines around it."""
+    text: str
+    """Heading and content as they are hashed."""
     title: str
     start: int
     end: int
@@ -78,11 +82,6 @@ class MemorySection:
     """The type named by `<!-- type: x -->`."""
     managed: bool = False
     """Whether agents may change it."""
-
-    @property
-    def text(self) -> str:
-        """Heading and content as they are hashed."""
-        return section_text(self.heading, self.content)
 
     @property
     def hash(self) -> str:
@@ -107,16 +106,13 @@ class SectionBlock:
 class MemoryOutline:
     """A parsed memory file."""
 
-    title: str | None
-    """Its first heading of level 1."""
     blocks: Sequence[SectionBlock]
     sections: Sequence[MemorySection]
     left_out: Sequence[MemorySection]
     """Those that are too short."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileMetadataValues:
+class FileMetadataValues(Struct, frozen=True):
     """Values from the frontmatter, which apply to all facts of a file."""
 
     tags: tuple[str, ...] = ()
@@ -153,7 +149,7 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
     metadata: FileMetadataValues | None = FileMetadataValues()
     if end:
         try:
-            properties = reader.read(text[:end], name)
+            properties = reader(text[:end], name)
         except (UnreadableMemoryFileError, MissingExtraError) as error:
             metadata = None
             why, hint = _unread(error)
@@ -277,7 +273,7 @@ def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
             for section in _sections(text, block, piece, title or name, alone=alone):
                 fits = len(section.text) >= MIN_SECTION_CHARS
                 (taken if fits else left_out).append(section)
-    return MemoryOutline(title, [block for block, _ in found], taken, left_out)
+    return MemoryOutline([block for block, _ in found], taken, left_out)
 
 
 def _blocks(
@@ -373,6 +369,7 @@ def _sections(
         yield MemorySection(
             heading=block.heading,
             content=content,
+            text=section_text(block.heading, content),
             title=title if number == 1 else f"{title} ({number})",
             start=start,
             end=end,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from msgspec import structs
@@ -24,7 +24,13 @@ from vaultsync.errors import (
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.plan import LastRead, SectionAction, SectionStep, plan_sections, type_of
+from vaultsync.memory_files.plan import (
+    KnownSection,
+    SectionAction,
+    SectionStep,
+    plan_sections,
+    type_of,
+)
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
 from vaultsync.memory_files.report import (
     FileResult,
@@ -35,8 +41,8 @@ from vaultsync.memory_files.report import (
 )
 from vaultsync.memory_files.sections import (
     FileMetadataValues,
-    MemoryFileContent,
     MemorySection,
+    hash_of,
     memory_file_notice,
     read_memory,
     section_id,
@@ -45,10 +51,9 @@ from vaultsync.memory_files.state import (
     SOURCE_PREFIX,
     FileState,
     FolderState,
-    last_read,
-    last_read_from_fact,
+    StoredNotice,
     read_states,
-    section_state,
+    section_of_fact,
     state_key,
     write_states,
 )
@@ -57,7 +62,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see, check_scope, private_scope
 from vaultsync.storage.archive import Notice
-from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import notices_of
@@ -142,7 +147,7 @@ def sync_files(
     budget = SizeBudget()
     results = []
     for file in taken:
-        work = FileSync(ctx, file, request, reader=reader, queue=queue, budget=budget)
+        work = FileSync(ctx, file, request, reader, queue, budget)
         try:
             results.append(work.run())
             notices += work.notices
@@ -161,18 +166,18 @@ def refresh_pending(
     files: Iterable[MemoryFile],
     request: FileSyncRequest,
     missing: Callable[[Sequence[str]], Sequence[str]],
-) -> dict[str, list[str]]:
+) -> dict[str, tuple[str, ...]]:
     """Update which facts are not embedded yet; returns them by file.
 
     `missing` returns those of some facts that have no vector.
     """
-    pending: dict[str, list[str]] = {}
+    pending: dict[str, tuple[str, ...]] = {}
     for file in files:
         key = state_key(file.key, request.agent)
         state = read_states(file.state()).files.get(key)
         if state is None or not state.pending:
             continue
-        left = list(missing(state.pending))
+        left = tuple(missing(state.pending))
         pending[file.name] = left
         if left == state.pending:
             continue
@@ -180,7 +185,7 @@ def refresh_pending(
             with file.lock(LOCK_TIMEOUT):
                 states = read_states(file.state())
                 now = states.files.get(key, state)
-                still = [each for each in now.pending if each in left]
+                still = tuple(each for each in now.pending if each in left)
                 now = structs.replace(now, pending=still)
                 file.put_state(write_states(states, key, now))
         except MemoryFileBusyError as error:
@@ -190,42 +195,38 @@ def refresh_pending(
 
 @dataclass(frozen=True, slots=True)
 class _FilePlan:
-    content: MemoryFileContent
+    sections: Sequence[MemorySection]
+    left_out: int
+    """Number of sections that are too short."""
     metadata: FileMetadataValues
-    last_read: Sequence[LastRead]
+    last_read: Sequence[KnownSection]
     facts: Mapping[str, Fact]
     steps: Sequence[SectionStep]
     notices: Sequence[Notice]
 
-    @property
-    def sections(self) -> Sequence[MemorySection]:
-        return self.content.outline.sections
 
-
+@dataclass(slots=True)
 class FileSync:
     """The sync of one file."""
 
-    def __init__(
-        self,
-        ctx: SyncContext,
-        file: MemoryFile,
-        request: FileSyncRequest,
-        *,
-        reader: MetadataReader,
-        queue: WriteQueue,
-        budget: SizeBudget,
-    ) -> None:
-        self._ctx = ctx
-        self._store = ctx.store
-        self._file = file
-        self._request = request
-        self._reader = reader
-        self._queue = queue
-        self._budget = budget
-        self._key = state_key(file.key, request.agent)
-        self._source = SOURCE_PREFIX + file.name
-        self._today = ctx.today()[:10]
-        self.notices: list[Notice] = []
+    ctx: SyncContext
+    file: MemoryFile
+    request: FileSyncRequest
+    reader: MetadataReader
+    queue: WriteQueue
+    budget: SizeBudget
+    notices: list[Notice] = field(default_factory=list)
+    key: str = ""
+    """Of its state."""
+    source: str = ""
+    """Of its facts."""
+    today: str = ""
+
+    def __post_init__(self) -> None:
+        """Name what belongs to the file."""
+        self.key = state_key(self.file.key, self.request.agent)
+        self.source = SOURCE_PREFIX + self.file.name
+        self.today = self.ctx.today()[:10]
 
     def run(self) -> FileResult:
         """Sync the file.
@@ -233,64 +234,58 @@ class FileSync:
         Raises:
             MemoryFileError, StoreUnavailableError.
         """
-        queued = self._queue.waiting(self._file.name)
-        if not queued and not self._request.again:
-            state = read_states(self._file.state()).files.get(self._key)
-            data = self._file.read(self._budget.size)
+        queued = self.queue.waiting(self.file.name)
+        if not queued and not self.request.again:
+            state = read_states(self.file.state()).files.get(self.key)
+            data = self.file.read(self.budget.size)
             if state and data is not None and self._is_current(state, data):
                 return self._unchanged(state, len(data))
-        with self._file.lock(LOCK_TIMEOUT):
+        with self.file.lock(LOCK_TIMEOUT):
             written = 0
-            if queued and not self._request.dry_run:
-                written = drain_write_queue(self._file, self._queue)
-            result = self._sync(read_states(self._file.state()))
+            if queued and not self.request.dry_run:
+                written = drain_write_queue(self.file, self.queue)
+            result = self._sync(read_states(self.file.state()))
         return structs.replace(result, written=written)
 
     def _is_current(self, state: FileState, data: bytes) -> bool:
         """Whether neither the file nor the store has changed since."""
-        now = self._store.state()
+        now = self.ctx.store.state()
         return (
             not state.pending
             and state.digest == sha256(data).hexdigest()
-            and state.scanned == self._today
-            and state.store == make_version(self._store, now.store_id, now.seq, "")
-            and len(state.sections) <= self._budget.sections
+            and state.scanned == self.today
+            and state.store == version_of(now.store_id, now, "")
+            and len(state.sections) <= self.budget.sections
         )
 
     def _unchanged(self, state: FileState, size: int) -> FileResult:
         count = len(state.sections)
-        self._budget.size -= size
-        self._budget.sections -= count
+        self.budget.size -= size
+        self.budget.sections -= count
         self.notices = [
-            memory_file_notice(
-                str(each["kind"]),
-                self._file.name,
-                str(each["message"]),
-                str(each["hint"]),
-                int(each["line"]) or None,
-            )
-            for each in state.notices
+            memory_file_notice(x.kind, self.file.name, x.message, x.hint, x.line or None)
+            for x in state.notices
         ]
-        return FileResult(self._file.name, count, counts_of((), count))
+        return FileResult(self.file.name, count, counts_of((), count))
 
     def _sync(self, states: FolderState) -> FileResult:
         """Plan and write; again when the file or the store changed meanwhile."""
-        state = states.files.get(self._key)
-        if state and not state.store.startswith(f"{self._store.state().store_id}:"):
+        state = states.files.get(self.key)
+        if state and not state.store.startswith(f"{self.ctx.store.state().store_id}:"):
             state = None  # of another store
         for _ in range(MAX_SYNC_TRIES):
-            before = self._store.state()
-            data = self._file.read(self._budget.size)
+            before = self.ctx.store.state()
+            data = self.file.read(self.budget.size)
             plan = self._plan(data, state)
             if data is None and not plan.last_read:
-                raise MemoryFileMissingError(self._file.name)
+                raise MemoryFileMissingError(self.file.name)
             gone = sum(each.section is None for each in plan.steps)
             if gone and (gone >= _MANY_GONE or gone * 2 >= len(plan.last_read)):
                 # An editor may have saved only half of the file: read it a second time.
-                self._ctx.clock.sleep(self._ctx.policy.grace_seconds)
-                if self._file.read(self._budget.size) != data:
+                self.ctx.clock.sleep(self.ctx.policy.grace_seconds)
+                if self.file.read(self.budget.size) != data:
                     continue
-            if self._request.dry_run:
+            if self.request.dry_run:
                 return self._result(plan, [each.fact_id for each in plan.steps])
             ids = self._write(plan)
             if ids is None:
@@ -300,79 +295,66 @@ class FileSync:
             if data is not None:
                 kept = self._state(plan, ids, data, result, last=state, before=before)
                 result = structs.replace(result, pending=kept.pending)
-            encoded = write_states(states, self._key, kept)
-            if encoded != self._file.state():
-                self._file.put_state(encoded)
+            encoded = write_states(states, self.key, kept)
+            if encoded != self.file.state():
+                self.file.put_state(encoded)
             return result
-        raise RevisionMismatchError(self._file.name, "the one just read", "a newer one each time")
+        raise RevisionMismatchError(self.file.name, "the one just read", "a newer one each time")
 
     def _plan(self, data: bytes | None, state: FileState | None) -> _FilePlan:
-        title = self._file.key.removesuffix(".md")
-        content = read_memory(data or b"", name=self._file.name, title=title, reader=self._reader)
+        title = self.file.key.removesuffix(".md")
+        content = read_memory(data or b"", name=self.file.name, title=title, reader=self.reader)
         known, facts = self._known(state)
-        before = state.metadata if state else FileMetadataValues()
+        before = state or FileMetadataValues()
         now = before if content.metadata is None else content.metadata
-        steps = plan_sections(
-            content.outline.sections,
-            known,
-            facts,
-            before=before,
-            now=now,
-            again=self._request.again,
-        )
+        sections, again = content.outline.sections, self.request.again
+        steps = plan_sections(sections, known, facts, before=before, now=now, again=again)
         notices = list(content.notices)
         new = [each.section for each in steps if each.do is SectionAction.CREATE]
-        others = sum(
-            each.section is not None and each.do is not SectionAction.CREATE for each in steps
-        )
-        left_out = set(new[max(self._budget.sections - others, 0) :])
+        others = sum(each.section is not None for each in steps) - len(new)
+        left_out = set(new[max(self.budget.sections - others, 0) :])
         if left_out:
             steps = [each for each in steps if each.section not in left_out]
             why = f"{len(left_out)} new sections were left out: the maximum is {MAX_TOTAL_SECTIONS}"
             hint = "merge sections, or move those that are not memories to another file"
-            notices.append(memory_file_notice("TooManySections", self._file.name, why, hint))
-        return _FilePlan(content, now, known, facts, steps, notices)
+            notices.append(memory_file_notice("TooManySections", self.file.name, why, hint))
+        short = len(content.outline.left_out)
+        return _FilePlan(sections, short, now, known, facts, steps, notices)
 
-    def _known(self, state: FileState | None) -> tuple[list[LastRead], dict[str, Fact]]:
+    def _known(self, state: FileState | None) -> tuple[list[KnownSection], dict[str, Fact]]:
         """The sections at the last sync, and those of their facts that are in the store."""
-        known = last_read(state) if state else []
-        facts = self._store.find_many([each.known.id for each in known])
-        if state is None or self._request.again or state.scanned != self._today:
-            ids = {each.known.id for each in known}
-            for fact in self._store.iter_facts():
-                ours = (fact.source, fact.agent_id) == (self._source, self._request.agent)
+        known = list(state.sections) if state else []
+        ids = [each.id for each in known]
+        facts = self.ctx.store.find_many(ids)
+        if state is None or self.request.again or state.scanned != self.today:
+            for fact in self.ctx.store.iter_facts():
+                ours = (fact.source, fact.agent_id) == (self.source, self.request.agent)
                 if ours and fact.id not in ids:
                     facts[fact.id] = fact
-                    known.append(last_read_from_fact(fact))
-        return [
-            replace(each, known=replace(each.known, content=facts[each.known.id].content))
-            if each.known.id in facts
-            else each
-            for each in known
-        ], facts
+                    known.append(section_of_fact(fact))
+        return known, facts
 
     def _write(self, plan: _FilePlan) -> list[str] | None:
         """Write the facts of a plan; returns the ids of its steps, or None after a mismatch.
 
         What was written before a mismatch is not written again by the next plan.
         """
-        agent = self._request.agent
-        scope = self._request.scope or (
-            private_scope(agent) if agent else self._ctx.policy.default_scope
-        )
+        agent = self.request.agent
+        default = private_scope(agent) if agent else self.ctx.policy.default_scope
+        scope = self.request.scope or default
         if not can_see(agent, check_scope(scope)):
             raise ScopeDeniedError(agent or "", scope)
-        writer = _FactWriter(self._ctx, plan, agent=agent, source=self._source, scope=scope)
+        writer = _FactWriter(self, plan, scope)
         ids = [writer.prepare(step) for step in plan.steps]
         for start in range(0, len(writer.writes), _BATCH):
-            done = self._store.write(writer.writes[start : start + _BATCH])
+            done = self.ctx.store.write(writer.writes[start : start + _BATCH])
             if any(isinstance(each, RevisionMismatch) for each in done):
                 return None
         return ids
 
     def _result(self, plan: _FilePlan, ids: Sequence[str]) -> FileResult:
         """The report of a plan."""
-        redact = self._ctx.view.redact_text
+        redact = self.ctx.view.redact_text
         actions = []
         notices = [each._replace(message=redact(each.message)) for each in plan.notices]
         self.notices = notices
@@ -390,7 +372,7 @@ class FileSync:
             if step.do is SectionAction.DETACH:
                 why = f"{title!r} is gone from the file, but its fact was edited since"
                 hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
-                notices.append(memory_file_notice("LetGo", self._file.name, why, hint))
+                notices.append(memory_file_notice("LetGo", self.file.name, why, hint))
             reason = _REASONS[step.do]
             fields: tuple[str, ...] = ()
             if step.do is SectionAction.UPDATE:
@@ -399,29 +381,25 @@ class FileSync:
                     reason = f"replaces an edit; see `vaultsync history {fact_id}`"
             actions.append(SectionResult(step.do.value, fact_id, title, line, fields, reason))
         return FileResult(
-            self._file.name,
+            self.file.name,
             sections=len(plan.sections),
             counts=counts_of(actions, unchanged),
             actions=actions,
-            left_out=len(plan.content.outline.left_out),
+            left_out=plan.left_out,
         )
 
     def _edited_notice(
         self, title: str, line: int | None, fact_id: str, fact: Fact | None
     ) -> Notice:
+        again = "`memory-file sync --again`"
         if fact is None:
             why = f"the fact of {title!r} was deleted, but the file still has its section"
-            hint = (
-                f"delete the section, or run `vaultsync restore {fact_id}`;"
-                " `memory-file sync --again` restores all facts of the file"
-            )
+            hint = f"delete the section, or run `vaultsync restore {fact_id}`; {again} restores all"
+            hint += " facts of the file"
         else:
             why = f"the fact of {title!r} was edited and differs from the file"
-            hint = (
-                "copy the edit into the file, or replace it by the file's text with"
-                " `memory-file sync --again`"
-            )
-        return memory_file_notice("EditedElsewhere", self._file.name, why, hint, line)
+            hint = f"copy the edit into the file, or replace it by the file's text with {again}"
+        return memory_file_notice("EditedElsewhere", self.file.name, why, hint, line)
 
     def _state(
         self,
@@ -435,55 +413,46 @@ class FileSync:
     ) -> FileState:
         """The new state of the file."""
         metadata = plan.metadata
-        sections = [
-            section_state(section, fact_id, type_of(section, metadata))
-            for step, fact_id in zip(plan.steps, ids, strict=True)
-            if step.section is not None and (section := plan.sections[step.section])
-        ]
-        self._budget.size -= len(data)
-        self._budget.sections -= len(sections)
+        sections = []
+        for step, fact_id in zip(plan.steps, ids, strict=True):
+            if step.section is not None:
+                section = plan.sections[step.section]
+                body, kind = hash_of(section.content), type_of(section, metadata)
+                sections.append(KnownSection(fact_id, section.hash, body, section.title, kind))
+        self.budget.size -= len(data)
+        self.budget.sections -= len(sections)
         pending = {*(last.pending if last else ()), *(each.fact_id for each in result.actions)}
-        pending &= {each.id for each in sections} if self._request.embeds else set()
-        now = self._store.state()
+        pending &= {each.id for each in sections} if self.request.embeds else set()
+        now = self.ctx.store.state()
         # What others wrote meanwhile is new to the next sync.
-        seq = now.seq if now.seq == before.seq + len(result.actions) else before.seq
+        end = now if now.seq == before.seq + len(result.actions) else before
         return FileState(
-            store=make_version(self._store, now.store_id, seq, ""),
-            scanned=self._today,
+            store=version_of(now.store_id, end, ""),
+            scanned=self.today,
             digest=sha256(data).hexdigest(),
             sections=sections,
-            agent=self._request.agent,
-            tags=list(metadata.tags),
-            entities=list(metadata.entities),
+            agent=self.request.agent,
+            tags=metadata.tags,
+            entities=metadata.entities,
             priority=metadata.priority,
             type=metadata.type,
-            pending=sorted(pending),
-            notices=[
-                {
-                    "kind": each.kind,
-                    "message": each.message,
-                    "hint": each.hint,
-                    "line": each.line or 0,
-                }
-                for each in self.notices
-                if each.kind != "LetGo"
-            ],
+            pending=tuple(sorted(pending)),
+            notices=tuple(
+                StoredNotice(x.kind, x.message, x.hint, x.line or 0)
+                for x in self.notices
+                if x.kind != "LetGo"
+            ),
         )
 
 
 class _FactWriter:
     """Turns the steps of a plan into writes to the store."""
 
-    def __init__(
-        self, ctx: SyncContext, plan: _FilePlan, *, agent: str | None, source: str, scope: str
-    ) -> None:
+    def __init__(self, work: FileSync, plan: _FilePlan, scope: str) -> None:
         self.writes: list[StoreWrite] = []
-        self._store = ctx.store
-        self._at = ctx.today()
+        self._store, self._at = work.ctx.store, work.ctx.today()
+        self._agent, self._source, self._scope = work.request.agent, work.source, scope
         self._plan = plan
-        self._agent = agent
-        self._source = source
-        self._scope = scope
         self._used = set(plan.facts)
         self._equal: Counter[str] = Counter()
 
@@ -500,8 +469,7 @@ class _FactWriter:
             elif step.do is SectionAction.DETACH:
                 self._change(fact, {"source": DETACHED_SOURCE})
             else:
-                write = StoreWrite(step.fact_id, None, fact.revision, MEMORY_FILE_ACTOR)
-                self.writes.append(write)
+                self.writes.append(StoreWrite(fact.id, None, fact.revision, MEMORY_FILE_ACTOR))
         return step.fact_id
 
     def _create(self, digest: str, values: Mapping[str, Value]) -> str:

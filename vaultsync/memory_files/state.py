@@ -6,12 +6,10 @@ When it is lost, it is rebuilt from the file and the store.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import msgspec
 
-from vaultsync.memory_files.plan import KnownSection, LastRead
-from vaultsync.memory_files.sections import FileMetadataValues, MemorySection, hash_of, section_text
+from vaultsync.memory_files.plan import KnownSection
+from vaultsync.memory_files.sections import FileMetadataValues, hash_of, section_text
 from vaultsync.model.fact import Fact
 
 STATE_FORMAT = 1
@@ -19,20 +17,18 @@ SOURCE_PREFIX = "memory-file:"
 """Prefix of the `source` of facts that come from memory files."""
 
 
-class SectionState(msgspec.Struct, frozen=True):
-    """A section and its fact."""
+class StoredNotice(msgspec.Struct, frozen=True):
+    """A notice about a file, which is given again while the file stays as it is."""
 
-    id: str
-    hash: str
-    """Of heading and content."""
-    body: str
-    """Hash of the content alone."""
-    title: str
-    type: str
+    kind: str
+    message: str
+    hint: str
+    line: int
+    """0 when it is about no line."""
 
 
-class FileState(msgspec.Struct, frozen=True):
-    """A file when it was last read."""
+class FileState(FileMetadataValues, frozen=True, kw_only=True):
+    """A file when it was last read, with the values of its frontmatter."""
 
     store: str
     """The version of the store: its id and the position in its feed."""
@@ -40,21 +36,12 @@ class FileState(msgspec.Struct, frozen=True):
     """The day on which all facts were last searched for those of the file."""
     digest: str
     """SHA-256 of the bytes of the file."""
-    sections: list[SectionState]
+    sections: list[KnownSection]
     agent: str | None = None
     """Owner of the facts."""
-    tags: list[str] = []
-    entities: list[str] = []
-    priority: int | None = None
-    type: str | None = None
-    pending: list[str] = []
+    pending: tuple[str, ...] = ()
     """Facts that are not embedded yet."""
-    notices: list[dict[str, str | int]] = []
-
-    @property
-    def metadata(self) -> FileMetadataValues:
-        """The values of the frontmatter."""
-        return FileMetadataValues(tuple(self.tags), tuple(self.entities), self.priority, self.type)
+    notices: tuple[StoredNotice, ...] = ()
 
 
 class FolderState(msgspec.Struct, frozen=True):
@@ -64,10 +51,7 @@ class FolderState(msgspec.Struct, frozen=True):
     format: int = STATE_FORMAT
 
 
-StateKey: TypeAlias = str
-
-
-def state_key(name: str, agent: str | None) -> StateKey:
+def state_key(name: str, agent: str | None) -> str:
     """The key of a file's state: each agent has facts of its own from one file."""
     return f"{name} ({agent})" if agent else name
 
@@ -90,7 +74,7 @@ def read_states(data: bytes | None) -> FolderState:
     return states if states.format == STATE_FORMAT else FolderState()
 
 
-def write_states(states: FolderState, key: StateKey, state: FileState | None) -> bytes:
+def write_states(states: FolderState, key: str, state: FileState | None) -> bytes:
     """Encode the states with `state` as that of one file; None removes it."""
     files = {name: each for name, each in states.files.items() if name != key}
     if state is not None:
@@ -99,24 +83,9 @@ def write_states(states: FolderState, key: StateKey, state: FileState | None) ->
     return msgspec.json.format(msgspec.json.encode(changed), indent=1) + b"\n"
 
 
-def last_read(state: FileState) -> list[LastRead]:
-    """The sections of a state, without the contents of their facts."""
-    return [
-        LastRead(KnownSection(each.id, each.hash, each.body, each.title), each.type)
-        for each in state.sections
-    ]
-
-
-def last_read_from_fact(fact: Fact) -> LastRead:
+def section_of_fact(fact: Fact) -> KnownSection:
     """The section that a fact may come from, inferred from the fact alone."""
     heading, _, number = fact.title.rpartition(" (")
     stem = heading if number[:-1].isdecimal() and number[-1:] == ")" else fact.title
     section_hash = hash_of(section_text(stem, fact.content))
-    known = KnownSection(fact.id, section_hash, hash_of(fact.content), fact.title)
-    return LastRead(known, fact.type, certain=False)
-
-
-def section_state(section: MemorySection, fact_id: str, type_name: str) -> SectionState:
-    """The state of a section."""
-    body = hash_of(section.content)
-    return SectionState(fact_id, section.hash, body, section.title, type_name)
+    return KnownSection(fact.id, section_hash, hash_of(fact.content), fact.title, "")

@@ -39,7 +39,6 @@ from vaultsync.memory_files.sections import (
     section_text,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import Clock
 
@@ -134,22 +133,20 @@ def queue_text(
     item = QueuedText(clock.new_id(), file.name, section, text, replace_all, agent, at)
     insert_section("", section, text, replace_all=replace_all)  # reject it before it is queued
     queue.put(item)
-    result: AddResult | VaultsyncError
     try:
         with file.lock(LOCK_TIMEOUT):
-            results = _drain(file, queue)
-        # A text that is not queued any more was written by another process meanwhile.
-        result = results.get(item.op) or AddResult(item.name, section, WRITTEN)
+            result = _drain(file, queue).get(item.op)
     except MemoryFileBusyError as error:
-        result = error
         _log_text(queue, item, QUEUED, error.message)
-    if isinstance(result, AddResult):
-        return result
-    if isinstance(result, (MemoryFileBusyError, MemoryFileChangedError)):
+        return AddResult(item.name, section, QUEUED, error.message)
+    if isinstance(result, MemoryFileChangedError):
         return AddResult(item.name, section, QUEUED, result.message)
     if isinstance(result, UsageError):
         queue.drop(item.op)
-    raise result
+    if isinstance(result, VaultsyncError):
+        raise result
+    # A text that is not queued any more was written by another process meanwhile.
+    return result or AddResult(item.name, section, WRITTEN)
 
 
 def drain_write_queue(file: MemoryFile, queue: WriteQueue) -> int:
@@ -192,11 +189,7 @@ def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, AddResult | Vaultsy
 
 
 def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
-    """Write one text.
-
-    Raises:
-        MemoryFileError, UsageError.
-    """
+    """Write one text, or raise a MemoryFileError or UsageError."""
     data = file.read(MAX_MEMORY_FILE_BYTES)
     text, replaced_chars = decode(data or b"", file.name)
     if replaced_chars:
@@ -214,11 +207,7 @@ def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
 
 
 def _replace(file: MemoryFile, queue: WriteQueue, data: bytes, expect: bytes | None) -> None:
-    """Replace the file; versions that were displaced and are in no file any more are kept.
-
-    Raises:
-        MemoryFileError.
-    """
+    """Replace the file; versions that were displaced and are in no file any more are kept."""
     try:
         file.replace(data, expect)
     except MemoryFileChangedError as error:
@@ -247,17 +236,9 @@ def _keep_version(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
 
 
 def _log_text(queue: WriteQueue, item: QueuedText, status: str, why: str) -> None:
-    entry: dict[str, Value] = {
-        "what": status,
-        "file": item.name,
-        "section": item.section,
-        "text": item.text,
-        "replace": item.replace,
-        "agent": item.agent,
-        "at": item.at,
-        "why": why,
-    }
-    queue.log(entry)
+    keys = ("section", "text", "replace", "agent", "at")
+    values = {key: getattr(item, key) for key in keys}
+    queue.log({"what": status, "file": item.name, **values, "why": why})
 
 
 def _sha(data: bytes) -> str:

@@ -13,10 +13,9 @@ from functools import lru_cache
 
 from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 from vaultsync.model.schema import (
+    ALL_FIELDS_BY_KEY,
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
-    FIELDS_BY_KEY,
-    OWN_FIELDS_BY_KEY,
     TYPES,
     Field,
     Value,
@@ -25,7 +24,7 @@ from vaultsync.model.schema import (
 from vaultsync.model.scope import check_scope
 
 # Patterns are compiled when they are first used: a question loads this module, too.
-_UUID = r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z"
+_UUID = r"\A[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 
 
 def check_id(value: object) -> str:
@@ -80,22 +79,16 @@ _TRAILING = r"(?<=\.\d{3})0{3}(?=Z)"
 
 def clean_time(key: str, value: object) -> str:
     """A time in UTC, as `2026-02-14T13:45:00Z`; a date alone is its midnight."""
-    if isinstance(value, str):
-        try:
-            parsed = datetime.fromisoformat(value.strip())
-        except ValueError:
-            pass
-        else:
-            if _PLAIN_TIME.match(value):
-                return value
-            if parsed.tzinfo is None:
-                parsed = parsed.replace(tzinfo=UTC)
-            try:
-                text = parsed.astimezone(UTC).isoformat()
-            except OverflowError:
-                raise InvalidFieldError(key, value, ValueKind.TIME.value) from None
-            return re.sub(_TRAILING, "", text.replace("+00:00", "Z"))
-    raise InvalidFieldError(key, value, ValueKind.TIME.value)
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        parsed = datetime.fromisoformat(text)
+        if _PLAIN_TIME.match(text):
+            return text
+        known = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        utc = known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        raise InvalidFieldError(key, value, ValueKind.TIME.value) from None
+    return re.sub(_TRAILING, "", utc)
 
 
 NEVER, FOREVER = -(2**63), 2**63 - 1
@@ -125,16 +118,19 @@ def from_microseconds(moment: int) -> str:
 
 
 def _date(key: str, value: object) -> str:
-    if isinstance(value, str):
-        try:
-            return date.fromisoformat(value.strip()[:10]).isoformat()
-        except ValueError:
-            pass
-    raise InvalidFieldError(key, value, ValueKind.DATE.value)
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        raise InvalidFieldError(key, value, ValueKind.DATE.value) from None
 
 
 def _number(row: Field, value: object) -> float | int:
-    if not isinstance(value, bool) and isinstance(value, (int, float)):
+    """A number of the row's kind; a flag is one, too."""
+    if isinstance(value, bool):
+        if row.kind is ValueKind.FLAG:
+            return value
+    elif isinstance(value, (int, float)):
         whole = isinstance(value, int) or value.is_integer()
         if row.kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
             return int(value)
@@ -157,13 +153,6 @@ def link_name(text: str) -> str:
 _NO_NAME = re.compile(r"[\[\]|]")
 
 
-def _link_from_nested_list(value: object) -> object:
-    """YAML reads an unquoted `[[Name]]` as a list in a list: return the name."""
-    while isinstance(value, (list, tuple)) and len(value) == 1:
-        value = value[0]
-    return value
-
-
 def _list(row: Field, value: object) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
@@ -172,12 +161,14 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         raise InvalidFieldError(row.key, value, row.kind.value)
     many: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
+    links = row.kind is ValueKind.LINKS
     seen: dict[str, None] = {}
     for one in many:
-        each = clean_line(
-            row.key, _link_from_nested_list(one) if row.kind is ValueKind.LINKS else one
-        )
-        if row.kind is ValueKind.LINKS:
+        item = one
+        while links and isinstance(item, (list, tuple)) and len(item) == 1:
+            item = item[0]  # YAML reads an unquoted `[[Name]]` as a list in a list
+        each = clean_line(row.key, item)
+        if links:
             each = link_name(each)
             if _NO_NAME.search(each):
                 raise InvalidFieldError(row.key, each, "names of notes, without []|")
@@ -185,9 +176,8 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
             each = check_id(each)
         elif row.key == "tags":
             each = each.lstrip("#")
-        if each:
-            seen[each] = None
-    return tuple(seen)
+        seen[each] = None
+    return tuple(filter(None, seen))
 
 
 def check_type(value: object) -> str:
@@ -216,12 +206,6 @@ def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _flag(row: Field, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InvalidFieldError(row.key, value, row.kind.value)
-
-
 _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
     ValueKind.LINE: lambda row, value: clean_line(row.key, value),
     ValueKind.TEXT: lambda row, value: clean_text(row.key, value),
@@ -235,15 +219,13 @@ _CLEANERS: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]
     ValueKind.SHARE: _number,
     ValueKind.NUMBER: _number,
     ValueKind.COUNT: _number,
-    ValueKind.FLAG: _flag,
+    ValueKind.FLAG: _number,
     ValueKind.TYPE: lambda _, value: check_type(value),
     ValueKind.SCOPE: lambda _, value: check_scope(value if isinstance(value, str) else repr(value)),
 }
 """The function that makes values of a kind canonical."""
 
-_CLEANERS_BY_KEY = {
-    row.key: _CLEANERS[row.kind] for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
-}
+_CLEANERS_BY_KEY = {key: _CLEANERS[row.kind] for key, row in ALL_FIELDS_BY_KEY.items()}
 _LISTS = (ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS)
 _TEXTS = (ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID)
 _UNSET_VALUES: Mapping[str, Value] = {
@@ -273,15 +255,10 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
 
 
 def canonical_values(values: Mapping[str, Value]) -> dict[str, Value | tuple[str, ...]]:
-    """The canonical form of values by key; a key that is not a field of any type is a property.
-
-    Raises:
-        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: a field does
-        not accept its value.
-    """
+    """`canonical()` for values by key; a key that is not a field of any type is a property."""
     found: dict[str, Value | tuple[str, ...]] = {}
     for key, value in values.items():
-        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+        row = ALL_FIELDS_BY_KEY.get(key)
         if row is not None:
             found[key] = canonical(row, value)
         else:

@@ -57,15 +57,12 @@ def equal_as_json(one: Value, other: Value) -> bool:
         return one.keys() == other.keys() and all(
             equal_as_json(value, other[key]) for key, value in one.items()
         )
-    if _is_list(one) and _is_list(other):
-        ones, others = elements(one), elements(other)
-        return len(ones) == len(others) and all(map(equal_as_json, ones, others))
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(equal_as_json, one, other))
     return one == other
 
 
 _UNSET = (None, "")
-
-
 _ALL = (FIELDS, attrgetter(*(row.attr for row in FIELDS)))
 _LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not FieldOwner.VOLATILE)
 _LASTING = (_LASTING_ROWS, attrgetter(*(row.attr for row in _LASTING_ROWS)))
@@ -73,12 +70,10 @@ _LASTING = (_LASTING_ROWS, attrgetter(*(row.attr for row in _LASTING_ROWS)))
 
 def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
     """The keys of own fields and of properties."""
-    yield from (
-        (key, row)
-        for key, row in OWN_FIELDS_BY_KEY.items()
-        if any(key in fact.own for fact in facts)
-    )
-    yield from ((key, None) for key in sorted({key for fact in facts for key in fact.properties}))
+    own: set[str] = set().union(*(fact.own for fact in facts))
+    properties: set[str] = set().union(*(fact.properties for fact in facts))
+    yield from ((key, row) for key, row in OWN_FIELDS_BY_KEY.items() if key in own)
+    yield from ((key, None) for key in sorted(properties))
 
 
 def agree(row: Field | None, one: Value, other: Value) -> bool:
@@ -87,10 +82,6 @@ def agree(row: Field | None, one: Value, other: Value) -> bool:
         return set(elements(one)) == set(elements(other))
     unset = row is not None and one in _UNSET and other in _UNSET
     return unset or equal_as_json(one, other)
-
-
-def _is_list(value: Value) -> bool:
-    return isinstance(value, (list, tuple))
 
 
 def elements(value: Value) -> Sequence[Value]:

@@ -8,15 +8,7 @@ from operator import attrgetter
 
 from msgspec import Struct, field, structs
 
-from vaultsync.model.canonical import (
-    LINK,
-    canonical_values,
-    check_id,
-    clean_line,
-    clean_text,
-    clean_time,
-    link_name,
-)
+from vaultsync.model.canonical import LINK, canonical_values, check_id
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
@@ -25,46 +17,9 @@ from vaultsync.model.schema import (
     FIELDS,
     FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
-    TIERS,
-    TYPES,
-    FactType,
-    Field,
-    FieldOwner,
-    MergeRule,
     Value,
-    ValueKind,
-    snake_case,
-    tier_of,
 )
 from vaultsync.model.scope import PUBLIC
-
-__all__ = [
-    "DEFAULT_PRIORITY",
-    "DEFAULT_STATUS",
-    "DEFAULT_TYPE",
-    "FIELDS",
-    "FIELDS_BY_KEY",
-    "OWN_FIELDS_BY_KEY",
-    "TIERS",
-    "TYPES",
-    "Fact",
-    "FactType",
-    "Field",
-    "FieldOwner",
-    "MergeRule",
-    "Value",
-    "ValueKind",
-    "check_id",
-    "clean_line",
-    "clean_text",
-    "clean_time",
-    "derive_title",
-    "link_name",
-    "make_fact",
-    "relations",
-    "snake_case",
-    "tier_of",
-]
 
 
 class Fact(Struct, frozen=True, eq=False):
@@ -231,17 +186,12 @@ FACT_TITLE_LENGTH = 120
 def derive_title(content: str, fact_type: str) -> str:
     """A title for a fact without one: its first sentence, else its type."""
     for line in content.split("\n"):
-        words = line.lstrip("#>-*+ \t").strip()
-        if not words:
-            continue
-        sentence = re.split(r"(?<=[.!?。！？])\s", words, maxsplit=1)[0].rstrip(".")
-        sentence = " ".join(sentence.split())
-        if not sentence:
-            continue
-        if len(sentence) <= FACT_TITLE_LENGTH:
+        words = " ".join(line.lstrip("#>-*+ \t").split())
+        sentence = re.split(r"(?<=[.!?。！？])\s", words, maxsplit=1)[0].rstrip(". ")
+        if len(sentence) > FACT_TITLE_LENGTH:
+            return sentence[:FACT_TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + "…"
+        if sentence:
             return sentence
-        cut = sentence[:FACT_TITLE_LENGTH].rsplit(" ", 1)[0]
-        return cut.rstrip(",;:") + "…"
     return fact_type.capitalize()
 
 

@@ -31,6 +31,13 @@ class FactFilters(NamedTuple):
     """Only these tiers. An index may leave this filter to its caller."""
 
     @property
+    def words(self) -> dict[str, frozenset[str]]:
+        """The allowed values of `scope`, `type` and `status`, of those that are restricted."""
+        status = None if self.status is None else frozenset({self.status})
+        words = {"scope": self.scopes, "type": self.types or None, "status": status}
+        return {field: allowed for field, allowed in words.items() if allowed is not None}
+
+    @property
     def plain_tags(self) -> frozenset[str]:
         """The keys of the tags."""
         return frozenset(map(tag_key, self.tags))

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple, NewType
 
 from vaultsync.errors import UnsafePathError
+from vaultsync.model.schema import TIERS, TYPES
 from vaultsync.model.scope import is_scope
 
 VaultPath = NewType("VaultPath", str)
@@ -26,9 +27,6 @@ SLUG_LENGTH = 50
 STEM_BYTES = 120
 """Leaves room for a date, an id and the suffixes of sync tools (Syncthing hashes names of more
 than 160 bytes)."""
-
-_OBSERVATIONS = "observations"
-_TIERS = frozenset({"critical", "notable", "background"})
 
 # What Windows also calls .obsidian, .git and the like (8.3 names).
 _SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
@@ -63,26 +61,17 @@ def vault_path(text: str) -> VaultPath:
 
 
 def _unsafe(name: str) -> str:
-    if name.isascii():
-        size, shown = len(name), name
-    else:
-        # HFS+ ignores format characters: a zero-width blank and `.git` is `.git`.
-        size, shown = len(name.encode()), _without_format(name)
+    # HFS+ ignores format characters: a zero-width blank and `.git` is `.git`.
+    formats = itertools.takewhile(lambda char: unicodedata.category(char) == "Cf", name)
+    shown = name if name.isascii() else name[len(list(formats)) :]
     if not shown:
         return "a name in it is empty"
     if shown.startswith("."):
         return "names that begin with a dot are hidden files"
-    if size > NAME_BYTES:
+    if len(name.encode()) > NAME_BYTES:
         return f"a name in it has more than {NAME_BYTES} bytes"
     if "~" in name and _SHORT_NAME.fullmatch(name):
         return "Windows reads a name in it as a hidden folder"
-    return ""
-
-
-def _without_format(name: str) -> str:
-    for at, char in enumerate(name):
-        if unicodedata.category(char) != "Cf":
-            return name[at:]
     return ""
 
 
@@ -110,11 +99,7 @@ def stem_of(path: str) -> str:
 
 
 def join_path(folder: VaultPath, name: str) -> VaultPath:
-    """The path of `name` in a folder.
-
-    Raises:
-        UnsafePathError: see `vault_path`.
-    """
+    """The path of `name` in a folder; raises as `vault_path()`."""
     return vault_path(f"{folder}/{name}" if folder else name)
 
 
@@ -196,12 +181,10 @@ def entity_name(title: str) -> str:
 
 def _trimmed(text: str) -> str:
     """Without prefixes that hide a file or look like an option, and suffixes that Windows drops."""
-    start = 0
-    while start < len(text) and (
-        text[start] in " .-~" or unicodedata.category(text[start])[0] == "M"
-    ):
-        start += 1
-    return _SUFFIXES.sub("", text[start:])
+    hiding = itertools.takewhile(
+        lambda char: char in " .-~" or unicodedata.category(char)[0] == "M", text
+    )
+    return _SUFFIXES.sub("", text[len(list(hiding)) :])
 
 
 _RESERVED = r"(?i)(con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?=\.|\Z)"
@@ -253,28 +236,14 @@ def _digits(fact_id: str) -> str:
     return _NO_HEX.sub("", fact_id.lower())
 
 
-def short_id(fact_id: str) -> str:
-    """The last 8 hex digits: a UUIDv7 begins with the time and ends with random bits."""
-    return _digits(fact_id)[-8:]
-
-
 def file_name(*, title: str, type_name: str, created_at: str, fact_id: str, named: bool) -> str:
     """The name of a new note: date and title, or the title alone for `named` types."""
     stem = entity_name(title) if named else slug(title)
-    stem = stem or f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
+    # A UUIDv7 begins with the time and ends with random bits.
+    stem = stem or f"{slug(type_name) or 'note'}-{_digits(fact_id)[-8:]}"
     day = created_at[:10]
     date = f"{day}-" if _DATE.fullmatch(day) and not named else ""
     return f"{date}{stem}.md"
-
-
-def folder_for(*, scope: str, folder: str, tier: str | None) -> VaultPath:
-    """The folder of a type's notes in a scope; observations have a folder per tier.
-
-    Raises:
-        UnsafePathError: see `vault_path`.
-    """
-    below = f"{_OBSERVATIONS}/{tier}" if tier is not None else folder
-    return vault_path(f"{scope}/{below}")
 
 
 _NOTE_SUFFIX = re.compile(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
@@ -283,14 +252,9 @@ _NOTE_SUFFIX = re.compile(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
 def free_path(folder: VaultPath, name: str, taken: Container[str], *, fact_id: str) -> VaultPath:
     """The first path for `name` in a folder that is not taken.
 
-    Args:
-        folder: the folder; `""` is the root.
-        name: the preferred name; it is cut when it is too long.
-        taken: the keys (`path_key`) of all files and folders of the vault.
-        fact_id: distinguishes notes with the same name.
-
-    Raises:
-        UnsafePathError: see `vault_path`.
+    A name that is too long is cut; the id of the fact distinguishes notes with the same name.
+    `taken` has the keys (`path_key`) of all files and folders of the vault. Raises as
+    `vault_path()`.
     """
     found = _NOTE_SUFFIX.search(name)
     suffix = found[0] if found else ""
@@ -341,7 +305,7 @@ def _place_in(folder: str, type_folders: frozenset[str]) -> PathInfo:
     below = [path_key(name) for name in folders[1:3]]
     if not below or below[0] not in type_folders:
         return PathInfo(folders[0], None, None)
-    tiered = below[0] == _OBSERVATIONS and below[-1] in _TIERS
+    tiered = below[0] == TYPES["observation"].folder and below[-1] in TIERS
     return PathInfo(folders[0], below[0], below[-1] if tiered else None)
 
 

@@ -83,21 +83,13 @@ class Field:
     """As spelled in Python."""
 
     def __post_init__(self) -> None:
-        """Compute `attr`."""
-        object.__setattr__(self, "attr", snake_case(self.key))
+        """`createdAt` -> `created_at`."""
+        attr = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", self.key).lower()
+        object.__setattr__(self, "attr", attr)
 
 
-def snake_case(key: str) -> str:
-    """`createdAt` -> `created_at`."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
-
-
-_ID, _SH, _MA, _VO = (
-    FieldOwner.IDENTITY,
-    FieldOwner.SHARED,
-    FieldOwner.MACHINE,
-    FieldOwner.VOLATILE,
-)
+_ID, _SH = FieldOwner.IDENTITY, FieldOwner.SHARED
+_MA, _VO = FieldOwner.MACHINE, FieldOwner.VOLATILE
 
 FIELDS: tuple[Field, ...] = (
     Field("id", _ID, MergeRule.FIXED, ValueKind.ID, "the identity; survives every rename"),
@@ -136,7 +128,6 @@ FIELDS: tuple[Field, ...] = (
 """The table of fields. A type's own fields follow in `TYPES`, all of them shared."""
 
 FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({each.key: each for each in FIELDS})
-
 
 NON_FIELD_KEYS = frozenset({"embedding", "mirrored", "path", "revision"})
 """Names that describe a fact, here or in other programs, but are not fields of it."""
@@ -219,6 +210,8 @@ OWN_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType(
     {own.key: own for row in TYPES.values() for own in row.own}
 )
 """The own fields of all types by key; a key belongs to one type or to all entities."""
+ALL_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType({**FIELDS_BY_KEY, **OWN_FIELDS_BY_KEY})
+"""The fields, and the own fields of all types. Any other key is a property."""
 
 
 def tier_of(priority: int) -> str:

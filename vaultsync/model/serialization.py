@@ -6,7 +6,6 @@ elsewhere go through `make_fact()` instead.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import NotRequired, TypedDict, cast
@@ -43,7 +42,7 @@ def fact_to_values(fact: Fact) -> dict[str, Value]:
 
 
 def fact_to_json(fact: Fact) -> str:
-    """One line of JSON, the same for equal facts."""
+    """The same as text."""
     return fact_line(fact).decode()
 
 
@@ -68,14 +67,9 @@ def fact_from_values(values: Mapping[str, Value], **attrs: object) -> Fact:
     return structs.replace(_EMPTY, **attrs)
 
 
-def fact_from_json(text: str, **attrs: object) -> Fact:
+def fact_from_json(line: str | bytes, **attrs: object) -> Fact:
     """The fact of one line of JSON, with other attributes as given."""
-    return fact_from_values(json.loads(text), **attrs)
-
-
-def from_line(line: bytes, revision: str) -> Fact:
-    """The fact of one line of JSON in UTF-8, with its revision."""
-    return fact_from_values(_decode(line), revision=revision)
+    return fact_from_values(_decode(line), **attrs)
 
 
 class PublicFact(TypedDict):

@@ -34,8 +34,7 @@ _TOP = re.compile(
     r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
 )
 _BREAK = re.compile(r"\r\n|\r|\n")
-_EDGE_START = re.compile(r"\A(?:\r\n|\r|\n)*")
-_EDGE_END = re.compile(r"(?:\r\n|\r|\n)*\Z")
+_LINE_STARTS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _ITEM = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
 _ITEM_START = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 _PROVENANCE = re.compile(
@@ -152,8 +151,7 @@ def _read_block(block: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str
         if section == PROVENANCE_HEADING and _PROVENANCE.match(words):
             continue
         strays[-1].append(line)
-    texts = tuple("\n".join(lines) for lines in strays if lines)
-    return tuple(related), tuple(entities), texts
+    return tuple(related), tuple(entities), tuple("\n".join(lines) for lines in strays if lines)
 
 
 def render_body(*, title: str, context: str | None, content: str, block: str) -> str:
@@ -191,7 +189,7 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
         ending = old[len(old.rstrip("\r\n")) :]
         if context:
             return read_body(_put(body.text, body.context, f"> **Context:** {context}{ending}"))
-        rest = _EDGE_START.sub("", body.text[body.context[1] :], count=1)
+        rest = body.text[body.context[1] :].lstrip("\r\n")
         kept = body.text[: body.context[0]]
         if rest.startswith("> **Context:**"):
             return read_body(_put(body.text, body.context, f"> **Context:**{ending}"))
@@ -204,22 +202,16 @@ def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
     )
     if at and not body.text[at:].startswith(("\n", "\r")):
         line += eol
-    return read_body(body.text[:at] + line + _one_break_less(body.text[at:]))
-
-
-def _one_break_less(text: str) -> str:
-    """The text without the line break that now follows the context line."""
-    return _BREAK.sub("", text, count=1) if _BREAK.match(text) else text
+    below = _BREAK.match(body.text, at)  # the line break that now follows the context line
+    return read_body(body.text[:at] + line + body.text[below.end() if below else at :])
 
 
 def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
     """Replace the content: unchanged lines keep their bytes, and strays move into it."""
     raw = body.text[slice(*body.content)]
-    lead = _EDGE_START.search(raw)
-    tail = _EDGE_END.search(raw)
-    before = lead[0] if lead else ""
-    after = tail[0] if tail and len(before) < len(raw) else ""
-    middle = raw[len(before) : len(raw) - len(after)]
+    middle = raw.strip("\r\n")
+    before = raw[: len(raw) - len(raw.lstrip("\r\n"))]
+    after = raw[len(before) + len(middle) :]
     fresh = _keep_lines(middle, content, eol)
     top = body.content[0] > 0
     if fresh and not middle:
@@ -245,7 +237,7 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
     """The new text, in which each line of the old text keeps its exact line break."""
     if "\r" not in old:
         return new if eol == "\n" else new.replace("\n", eol)
-    before = re.split(r"(?<=\n)|(?<=\r)(?!\n)", old)
+    before = _LINE_STARTS.split(old)
     bare = [_BREAK.sub("", line) for line in before]
     after = new.split("\n")
     result: list[str] = []
@@ -255,22 +247,20 @@ def _keep_lines(old: str, new: str, eol: str) -> str:
             result += [line if _BREAK.search(line) else line + eol for line in before[i1:i2]]
         else:
             result += [line + eol for line in after[j1:j2]]
-    return _EDGE_END.sub("", "".join(result), count=1)
+    return "".join(result).rstrip("\r\n")
 
 
 def _without_strays(block: str) -> str:
-    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", block)
+    lines = _LINE_STARTS.split(block)
     section, kept = "", []
     for line in lines:
         words = line.strip()
         if words in _SECTIONS:
             section = words[3:]
         elif words and words not in (BLOCK_START, BLOCK_END):
-            bare = line.rstrip("\r\n")
-            ours = (section in (RELATED_HEADING, ENTITIES_HEADING) and _ITEM.match(bare)) or (
-                section == PROVENANCE_HEADING and _PROVENANCE.match(words)
-            )
-            if not ours:
+            listed = section in (RELATED_HEADING, ENTITIES_HEADING)
+            origin = section == PROVENANCE_HEADING and _PROVENANCE.match(words)
+            if not (origin or (listed and _ITEM.match(line.rstrip("\r\n")))):
                 continue
         kept.append(line)
     return "".join(kept)
@@ -279,18 +269,10 @@ def _without_strays(block: str) -> str:
 def set_links(
     body: NoteBody, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
 ) -> NoteBody:
-    """Add links to a section of the managed block, and remove links from it.
-
-    Args:
-        body: the body; without a managed block it stays as it is.
-        section: the heading of the section.
-        add: the texts of links to add.
-        remove: the targets of links to remove, as in `NoteBody.related`.
-        eol: the line break of the note.
-    """
+    """Add the texts of links to a section of the managed block, if any, and remove by target."""
     if body.block is None or not (add or remove):
         return body
-    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", body.text[slice(*body.block)])
+    lines = _LINE_STARTS.split(body.text[slice(*body.block)])
     kept: list[str] = []
     current, at = "", -1
     gone = set(remove)
@@ -308,23 +290,12 @@ def set_links(
     if fresh and at >= 0:
         kept[at:at] = fresh
     elif fresh:
-        place = _place_of(kept, section)
+        # Related Facts come first, then Entities.
+        later = _SECTIONS[_SECTIONS.index(f"## {section}") + 1 :]
+        place = next((number for number, line in enumerate(kept) if line.strip() in later), 1)
         kept[place:place] = [f"## {section}{eol}", *fresh, eol]
     text = _put(body.text, body.block, "".join(_without_empty(kept, section)))
     return read_body(text)
-
-
-def _place_of(lines: Sequence[str], section: str) -> int:
-    """Where a new section begins: Related Facts first, then Entities."""
-    later = (
-        (ENTITIES_HEADING, PROVENANCE_HEADING)
-        if section == RELATED_HEADING
-        else (PROVENANCE_HEADING,)
-    )
-    for number, line in enumerate(lines):
-        if line.strip() in {f"## {each}" for each in later}:
-            return number
-    return 1
 
 
 def _without_empty(lines: Sequence[str], section: str) -> list[str]:

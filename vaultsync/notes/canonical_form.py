@@ -17,7 +17,7 @@ from vaultsync.notes.body import RELATED_HEADING
 from vaultsync.notes.parse import TYPE_FOLDERS
 from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
-from vaultsync.notes.view_read import may_be_redacted
+from vaultsync.notes.wording import may_be_redacted
 
 _FIRST = re.compile(rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n")
 _CLOSING = b"\n---\n"
@@ -26,6 +26,7 @@ _VOLATILE = [row.key for row in FIELDS if row.owner is FieldOwner.VOLATILE]
 _VOLATILE_LINE = re.compile(
     rf"\n({'|'.join(_VOLATILE)}): ([0-9][0-9T:.Z-]*)(?=\n[^\s-]|\Z)".encode()
 )
+_NUMBER = re.compile(rb"[0-9]+\.?[0-9]*")
 _HEADING = f"## {RELATED_HEADING}\n- ".encode()
 _LINK = re.compile(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
 
@@ -69,26 +70,17 @@ def _without_volatile_lines(head: bytes) -> bytes | None:
         return None  # a duplicate key
     try:
         for key, value in found:
-            canonical(FIELDS_BY_KEY[key.decode()], _scalar(value.decode()))
+            number = _NUMBER.fullmatch(value)  # else a text such as a time
+            canonical(FIELDS_BY_KEY[key.decode()], float(value) if number else value.decode())
     except UsageError:
         return None
     return _VOLATILE_LINE.sub(b"", head)
-
-
-def _scalar(text: str) -> str | float:
-    """The value as YAML reads it: a number, or a text such as a time."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _links(data: bytes, fact: Fact) -> dict[str, str] | None:
     """The links in the text by related fact; None if their numbers differ."""
     listed = data.rpartition(_HEADING)[2].partition(b"\n\n")[0]
     texts = listed.decode(errors="replace").split("\n- ")
-    if len(texts) != len(fact.related_fact_ids):
-        return None
-    if not all(map(_LINK.fullmatch, texts)):
+    if len(texts) != len(fact.related_fact_ids) or not all(map(_LINK.fullmatch, texts)):
         return None
     return dict(zip(fact.related_fact_ids, texts, strict=True))

@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from vaultsync.markdown.blocks import without_code
 from vaultsync.markdown.diff3 import differing_lines
-from vaultsync.model.paths import VaultPath
+from vaultsync.markdown.yaml.writer import quoted
+from vaultsync.model.paths import NAME_BYTES, VaultPath, file_name_of, stem_of
 from vaultsync.model.schema import Value
 
 NOTE_FIELD = "note"
@@ -81,8 +82,6 @@ def conflict_id(fact_id: str, fields: Sequence[FieldConflict]) -> str:
 
 
 CONFLICT_SUFFIX = ".conflict.md"
-_NAME_BYTES = 255
-"""What file systems allow for one name."""
 
 
 def conflict_path(
@@ -90,18 +89,15 @@ def conflict_path(
 ) -> VaultPath:
     """Where the conflict note of a note goes: `Name.md` -> `Name.conflict.md`.
 
-    Args:
-        note_path: where the note lies.
-        taken: paths that are in use, casefolded.
-        conflict_id: becomes part of the name when that is taken or too long.
+    When that is `taken` (casefolded paths) or too long, the id becomes part of the name.
     """
     folder, slash, name = note_path.rpartition("/")
-    stem = name[:-3] if name.casefold().endswith(".md") else name
+    stem = stem_of(name)
     tags = (f".{conflict_id[:8]}", f".{conflict_id}") if conflict_id else ()
-    fits = len((stem + CONFLICT_SUFFIX).encode()) <= _NAME_BYTES
+    fits = len((stem + CONFLICT_SUFFIX).encode()) <= NAME_BYTES
 
     def named(tag: str) -> VaultPath:
-        room = _NAME_BYTES - len((tag + CONFLICT_SUFFIX).encode())
+        room = NAME_BYTES - len((tag + CONFLICT_SUFFIX).encode())
         short = stem.encode()[:room].decode(errors="ignore")
         return VaultPath(f"{folder}{slash}{short}{tag}{CONFLICT_SUFFIX}")
 
@@ -144,12 +140,12 @@ def render_conflict(conflict: Conflict) -> str:
         (
             "---",
             "vaultsync: conflict",
-            f"conflict: {_quoted(conflict.id)}",
-            f"note: {_quoted(link or conflict.path)}",
-            f"fact: {_quoted(conflict.fact_id)}",
+            f"conflict: {quoted(conflict.id)}",
+            f"note: {quoted(link or conflict.path)}",
+            f"fact: {quoted(conflict.fact_id)}",
             "---",
             "",
-            f"# Conflict: {_plain(conflict.title or _stem(conflict.path))}",
+            f"# Conflict: {_plain(conflict.title or stem_of(conflict.path))}",
             "",
             *_story(conflict, link or _code(conflict.path)),
             "",
@@ -190,13 +186,10 @@ def _story(conflict: Conflict, note: str) -> Iterator[str]:
                 f"A{actor} deleted the fact of {note} while you changed the note. An edit"
                 " beats a deletion, so your note stands and the fact is back."
             )
-    yield ""
+    take, keep = "do what the box below says, tick it", "leave everything as it is now"
     if changed:
-        yield f"- To take the {author}'s version, tick its box below and save."
-        yield "- To keep yours, delete this note."
-    else:
-        yield "- To do what the box below says, tick it and save."
-        yield "- To leave everything as it is now, delete this note."
+        take, keep = f"take the {author}'s version, tick its box below", "keep yours"
+    yield from ("", f"- To {take} and save.", f"- To {keep}, delete this note.")
     yield (
         f"- Or run `vaultsync resolve {conflict.id} --take store` for what the {author}"
         " wanted, `--take vault` for what you wanted."
@@ -212,30 +205,22 @@ def _section(field: FieldConflict, author: str) -> Iterator[str]:
             if field.vault == DELETED_SIDE
             else f"Delete the note, as the {author} did with the fact"
         )
-    yield f"## {_plain(field.field)}"
-    yield ""
-    yield f"- [ ] {label} <!-- {_MARK}{_encoded(field.field)} -->"
-    yield ""
+    mark = f"<!-- {_MARK}{_encoded(field.field)} -->"
+    yield from (f"## {_plain(field.field)}", "", f"- [ ] {label} {mark}", "")
     if is_deletion(field):
         return
     if differing := _differing(field):
-        yield f"**What differs** (`-` yours, `+` the {author}'s):"
-        yield ""
-        yield _fenced("diff", differing)
-        yield ""
+        heading = f"**What differs** (`-` yours, `+` the {author}'s):"
+        yield from (heading, "", _fenced("diff", differing), "")
     for heading, value in (
         ("Before", field.base),
         ("Yours, in the note now", field.vault),
         (f"The {author}'s", field.store),
     ):
-        text = _shown(value)
-        if not text:
-            yield f"**{heading}:** *(empty)*"
+        if text := _shown(value):
+            yield from (f"**{heading}:**", "", _fenced("text", text), "")
         else:
-            yield f"**{heading}:**"
-            yield ""
-            yield _fenced("text", text)
-        yield ""
+            yield from (f"**{heading}:** *(empty)*", "")
 
 
 def _fenced(language: str, text: str) -> str:
@@ -270,31 +255,16 @@ def _shown(value: Value) -> str:
 
 
 def _json(value: Value) -> str:
-    indent = 2 if isinstance(value, (list, tuple, dict)) and value else None
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name[:-3] if name.casefold().endswith(".md") else name
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _link(path: str) -> str:
     """A link to the note by its whole path, never ambiguous; "" if it cannot be."""
-    target = path[:-3] if path.casefold().endswith(".md") else path
+    stem = stem_of(path)
+    target = path.removesuffix(file_name_of(path)) + stem
     if set("[]|#^\n") & set(target):
         return ""
-    stem = _stem(path)
     return f"[[{target}]]" if target == stem else f"[[{target}|{stem}]]"
-
-
-def _quoted(text: str) -> str:
-    """Text in double quotes, as YAML and JSON both read it."""
-    return re.sub(
-        r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]",
-        lambda found: f"\\u{ord(found[0]):04x}",
-        json.dumps(text, ensure_ascii=False),
-    )
 
 
 def _plain(text: str) -> str:

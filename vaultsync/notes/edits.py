@@ -16,14 +16,9 @@ from vaultsync.notes.parse import Note, type_of_folder
 def apply_note_edits(
     base: Fact, before: Note, now: Note, *, ids: Mapping[str, str] | None = None
 ) -> Fact:
-    """The base with the differences between two versions of its note.
+    """The base with the differences between two versions of its note, except for the scope.
 
-    Args:
-        base: the fact that both sides agreed on.
-        before: the note of the base.
-        now: the note as it is.
-        ids: the facts that links under Related Facts lead to, by target; links to other
-            targets do not count. The scope is not changed.
+    `ids` are the facts that links under Related Facts lead to, by target; others do not count.
     """
     invalid = {problem.key for problem in now.problems}
     was_invalid = {problem.key for problem in before.problems}

@@ -13,14 +13,12 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import PathInfo, VaultPath, folder_for, path_info, stem_of
-from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
+from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of, vault_path
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, TYPES, Value, tier_of
 from vaultsync.notes.body import NoteBody, read_body
 
-_IN_BODY = frozenset({"content", "scope"})
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
-_NOT_READ = _IN_BODY | {"id"}
-_ROWS = {**FIELDS_BY_KEY, **OWN_FIELDS_BY_KEY}
+_NOT_READ = frozenset({"id", "content", "scope"})
 _ENTITY_TYPES = ("person", "project")
 _FOLDER_TYPES = {row.folder: name for name, row in TYPES.items()}
 TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
@@ -85,8 +83,9 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     problems: list[FieldProblem] = []
     fact_id = _read_id(raw, parts, problems)
     values, properties = _read_properties(raw, parts, problems)
-    if body.title is not None:
-        values["title"] = body.title.strip()
+    title = body.title
+    if title is not None:
+        values["title"] = title.strip()
     elif not values.get("title"):
         values["title"] = stem_of(path)
     if body.context is not None:
@@ -106,7 +105,7 @@ def _read_properties(
     for key, value in _flat(raw) if nested else raw.items():
         if key in _NOT_READ:
             continue
-        row = _ROWS.get(key)
+        row = ALL_FIELDS_BY_KEY.get(key)
         try:
             if row is None:
                 properties[check_property(key)] = json_value(key, value)
@@ -123,10 +122,8 @@ def _read_properties(
 def _read_id(
     raw: Mapping[str, Value], parts: NoteParts, problems: list[FieldProblem]
 ) -> str | None:
-    if raw.get("id") is None:
-        return None
     try:
-        return check_id(raw["id"])
+        return None if raw.get("id") is None else check_id(raw["id"])
     except InvalidIdError as error:
         hint = "an id of vaultsync is a UUID: rename this property, or remove it"
         problems.append(FieldProblem("id", _line_of(parts, "id"), error.message, hint))
@@ -182,11 +179,8 @@ def type_of_folder(where: PathInfo) -> str | None:
     return _FOLDER_TYPES.get(where.folder) if where.folder else None
 
 
-def tier_folder(fact: Fact) -> str | None:
-    """The tier folder that a fact's note belongs to; None for other types."""
-    return tier_of(fact.priority) if fact.type == "observation" else None
-
-
 def home_folder(fact: Fact) -> VaultPath:
-    """The folder in which the note of a fact belongs."""
-    return folder_for(scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact))
+    """The folder in which the note of a fact belongs; observations have one per tier."""
+    tier = tier_of(fact.priority) if fact.type == "observation" else None
+    folder = f"{fact.scope}/{TYPES[fact.type].folder}"
+    return vault_path(folder if tier is None else f"{folder}/{tier}")

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.frontmatter import NoteParts
+from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import (
+    ALL_FIELDS_BY_KEY,
     FIELDS,
     FIELDS_BY_KEY,
     OWN_FIELDS_BY_KEY,
@@ -31,16 +33,12 @@ from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.privacy.redaction import REDACTION_PREFIX
 
-_IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])
-_SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", *_IN_BODY)]
+_SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", "content", "scope")]
 _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
-
 
 _OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 """Kinds of values that two notes rarely share."""
-_COUNT = "accessCount"
-"""The only field in which 0 counts as unset."""
 _FIELDS_ABOVE = _SHOWN[:_MIDDLE]
 """The fields above the type's own fields and the author's properties; the rest is below."""
 _FIELDS_BELOW = _SHOWN[_MIDDLE:]
@@ -51,14 +49,15 @@ def _field_lines(rows: Sequence[Field], fact: Fact) -> list[str]:
     lines = []
     for row in rows:
         value = getattr(fact, row.attr)
-        if value or (value is not None and value not in _UNSET and row.key != _COUNT):
+        # 0 counts as unset in one field only.
+        if value or (value is not None and value not in _UNSET and row.key != "accessCount"):
             line = _line if row.kind in _OF_ONE_NOTE else _cached_line
             lines.append(line(row, value))
     return lines
 
 
 def _line(row: Field, value: Value) -> str:
-    return frontmatter.emit_property(row.key, _written(row, value), "\n")
+    return emit_property(row.key, _written(row, value), "\n")
 
 
 _cached_line = lru_cache(maxsize=1 << 15)(_line)  # most values of a vault are in many notes
@@ -68,13 +67,11 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     """A new note; `links` has the text of the link to each related fact, by id."""
     others = {key: _written(OWN_FIELDS_BY_KEY[key], value) for key, value in fact.own.items()}
     others.update(fact.properties)
-    lines = [
-        "---\n",
-        frontmatter.emit_property("id", fact.id, "\n"),
-        *_field_lines(_FIELDS_ABOVE, fact),
-    ]
-    lines += [frontmatter.emit_property(key, value, "\n") for key, value in others.items()]
+    lines = ["---\n", emit_property("id", fact.id, "\n"), *_field_lines(_FIELDS_ABOVE, fact)]
+    lines += [emit_property(key, value, "\n") for key, value in others.items()]
     lines += _field_lines(_FIELDS_BELOW, fact)
+    agent, day = (fact.agent_id or "").replace("`", "'"), fact.created_at[:10]
+    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,
@@ -82,22 +79,10 @@ def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         block=bodies.render_block(
             related=[links[each] for each in fact.related_fact_ids if each in links],
             entities=[f"[[{each}]]" for each in fact.entities],
-            origin=provenance_line(fact),
+            origin=f"{origin} on {day}." if day else f"{origin}.",
         ),
     )
     return "".join((*lines, "---\n", body)).encode()
-
-
-def provenance_line(fact: Fact) -> str:
-    """The provenance line."""
-    return _origin(fact.agent_id or "", fact.created_at[:10])
-
-
-@lru_cache(maxsize=4096)  # an agent makes many facts in a day
-def _origin(agent_id: str, day: str) -> str:
-    agent = agent_id.replace("`", "'")
-    origin = f"Created by agent `{agent}`" if agent else "Written by a person"
-    return f"{origin} on {day}." if day else f"{origin}."
 
 
 def _written(row: Field, value: Value) -> Value:
@@ -110,11 +95,7 @@ def _written(row: Field, value: Value) -> Value:
 
 
 def add_id_line(note: Note, fact_id: str) -> bytes:
-    """The text of a note with nothing but an `id` line added.
-
-    Raises:
-        UnsafeSpliceError: it could not be proved that nothing else changes.
-    """
+    """The text of a note with nothing but an `id` line added; raises as `rewrite_note()`."""
     parts = frontmatter.edit_properties(
         note.parts, {"id": fact_id}, note.path, before=dict(note.raw)
     )
@@ -124,12 +105,9 @@ def add_id_line(note: Note, fact_id: str) -> bytes:
 def remove_id_line(note: Note) -> bytes:
     """The text of a note without its `id` line, to undo an adoption."""
     parts = frontmatter.edit_properties(note.parts, {"id": None}, note.path, before=dict(note.raw))
-    text = parts.text if parts.yaml.strip() else _bom(parts) + parts.body
+    byte_order_mark = parts.head.partition("---")[0]
+    text = parts.text if parts.yaml.strip() else byte_order_mark + parts.body
     return text.encode()
-
-
-def _bom(parts: NoteParts) -> str:
-    return "\ufeff" if parts.head.startswith("\ufeff") else ""
 
 
 def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
@@ -140,11 +118,11 @@ def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     """
     found = []
     invalid = {problem.key for problem in note.problems} - {"id"}
-    keys = dict.fromkeys([*(row.key for row in FIELDS), *vault.own, *merged.own])
-    keys.update(dict.fromkeys([*vault.properties, *merged.properties]))
+    owns, properties = (vault.own, merged.own), (vault.properties, merged.properties)
+    keys = dict.fromkeys(chain(FIELDS_BY_KEY, *owns, *properties))
     ours, theirs = vault.values_at(keys), merged.values_at(keys)
     for key, value in theirs.items():
-        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+        row = ALL_FIELDS_BY_KEY.get(key)
         if key in invalid or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue
         if key == "id":
@@ -189,13 +167,8 @@ def rewrite_note(
 ) -> bytes:
     """The text of a note that says `merged`, with only the necessary lines changed.
 
-    Args:
-        note: the note as it is.
-        vault: the note as a fact.
-        merged: the fact that it will say. Volatile fields are updated where the note
-            shows them.
-        links: the text of the link to each related fact, by id.
-        view: how the note shows texts.
+    `vault` is the note as a fact. Volatile fields are updated where the note shows them.
+    `links` has the text of the link to each related fact, by id.
 
     Raises:
         UnsafeSpliceError: the result could not be proved to say `merged`.
@@ -228,26 +201,21 @@ def _property_changes(
             continue
         if key == "context" and (note.body.context or note.body.block):
             continue
-        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+        row = ALL_FIELDS_BY_KEY.get(key)
         value = merged.value(key)
         if row is not None and isinstance(value, (list, tuple)):
             value = _keep_spelling(row, note.raw.get(key), value)
         elif key == "title" and value == stem_of(note.path):
             value = None
-        elif row is not None and _ends_its_last_line(note.raw.get(key), value):
-            value = f"{value}\n"
+        elif row is not None and isinstance(value, str) and "\n" in value:
+            # A `|` block ends its last line; what it becomes shall be one again.
+            value += "\n" * str(note.raw.get(key)).endswith("\n")
         if _is_unset(row, value):
             if key in note.raw:
                 found[key] = None
         else:
             found[key] = value
     return {**found, **_volatile_changes(note, merged)}
-
-
-def _ends_its_last_line(old: Value, new: Value) -> bool:
-    """Whether a text was a `|` block, which ends its last line, and can be one again."""
-    texts = isinstance(old, str) and isinstance(new, str)
-    return texts and str(old).endswith("\n") and "\n" in str(new)
 
 
 def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
@@ -308,9 +276,9 @@ def _body_changes(
 
 def _prove(note: Note, vault: Fact, merged: Fact, data: bytes, view: NoteView) -> None:
     again = view.from_note(read_note(data, note.path), merged, before=note)
-    invalid = {each.key for each in again.problems}.intersection(
-        each.key for each in note.problems
-    )  # an invalid value says nothing about the field
+    before = {each.key for each in note.problems}
+    # An invalid value says nothing about the field.
+    invalid = {each.key for each in again.problems if each.key in before}
     left = stale_keys(again, merged, merged)
     kept = tuple(
         key
@@ -319,17 +287,12 @@ def _prove(note: Note, vault: Fact, merged: Fact, data: bytes, view: NoteView) -
         and merged.value(key) is None
         and vault.value(key) is not None  # an empty property may stay empty
     )
+    row_of = ALL_FIELDS_BY_KEY.get
     others = tuple(
         key
         for key in differing_keys(apply_note_edits(vault, note, again), merged)
-        if key not in ("relatedFactIds", "scope", *invalid)
-        and key not in again.values
-        and (
-            key in again.properties
-            or not _is_unset(
-                FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key), merged.value(key)
-            )
-        )
+        if key not in ("relatedFactIds", "scope", *invalid, *again.values)
+        and (key in again.properties or not _is_unset(row_of(key), merged.value(key)))
     )
     for keys, why in (
         (left, "cannot be written into it"),

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vaultsync.model.fact import Fact
@@ -25,9 +26,10 @@ from vaultsync.privacy.fact_texts import (
     LINK_KEYS,
     fact_text_pieces,
     joined_texts,
+    loose_text_pieces,
     map_fact_texts,
     map_value_texts,
-    texts_in_value,
+    restore_value_texts,
 )
 from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import (
@@ -46,7 +48,6 @@ if TYPE_CHECKING:  # answers use a view too, and need no parser of notes
 
 DETECTION_RULES = "1"
 """The version of the detection of secrets apart from the table of providers."""
-
 
 MAX_CACHED_HASHES = 100_000
 """Maximum number of cached hashes."""
@@ -79,14 +80,12 @@ class NoteView:
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
         return NoteView(redactor, redacts, escapes, redactor.own, digest.hexdigest()[:12])
 
-    # ------------------------------------------------------------------ fact -> text
-
     def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
         redaction = self._redaction(fact)
         if not redaction.changes:
             return fact
-        return map_fact_texts(fact, lambda text, bare: redaction.hide(text, bare=bare))
+        return map_fact_texts(fact, redaction.hide)
 
     def to_note(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
@@ -96,7 +95,7 @@ class NoteView:
 
         fact = self.redact(fact)
         runs = not self.escapes
-        return map_fact_texts(fact, lambda text, _: escape(text, runs=runs))
+        return map_fact_texts(fact, lambda text, **_: escape(text, runs=runs))
 
     def _shows_all(self, fact: Fact) -> bool:
         """Whether a fact has neither secrets nor active content."""
@@ -137,18 +136,10 @@ class NoteView:
         """
         if self.redactor is None or not self.redacts:
             return [value for _, value in many]
-        parts = [
-            piece
-            for key, value in many
-            for piece in texts_in_value(value, key, bare=key in LINK_KEYS)
-        ]
+        parts = list(loose_text_pieces(many))
         known = self.known_secrets(*facts)
         how = redaction_for(self.redactor, parts, hides=True, also=known)
-
-        def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-            return how.hide(text, bare=bare)
-
-        return [map_value_texts(value, change, bare=key in LINK_KEYS) for key, value in many]
+        return [map_value_texts(value, how.hide, bare=key in LINK_KEYS) for key, value in many]
 
     def redact_value(self, key: str, value: Value, *facts: Fact | None) -> Value:
         """One value of a field, like `redact_values()`."""
@@ -160,7 +151,7 @@ class NoteView:
 
         if self.redactor is None or not self.escapes:
             return value
-        return map_value_texts(value, lambda text, _: escape(text))
+        return map_value_texts(value, lambda text, **_: escape(text))
 
     def _redaction(self, fact: Fact) -> Redaction:
         if self.redactor is None:
@@ -177,67 +168,53 @@ class NoteView:
         found = [self._redaction(each).secrets for each in facts if each is not None]
         return join_secrets(found) if any(each.known for each in found) else NO_SECRETS
 
-    # ------------------------------------------------------------------ text -> fact
-
     def from_base_note(self, note: Note, fact: Fact) -> Note:
         """The note of a base with its original texts.
 
         Placeholders that were made with another key, or by other rules, are resolved by
         what the fact has in their place.
         """
-        from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
-
-        if self.redactor is None or not may_be_redacted(note.parts.text):
-            return note
         keys = ("entities", *note.values, *note.properties)
-        originals = fact.values_at(keys)
-        return NoteViewReader(
-            note,
-            lambda: self.known_secrets(fact),
-            note,
-            originals,
-            known=True,
-            sure=False,
-            proves=self.redactor.stands_for,
-        ).done()
+        return self._read(note, (fact,), note, lambda: fact.values_at(keys), sure=False)
 
     def from_note(self, note: Note, *facts: Fact | None, before: Note | None = None) -> Note:
         """The note with its original texts: placeholders restored, escapes removed.
 
         A placeholder that stands for no secret is a problem of its field, unless the fact
-        is new: then it is text.
-
-        Args:
-            note: as it was read.
-            facts: the known versions of its fact, in the base and the store.
-            before: the note of the base, from `from_base_note()`.
+        is new: then it is text. `facts` are its known versions, in the base and the store;
+        `before` is the note of the base, from `from_base_note()`.
         """
-        from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
+
+        def originals() -> dict[str, Value]:
+            if before is None:
+                return {}
+            return {"entities": before.body.entities, **before.values, **before.properties}
+
+        return self._read(note, facts, before or note, originals, sure=True)
+
+    def _read(
+        self,
+        note: Note,
+        facts: Sequence[Fact | None],
+        shown: Note,
+        originals: Callable[[], Mapping[str, Value]],
+        *,
+        sure: bool,
+    ) -> Note:
+        from vaultsync.notes.wording import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
         if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
-        originals: dict[str, Value] = {}
-        if before is not None:
-            originals = {"entities": before.body.entities}
-            originals |= {**before.values, **before.properties}
-        return NoteViewReader(
-            note,
-            lambda: self.known_secrets(*facts),
-            before or note,
-            originals,
-            known=any(each is not None for each in facts),
-            sure=True,
-            proves=self.redactor.stands_for,
-        ).done()
+        known = any(each is not None for each in facts)
+        find, proves = partial(self.known_secrets, *facts), self.redactor.stands_for
+        return NoteViewReader(note, find, shown, originals, known, sure, proves).done()
 
     def restore_values(
         self, values: Mapping[str, Value], *facts: Fact | None
     ) -> tuple[dict[str, Value], str]:
         """Values from a caller who saw an answer, with secrets in place of placeholders.
 
-        Returns:
-            The values, and the first placeholder that stands for no secret of `facts`
-            (the versions of the fact), or an empty text.
+        Also returns the first placeholder that stands for no secret of `facts`, or "".
         """
         found = dict(values)
         if self.redactor is None or REDACTION_PREFIX not in repr(values):
@@ -245,14 +222,13 @@ class NoteView:
         secrets = self.known_secrets(*facts)
         unknown: list[str] = []
         for key, value in values.items():
-            found[key] = _restore_value(value, secrets, unknown, bare=key in LINK_KEYS)
+            bare = key in LINK_KEYS
+            found[key] = restore_value_texts(value, secrets.restore, unknown, bare=bare)
         return found, unknown[0] if unknown else ""
-
-    # -------------------------------------------------------------- merged -> spelling
 
     def to_note_wording(self, note: Note, merged: Fact) -> Fact:
         """The merged fact in the wording of the note, where that already shows it."""
-        from vaultsync.notes.view_write import NoteViewWriter  # noqa: PLC0415 - see above
+        from vaultsync.notes.wording import NoteViewWriter  # noqa: PLC0415 - see above
 
         if self.redactor is None:
             return merged
@@ -264,12 +240,3 @@ class NoteView:
 
 IDENTITY_VIEW = NoteView()
 """The view that shows everything as it is."""
-
-
-def _restore_value(value: Value, secrets: KnownSecrets, unknown: list[str], *, bare: bool) -> Value:
-    def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-        restored, missing = secrets.restore(text, bare=bare)
-        unknown.extend(missing)
-        return restored
-
-    return map_value_texts(value, change, bare=bare)

@@ -33,17 +33,10 @@ def adopt_notes(
     actor: str = "person",
     progress: Progress | None = None,
 ) -> Report:
-    """Turn notes into facts; only an id is added to each file.
+    """Turn notes into facts, those of the whole vault by default; only an id is added to each.
 
-    Args:
-        ctx: the two sides.
-        paths: notes and folders; the whole vault if empty. Folders are remembered: notes
-            that appear in them later are adopted by the next run.
-        scope: of the new facts; by default, that of the folder.
-        type_name: of the new facts; by default, that of the frontmatter or folder.
-        dry_run: only report what would be done.
-        actor: who adopts, in the history.
-        progress: called with the phase, the number done and the total.
+    Folders are remembered: notes that appear in them later are adopted by the next run. Folder
+    and frontmatter say scope and type unless they are given.
 
     Raises:
         NoteMissingError: nothing is at one of the paths; nothing was done.

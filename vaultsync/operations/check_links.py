@@ -18,15 +18,19 @@ from vaultsync.links.check import (
     aliases_of,
 )
 from vaultsync.links.references import NoteReferences, note_references
-from vaultsync.links.rewrite import RetargetLink, rewrite_links
+from vaultsync.links.rewrite import rewrite_links
 from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.notes.view import NoteView
-from vaultsync.operations.relink import VaultFiles, list_vault_notes, rewrite_note_links_of
+from vaultsync.operations.relink import (
+    LinkTargets,
+    VaultFiles,
+    list_vault_notes,
+    rewrite_note_links_of,
+)
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
@@ -97,7 +101,7 @@ def fix_links(
 ) -> LinkReport:
     """Fix the links with only one possible target, in the notes of facts; then check again.
 
-    Raises: as `sync_with()`.
+    Raises: as `sync_once()`.
     """
     check = _LinkChecker(ctx, files, progress)
     found = check.report()
@@ -105,32 +109,14 @@ def fix_links(
     fixable = [p for p in found.problems if p.fix is not None and p.path in bases]
     if not fixable:
         return found
-    done = rewrite_note_links_of(
-        ctx,
-        {bases[problem.path] for problem in fixable},
-        _LinkFixes(check.survey),
-        reason=FIX_REASON,
-        progress=progress,
-    )
+    survey, fact_ids = check.survey, {bases[problem.path] for problem in fixable}
+    resolve = survey.resolver.resolve
+    fixes = LinkTargets(lambda path: lambda link: survey.check(link, path).fix, resolve, resolve)
+    done = rewrite_note_links_of(ctx, fact_ids, fixes, reason=FIX_REASON, progress=progress)
     left = _LinkChecker(ctx, files, progress).report()
     still = {(each.path, each.property, each.link) for each in left.problems}
     fixed = tuple(p for p in fixable if (p.path, p.property, p.link) not in still)
     return structs.replace(left, fixed=fixed, run=done.run if done else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _LinkFixes:
-    """Retargets the links that can be fixed; implements `LinkTargets`."""
-
-    survey: LinkSurvey
-
-    def retarget(self, path: VaultPath) -> RetargetLink:
-        return lambda link: self.survey.check(link, path).fix
-
-    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        return self.survey.resolver.resolve(target, path)
-
-    target_now = target_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +125,7 @@ class _CheckedNote:
     parts: NoteParts
     refs: NoteReferences
     aliases: list[str]
-    titles: list[str]
+    title: str | None
 
 
 class _LinkChecker:
@@ -161,7 +147,7 @@ class _LinkChecker:
             [*paths, *files()],
             anchors,
             {note.path: note.aliases for note in self._notes},
-            {note.path: note.titles for note in self._notes},
+            {note.path: [note.title] for note in self._notes if note.title},
         )
 
     def _read(self, path: VaultPath) -> None:
@@ -179,11 +165,7 @@ class _LinkChecker:
         title = read_body(parts.body).title
         self._notes.append(
             _CheckedNote(
-                path,
-                parts,
-                note_references(parts.body, properties),
-                aliases_of(properties),
-                [title] if title else [],
+                path, parts, note_references(parts.body, properties), aliases_of(properties), title
             )
         )
 
@@ -214,9 +196,36 @@ class _LinkChecker:
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _how(resolution, link)] += 1
                 if resolution.problem:
-                    found = _problem(note, kind, key, link, resolution)
-                    problems[resolution.problem].append(_redacted_problem(found, self._ctx.view))
+                    found = self._problem(note, kind, key, link, resolution)
+                    problems[resolution.problem].append(found)
         return problems
+
+    def _problem(
+        self, note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
+    ) -> LinkProblem:
+        """The problem, without the secrets that the user typed into a link."""
+        above = note.parts.head + note.parts.yaml
+        if key:  # the position of a link in a property is not known
+            shown = f"|{link.alias}" if link.alias is not None else ""
+            written = f"[[{link.target}{link.subpath}{shown}]]"
+            at = max(above.find(written), above.find(link.target), 0)
+        else:
+            written = note.parts.body[link.start : link.end]
+            at = len(above + note.parts.fence) + link.start
+        fix = rewrite_links(
+            written, lambda each: resolution.fix if each.target == link.target else None
+        )
+        redact = self._ctx.view.redact_text
+        return LinkProblem(
+            note.path,
+            note.parts.text.count("\n", 0, at) + 1,
+            redact(written),
+            kind,
+            key or None,
+            redact(resolution.why),
+            resolution.candidates,
+            redact(fix) if fix != written else None,
+        )
 
 
 def _how(resolution: LinkTargetCheck, link: Link) -> str:
@@ -227,47 +236,6 @@ def _how(resolution: LinkTargetCheck, link: Link) -> str:
         return resolution.rule
     what = "block" if link.subpath.startswith("#^") else "heading"
     return f"{resolution.rule}, {what}"
-
-
-def _problem(
-    note: _CheckedNote, kind: str, key: str, link: Link, resolution: LinkTargetCheck
-) -> LinkProblem:
-    above = note.parts.head + note.parts.yaml
-    if key:
-        written = _written(link)
-        at = max(above.find(written), above.find(link.target), 0)
-    else:
-        written = note.parts.body[link.start : link.end]
-        at = len(above + note.parts.fence) + link.start
-    fix = rewrite_links(
-        written, lambda each: resolution.fix if each.target == link.target else None
-    )
-    return LinkProblem(
-        note.path,
-        note.parts.text.count("\n", 0, at) + 1,
-        written,
-        kind,
-        key or None,
-        resolution.why,
-        resolution.candidates,
-        fix if fix != written else None,
-    )
-
-
-def _redacted_problem(found: LinkProblem, view: NoteView) -> LinkProblem:
-    """The problem without the secrets that the user typed into a link."""
-    return structs.replace(
-        found,
-        link=view.redact_text(found.link),
-        why=view.redact_text(found.why),
-        fix=found.fix and view.redact_text(found.fix),
-    )
-
-
-def _written(link: Link) -> str:
-    """The text of a link in a property, whose position is not known."""
-    shown = f"|{link.alias}" if link.alias is not None else ""
-    return f"[[{link.target}{link.subpath}{shown}]]"
 
 
 def _with_history(ctx: SyncContext, survey: LinkSurvey) -> LinkSurvey:

@@ -22,6 +22,12 @@ from vaultsync.sync.report import ActionTaken, Progress, Report, counted
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
+FACTS_PER_BATCH = 500
+STOPPED_SETTING = "stopped_upkeep"
+"""The setting with the id of the maintenance run that the guard stopped last. Other runs
+follow before the user confirms it, so the last run is not enough."""
+_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
+
 
 def full_compare(ctx: SyncContext) -> list[str]:
     """Queue the facts whose revisions differ between base and store for the next run.
@@ -42,13 +48,6 @@ def full_compare(ctx: SyncContext) -> list[str]:
     return differing
 
 
-FACTS_PER_BATCH = 500
-STOPPED_SETTING = "stopped_upkeep"
-"""The setting with the id of the maintenance run that the guard stopped last. Other runs
-follow before the user confirms it, so the last run is not enough."""
-_WORDS = {True: ("delete_fact", "deleted_in_store"), False: ("update_store", "updated_in_store")}
-
-
 def run_maintenance(
     ctx: SyncContext,
     *,
@@ -63,17 +62,9 @@ def run_maintenance(
     """Delete expired and faded facts and collapse long chains, in the store and the notes.
 
     A sync run comes first, so that recent edits are known and facts that the store lost are
-    restored; another one updates the notes. What others write in the meantime stays.
-
-    Args:
-        ctx: the two sides.
-        dry_run: only report what would be done.
-        floor: recency from 0 to 1 below which a fact has faded.
-        longest: maximum number of versions in a chain.
-        max_delete: maximum number of deletions; None is the default of the guard.
-        confirm: the id of a maintenance run that the guard stopped, to carry it out.
-        actor: who maintains, in the history.
-        progress: called with the phase, the number done and the total.
+    restored; another one updates the notes. What others write in the meantime stays. `floor` and
+    `longest` are those of `plan_retention()`; `confirm` is the id of a maintenance run that the
+    guard stopped, to carry it out.
 
     Raises:
         StoreUnavailableError: nothing was done.
@@ -111,11 +102,7 @@ def run_maintenance(
 
 
 def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAction]) -> None:
-    """Refuse to delete an implausible number of facts.
-
-    Raises:
-        GuardError: names the run to confirm.
-    """
+    """Raise a GuardError, which names the run to confirm, when too many facts would be deleted."""
     deletions = [
         PlannedAction(ActionKind.DELETE_FACT, action.fact.id, action.reason)
         for action in planned
@@ -127,10 +114,8 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
     run = request.run or ""
     _record_stopped(ctx, run)
     error = GuardError(why, run)
-    error.hint = (
-        "review it with `vaultsync maintain --dry-run`; to carry it out, run"
-        f" `vaultsync maintain --confirm {run}`"
-    )
+    confirm = f"`vaultsync maintain --confirm {run}`"
+    error.hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
     raise error
 
 

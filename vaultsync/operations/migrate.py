@@ -45,16 +45,17 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
         MigrationError: others write to the same facts without a pause.
     """
     rows = source.feed()
-    existing = _FeedSnapshot(target)
-    copied = 0
+    copied = seq = 0
+    existing: dict[str, FeedRow] = {}
     for start in range(0, len(rows), ROWS_PER_BATCH):
         page = rows[start : start + ROWS_PER_BATCH]
         for _ in range(MAX_COPY_TRIES):
-            writes = _missing_writes(source, target, page, existing.last)
+            for row in target.feed(seq):
+                existing[row.fact_id], seq = row, row.seq
+            writes = _missing_writes(source, target, page, existing)
             if not writes:
                 break
             copied += sum(isinstance(each, str) for each in target.write(writes))
-            existing.update()
         else:
             raise MigrationError("others write to the same facts without a pause")
         if progress is not None:
@@ -62,35 +63,13 @@ def copy_store(source: Store, target: Store, *, progress: Progress | None = None
     return copied
 
 
-class _FeedSnapshot:
-    """The last write of every fact of a store, as of the last update."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._seq = 0
-        self.last: dict[str, FeedRow] = {}
-        self.update()
-
-    def update(self) -> None:
-        """Read what was written since."""
-        for row in self._store.feed(self._seq):
-            self.last[row.fact_id] = row
-            self._seq = max(self._seq, row.seq)
-
-
 def _missing_writes(
     source: Store, target: Store, page: Sequence[FeedRow], known: Mapping[str, FeedRow]
 ) -> list[StoreWrite]:
-    """The writes that the target lacks for a page of rows.
+    """The writes that the target, whose last writes are `known`, lacks for rows of the source.
 
     A tombstone keeps the last version of its fact, so it takes two writes: first that
     version, then its deletion.
-
-    Args:
-        source: where the rows are from.
-        target: the store to write to.
-        page: some rows of the feed of `source`.
-        known: the last write of each fact of `target`.
     """
     wanted = _last_versions(source, page)
     existing = _last_versions(target, [known[e.fact_id] for e in page if e.fact_id in known])
@@ -135,7 +114,7 @@ def check_copied(
         MigrationError: they differ; nothing was switched.
     """
     rows = source.feed()
-    existing = _FeedSnapshot(target).last
+    existing = {row.fact_id: row for row in target.feed()}
     lacking: list[str] = []
     for start in range(0, len(rows), ROWS_PER_BATCH):
         page = rows[start : start + ROWS_PER_BATCH]
@@ -189,6 +168,6 @@ def copy_vectors(
 
 def expect_store(ctx: SyncContext, store: Store) -> None:
     """Record in the archive which store comes next, before the settings name it."""
-    state = store.state()
+    store_id = store.state().store_id
     with ctx.archive.transaction():
-        ctx.archive.set_setting("next_store_id", state.store_id)
+        ctx.archive.set_setting("next_store_id", store_id)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
@@ -27,9 +27,9 @@ from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
-from vaultsync.sync.planning import PlanRules, SyncRun
+from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import TablePlanner, sync_once, sync_with
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -44,20 +44,15 @@ VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
 """Lists all files of the vault, attachments included; called when they are needed."""
 
 
-class LinkTargets(Protocol):
-    """The old and the new targets of links; `MovedFiles` is one."""
+class LinkTargets(NamedTuple):
+    """The old and the new targets of links."""
 
-    def retarget(self, path: VaultPath) -> RetargetLink:
-        """Retargets the links of the note at a path."""
-        ...
-
-    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
-        """The current path of the file that a link in the note at `path` led to before."""
-        ...
-
-    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
-        """The file that a link in the note at `path` leads to now."""
-        ...
+    retarget: Callable[[VaultPath], RetargetLink]
+    """Retargets the links of the note at a path."""
+    before: Callable[[str, VaultPath], VaultPath | None]
+    """The current path of the file that a link in the note at a path led to before."""
+    now: Callable[[str, VaultPath], VaultPath | None]
+    """The file that a link in the note at a path leads to now."""
 
 
 def rewrite_note_links_of(
@@ -69,62 +64,48 @@ def rewrite_note_links_of(
     after: Report | None = None,
     progress: Progress | None = None,
 ) -> Report | None:
-    """Rewrite the links in the notes of facts.
+    """Rewrite the links in the notes of facts, as part of the run that reported `after`.
 
-    Args:
-        ctx: the two sides.
-        fact_ids: whose notes.
-        targets: where links lead, and should lead.
-        reason: for the history and the report.
-        after: the report of the run that this one continues.
-        progress: called with the phase, the number done and the total.
+    Returns: the report, which gives the reason; None if there was nothing to rewrite.
 
-    Returns: the report; None if there was nothing to rewrite.
-
-    Raises: as `sync_with()`.
+    Raises: as `sync_once()`.
     """
     named = tuple(sorted(set(fact_ids)))
     done = after
     for _ in range(MAX_REWRITE_ROUNDS):
         if not named:
             break
-        planner = LinkRewriter(targets, reason)
+        rewriter = LinkRewriter(targets, reason)
         request = SyncRequest.for_facts(named, "links", actor=LINKS_ACTOR, after=done)
-        report = sync_with(ctx, request, planner, progress=progress)
+        report = sync_once(ctx, request, plan=rewriter.plan, progress=progress)
         if not report.quiet:
             done = report
-        named = tuple(each for each in planner.later if each in named)
+        named = tuple(each for each in rewriter.later if each in named)
     return done if done is not after else None
 
 
-class LinkRewriter(TablePlanner):
+class LinkRewriter:
     """Plans by the decision table; rewrites links where that has nothing to do."""
 
     def __init__(self, targets: LinkTargets, reason: str) -> None:
-        super().__init__()
         self._targets = targets
         self._reason = reason
-        self._paths: Mapping[VaultPath, str] = {}
+        self._paths: Mapping[VaultPath, str] | None = None
         self.later: list[str] = []
         """Facts that needed another action first."""
 
-    def prepare(self, work: SyncRun) -> None:
-        """Look up which fact is at which path."""
-        super().prepare(work)
-        self._paths = work.ctx.archive.paths()
-
-    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
+    def plan(self, case: Case, work: SyncRun) -> PlannedAction:
         """The action of the decision table, or else the rewritten note."""
-        action = super().plan(case, rules)
+        action = plan_case(case, work)
         if action.do is not ActionKind.NOTHING:
             self.later.append(case.fact_id)
             return action
         if case.base is None or case.store.change is not StoreChange.UNCHANGED:
             return action
         note = case.vault.note
-        return action if note is None else self._rewritten(action, note)
+        return action if note is None else self._rewritten(action, note, work.ctx)
 
-    def _rewritten(self, action: PlannedAction, note: Note) -> PlannedAction:
+    def _rewritten(self, action: PlannedAction, note: Note, ctx: SyncContext) -> PlannedAction:
         base = action.base
         assert base is not None  # noqa: S101 - the caller asked
         try:
@@ -132,10 +113,10 @@ class LinkRewriter(TablePlanner):
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)
-            now = self._view.from_note(now, base, before=note)
+            now = ctx.view.from_note(now, base, before=note)
         except NoteError:
             return action  # `links check` still reports the link
-        fact = apply_note_edits(base, note, now, ids=self._ids(note, now))
+        fact = apply_note_edits(base, note, now, ids=self._ids(note, now, ctx))
         fields = differing_keys(base, fact)
         return action.evolve(
             do=ActionKind.MERGE if fields else ActionKind.UPDATE_VAULT,
@@ -146,12 +127,14 @@ class LinkRewriter(TablePlanner):
             text=text.encode(),
         )
 
-    def _ids(self, before: Note, now: Note) -> Mapping[str, str]:
+    def _ids(self, before: Note, now: Note, ctx: SyncContext) -> Mapping[str, str]:
         """The facts that links under Related Facts led to before, and lead to now."""
+        if self._paths is None:
+            self._paths = ctx.archive.paths()
         found = {}
         for links, resolve in (
-            (before.links - now.links, self._targets.target_before),
-            (now.links - before.links, self._targets.target_now),
+            (before.links - now.links, self._targets.before),
+            (now.links - before.links, self._targets.now),
         ):
             for target in links:
                 path = resolve(target.partition("#")[0], now.path)
@@ -170,44 +153,27 @@ def sync_and_relink(
 ) -> Report:
     """One sync run that also rewrites the links to the notes that it found moved.
 
+    While the link index cannot be used, the links are left to `links check --fix`.
+
     Raises: as `sync_once()`.
     """
     report = sync_once(ctx, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
         return report
-    return rewrite_moved_links(ctx, links, report, files=files, progress=progress)
-
-
-def rewrite_moved_links(
-    ctx: SyncContext,
-    links: LinkIndex,
-    report: Report,
-    *,
-    files: VaultFiles = tuple,
-    progress: Progress | None = None,
-) -> Report:
-    """Rewrite the links to the notes that a run found moved; returns the report of both.
-
-    While the link index cannot be used, the links are left to `links check --fix`.
-
-    Raises: as `sync_once()`.
-    """
-    targets = moved_files(ctx, report.run, files)
-    if not targets.moved:
-        return report
-    rewrite_conflict_note_links(ctx, targets.moved, targets.retarget)
+    moves = moved_files(ctx, report.run, files)
+    retarget = moves.retarget
+    rewrite_conflict_note_links(ctx, moves.moved, retarget)
     try:
         update_link_index(ctx.redacted_store, links)
-        fact_ids = _linking(ctx, links, targets)
+        fact_ids = _linking(ctx, links, moves)
     except (DerivedError, StoreUnavailableError, OSError) as error:
         _log.warning("links to moved notes were not rewritten: %s", error)
         return report
-    return (
-        rewrite_note_links_of(
-            ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
-        )
-        or report
+    targets = LinkTargets(retarget, moves.target_before, moves.target_now)
+    done = rewrite_note_links_of(
+        ctx, fact_ids, targets, reason=RELINK_REASON, after=report, progress=progress
     )
+    return done or report
 
 
 def moved_files(ctx: SyncContext, run: str, files: VaultFiles) -> MovedFiles:
@@ -242,8 +208,7 @@ def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str
     bases = ctx.archive.paths()
     moved_ids = {bases[path] for path in moved.values() if path in bases}
     references = links.links_to([*moved, *moved.values()])
-    for fact_id in moved_ids:
-        references += links.links_from(fact_id)
+    references += [each for fact_id in moved_ids for each in links.links_from(fact_id)]
     paths = {fact_id: path for path, fact_id in bases.items()}
     retargets: dict[str, RetargetLink] = {}
     linking = set()
@@ -254,9 +219,8 @@ def _linking(ctx: SyncContext, links: LinkIndex, targets: MovedFiles) -> set[str
             continue
         retarget = retargets.setdefault(fact_id, targets.retarget(path))
         kind = MARKDOWN_LINK if reference.kind == MARKDOWN_LINK else WIKI_LINK
-        link = Link(
-            reference.target, reference.subpath, None, embed=False, start=0, end=0, kind=kind
-        )
+        target, subpath = reference.target, reference.subpath
+        link = Link(target, subpath, None, embed=False, start=0, end=0, kind=kind)
         if retarget(link) is not None:
             linking.add(fact_id)
     # Links under Related Facts are indexed by fact id: only the note has their text.

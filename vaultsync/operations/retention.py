@@ -30,18 +30,18 @@ class RetentionAction(NamedTuple):
 def plan_retention(
     facts: Iterable[Fact], now: datetime, *, floor: float, longest: int
 ) -> list[RetentionAction]:
-    """The changes to some facts, in their order; those of chains come last.
+    """The changes to all facts of a memory, in their order; those of chains come last.
 
-    Args:
-        facts: all facts of the memory.
-        now: the current time.
-        floor: recency from 0 to 1 below which a fact has faded.
-        longest: maximum number of versions in a chain.
+    A fact has faded when its recency, from 0 to 1, is below `floor`. A chain has at most
+    `longest` versions.
     """
     actions: list[RetentionAction] = []
     linked: dict[str, Fact] = {}
     for fact in facts:
-        reason = _expired(fact, now) or _faded(fact, now, floor)
+        if fact.expires_at and datetime.fromisoformat(fact.expires_at) <= now:
+            reason = f"it expired at {fact.expires_at}"
+        else:
+            reason = _faded(fact, now, floor)
         if reason:
             actions.append(RetentionAction(fact, None, reason))
         elif fact.supersedes_id or fact.superseded_by_id:
@@ -50,12 +50,6 @@ def plan_retention(
         if len(chain) > longest:
             actions += _collapse(chain)
     return actions
-
-
-def _expired(fact: Fact, now: datetime) -> str:
-    if fact.expires_at and datetime.fromisoformat(fact.expires_at) <= now:
-        return f"it expired at {fact.expires_at}"
-    return ""
 
 
 def _faded(fact: Fact, now: datetime, floor: float) -> str:

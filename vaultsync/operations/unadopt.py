@@ -42,12 +42,7 @@ class _NoteSwap:
 def unadopt(
     ctx: SyncContext, fact_ids: Sequence[str], *, word: str
 ) -> tuple[dict[str, VaultPath], dict[str, str]]:
-    """Delete facts from the store and remove their ids from their notes.
-
-    Args:
-        ctx: the two sides.
-        fact_ids: the adopted facts.
-        word: the actor in the feed of the store.
+    """Delete adopted facts from the store, as the actor `word`, and their ids from their notes.
 
     Returns: the paths of the notes that are no facts any more, by fact id, and the reasons
         why the others still are.

@@ -43,12 +43,6 @@ def undo_run(
     that it deleted are restored, and fields get their former values. A sync run comes first,
     so that both sides are equal, and another one updates the notes.
 
-    Args:
-        ctx: the two sides.
-        run: its id.
-        actor: who undoes it, in the history.
-        progress: called with the phase, the number done and the total.
-
     Raises:
         RunNotFoundError: there is no such run.
         StoreUnavailableError: nothing was done.
@@ -111,9 +105,9 @@ class _Undo:
             elif created is None:
                 self._restore_fields(fact_id, entries)
             elif created.before is not None:
-                self._keep(fact_id, "its note had its id before, and both stay")
+                self._record(None, fact_id, "its note had its id before, and both stay")
             elif rebuilt or self._existed_before(fact_id, run):
-                self._keep(fact_id, "it existed before, and stays")
+                self._record(None, fact_id, "it existed before, and stays")
             elif created.field == "fact":
                 adopted[fact_id] = VaultPath(str(created.after))
             else:
@@ -130,62 +124,59 @@ class _Undo:
 
     def _record(
         self,
-        do: ActionKind,
+        do: ActionKind | None,
         fact_id: str,
         reason: str,
         *,
         path: str | None = None,
         fields: tuple[str, ...] = (),
     ) -> None:
-        word = do.value.replace(" ", "_")
-        where = self._where(fact_id, path)
-        self.actions.append(ActionTaken(word, fact_id, where, fields, reason))
-        self.counts[_COUNTED[do]] += 1
-
-    def _keep(
-        self, fact_id: str, reason: str, *, path: str | None = None, fields: tuple[str, ...] = ()
-    ) -> None:
-        where = self._where(fact_id, path)
-        self.kept.append(ActionTaken(ACTION_KEEP, fact_id, where, fields, reason))
-
-    def _where(self, fact_id: str, path: str | None) -> str | None:
+        """Report what was done about a fact; None means that it is kept as it is."""
         base = self.ctx.archive.find_base(fact_id)
-        return base.path if base else path
+        word = do.value.replace(" ", "_") if do else ACTION_KEEP
+        taken = ActionTaken(word, fact_id, base.path if base else path, fields, reason)
+        if do:
+            self.actions.append(taken)
+            self.counts[_COUNTED[do]] += 1
+        else:
+            self.kept.append(taken)
 
     def _restore(self, fact_id: str, entries: HistoryEntries, path: str | None) -> None:
-        def restored() -> StoreWrite | None:
-            tombstone = self.ctx.store.tombstone(fact_id)
-            if tombstone is None:
-                return None
-            fact = _reverted_fact(tombstone, entries)[1].evolve(updated_at=self.ctx.today())
-            return StoreWrite(fact_id, fact, tombstone.revision, self.request.kind)
+        def restored(tombstone: Fact) -> Fact:
+            return _reverted_fact(tombstone, entries)[1]
 
-        if self._write(fact_id, restored):
+        if self._write(fact_id, self.ctx.store.tombstone, restored):
             self._record(ActionKind.RESTORE_FACT, fact_id, "its deletion is undone", path=path)
         else:
-            self._keep(fact_id, "it was restored since, and stays as it is", path=path)
+            self._record(None, fact_id, "it was restored since, and stays as it is", path=path)
 
-    def _write(self, fact_id: str, make: Callable[[], StoreWrite | None]) -> bool:
-        """Make a change and write it, again when others were faster; False if there is none."""
+    def _write(
+        self,
+        fact_id: str,
+        find: Callable[[str], Fact | None],
+        change: Callable[[Fact], Fact | None],
+        *,
+        unless_equal: bool = False,
+    ) -> bool:
+        """Change a fact and write it, again when others were faster; False if there is none."""
         for _ in range(MAX_UPDATE_TRIES):
-            write = make()
-            if write is None:
+            current = find(fact_id)
+            if current is None:
                 return False
+            fact = change(current)
+            if unless_equal and fact == current:
+                return False
+            fact = fact and fact.evolve(updated_at=self.ctx.today())
+            write = StoreWrite(fact_id, fact, current.revision, self.request.kind)
             if not isinstance(self.ctx.store.write([write])[0], RevisionMismatch):
                 return True
         raise RevisionMismatchError(fact_id, *CONTENDED)
 
     def _delete(self, fact_id: str, path: str) -> None:
-        def deleted() -> StoreWrite | None:
-            current = self._current(fact_id)
-            if current is None:
-                return None
-            return StoreWrite(fact_id, None, current.revision, self.request.kind)
-
-        if self._write(fact_id, deleted):
+        if self._write(fact_id, self._current, lambda _: None):
             self._record(ActionKind.DELETE_FACT, fact_id, "its creation is undone")
         else:
-            self._keep(fact_id, "it was deleted since, and stays so", path=path)
+            self._record(None, fact_id, "it was deleted since, and stays so", path=path)
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.ctx.store.find_many([fact_id]).get(fact_id)
@@ -203,7 +194,7 @@ class _Undo:
                 text = f"{path}: its adoption was not undone: {refused[fact_id]}"
                 self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
             else:
-                self._keep(fact_id, "it was deleted since, and stays so", path=path)
+                self._record(None, fact_id, "it was deleted since, and stays so", path=path)
         self.counts["updated_in_vault"] += len(released)
         self._add_history((each, path, None) for each, path in released.items())
 
@@ -225,32 +216,25 @@ class _Undo:
                 self._restore(fact_id, (), unadopted[fact_id])
 
     def _restore_fields(self, fact_id: str, entries: HistoryEntries) -> None:
-        last: list[tuple[Fact, Fact, Fact]] = []
+        earlier = current = fact = None
 
-        def reverted() -> StoreWrite | None:
-            last.clear()
-            current = self._current(fact_id)
-            if current is None:
-                return None
-            earlier, fact = _reverted_fact(current, entries)
-            last.append((earlier, current, fact))
-            if fact == current:
-                return None
-            fact = fact.evolve(updated_at=self.ctx.today())
-            return StoreWrite(fact_id, fact, current.revision, self.request.kind)
+        def reverted(found: Fact) -> Fact:
+            nonlocal earlier, current, fact
+            current = found
+            earlier, fact = _reverted_fact(found, entries)
+            return fact
 
-        changed = self._write(fact_id, reverted)
-        if not last:
-            self._keep(fact_id, "it was deleted since, and stays so")
+        changed = self._write(fact_id, self._current, reverted, unless_equal=True)
+        if earlier is None or current is None or fact is None:
+            self._record(None, fact_id, "it was deleted since, and stays so")
             return
-        ((earlier, current, fact),) = last
         fields = differing_keys(current, fact)
         if changed:
             self._record(ActionKind.UPDATE_STORE, fact_id, "undone", fields=fields)
         kept = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if kept:
             reason = "changed again since, and stays as it is"
-            self._keep(fact_id, reason, fields=kept)
+            self._record(None, fact_id, reason, fields=kept)
 
 
 _COUNTED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -32,26 +33,19 @@ def verify_all(ctx: SyncContext, *, progress: Progress | None = None) -> Verific
     held: list[Difference] = []
     total, checked = ctx.archive.count_bases(), 0
     with_base: set[str] = set()
-    chunk: list[Base] = []
-    for base in ctx.archive.iter_bases():
-        with_base.add(base.fact.id)
-        chunk.append(base)
-        if len(chunk) == FACTS_PER_CHUNK:
-            differences += _chunk(ctx, chunk, held)
-            checked += len(chunk)
-            chunk = []
-            if progress is not None:
-                progress("verify", checked, total)
-    differences += _chunk(ctx, chunk, held)
-    checked += len(chunk)
+    bases = ctx.archive.iter_bases()
+    while chunk := list(islice(bases, FACTS_PER_CHUNK)):
+        with_base.update(base.fact.id for base in chunk)
+        differences += _chunk(ctx, chunk, held)
+        checked += len(chunk)
+        if progress is not None:
+            progress("verify", checked, total)
     for fact in ctx.store.iter_facts():
         if fact.id not in with_base:
             checked += 1
             why = "it has no note yet"
             missing = Difference(fact.id, None, "note", None, fact.title, None, why)
             differences += _redacted_difference(ctx.view, [missing], fact)
-    if progress is not None:
-        progress("verify", total, total)
     return proof_of(checked, differences, held)
 
 
@@ -71,16 +65,10 @@ def _redacted_difference(
     view: NoteView, found: Sequence[Difference], *facts: Fact | None
 ) -> Iterator[Difference]:
     """The differences without the secrets of the facts."""
-    sides = [
-        view.redact_values(
-            [(each.field, value) for each, value in zip(found, side, strict=True)], *facts
-        )
-        for side in (
-            [each.vault for each in found],
-            [each.store for each in found],
-            [each.base for each in found],
-        )
-    ]
+    sides = (
+        view.redact_values([(each.field, getattr(each, side)) for each in found], *facts)
+        for side in ("vault", "store", "base")
+    )
     for each, vault, store, base in zip(found, *sides, strict=True):
         why = view.redact_text(each.why, *facts)
         yield replace(each, vault=vault, store=store, base=base, why=why)
@@ -89,17 +77,10 @@ def _redacted_difference(
 def _compare(
     ctx: SyncContext, base: Base, store: Fact | None, held: list[Difference]
 ) -> Iterator[Difference]:
-    fact_id, path = base.fact.id, base.path
+    fact_id, path, title = base.fact.id, base.path, base.fact.title
     if store is None:
-        yield Difference(
-            fact_id,
-            path,
-            "fact",
-            base.fact.title,
-            None,
-            base.fact.title,
-            "the store has no such fact",
-        )
+        why = "the store has no such fact"
+        yield Difference(fact_id, path, "fact", title, None, title, why)
         return
     try:
         file = ctx.vault.read(path)
@@ -119,22 +100,10 @@ def _compare(
     if file.sha != base.sha:
         ids = ctx.ids(before.links ^ note.links, path)
         vault = apply_note_edits(base.fact, before, note, ids=ids)
-    keys = dict.fromkeys(
-        [
-            *differing_keys(base.fact, store),
-            *differing_keys(vault, store),
-            *stale_keys(note, vault, store),
-        ]
-    )
+    keys = [*differing_keys(base.fact, store), *differing_keys(vault, store)]
+    keys += stale_keys(note, vault, store)
     if vault.scope != store.scope:
-        keys["scope"] = None
-    for key in keys:
-        yield Difference(
-            fact_id,
-            path,
-            key,
-            vault.value(key),
-            store.value(key),
-            base.fact.value(key),
-            "not equal",
-        )
+        keys.append("scope")
+    for key in dict.fromkeys(keys):
+        values = vault.value(key), store.value(key), base.fact.value(key)
+        yield Difference(fact_id, path, key, *values, "not equal")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from vaultsync.markdown.blocks import fences
@@ -57,19 +58,19 @@ class ActiveContent:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._code: list[tuple[int, int]] | None = None
-        self._remote_names: bool | None = None
 
     def runs(self, site: ActiveSite) -> bool:
         """Whether the site would run or load something, or lead out of the vault."""
         text, at = self._text, site.at
-        if site.kind not in _IN_CODE_TOO and self._is_code(at):
+        anywhere = site.kind in _IN_CODE_TOO
+        if not anywhere and any(start <= at < end for start, end in self._code):
             return False
         match site.kind:
             case "fence":
                 return is_active_fence(text, at)
             case "tick":
-                return text[site.start : at].strip() != "" or _after_tick(text, site)
+                inside = text[site.start : at].strip() != ""
+                return inside or text[: site.start].rstrip().endswith("`")
             case "image":
                 return self._is_remote_image(at)
             case "link" | "define":
@@ -81,15 +82,13 @@ class ActiveContent:
             case _:
                 return True
 
-    def _is_code(self, at: int) -> bool:
-        if self._code is None:
-            self._code = list(_code_of(self._text))
-        return any(start <= at < end for start, end in self._code)
+    @cached_property
+    def _code(self) -> list[tuple[int, int]]:
+        return list(_code_of(self._text))
 
     def construct(self, site: ActiveSite) -> str:
         """The text of the construct, which identifies it."""
-        text, start = self._text, site.start
-        return text[start : _end_of(site, text)]
+        return self._text[site.start : _end_of(site, self._text)]
 
     def _is_remote_image(self, at: int) -> bool:
         text = self._text
@@ -99,25 +98,15 @@ class ActiveContent:
         if close is None:
             found = re.search(r"\n[ \t]*\n", text[at : at + _REACH])
             rest = text[at : at + (found.start() if found else _REACH)]
-            return (
-                any(
-                    _is_remote(_destination(rest, each.end()))
-                    for each in re.finditer(r"\]\(", rest)
-                )
-                or self._names_remote()
-            )
+            return _has_remote(r"\]\(", rest) or self._names_remote
         if text.startswith("(", close + 1):
             return _is_remote(_destination(text, close + 2))
-        return self._names_remote()
+        return self._names_remote
 
+    @cached_property
     def _names_remote(self) -> bool:
         """Whether the text has a link reference definition that leads out."""
-        if self._remote_names is None:
-            self._remote_names = any(
-                _is_remote(_destination(self._text, each.end()))
-                for each in re.finditer(r"\]:", self._text)
-            )
-        return self._remote_names
+        return _has_remote(r"\]:", self._text)
 
     def _is_in_tag(self, site: ActiveSite) -> bool:
         text = self._text
@@ -126,8 +115,10 @@ class ActiveContent:
             inside = near[found.end() :]
             ends = inside.find(">")
             if ends < 0 or '"' in inside[:ends] or "'" in inside[:ends]:
-                word = text[site.start : site.start + 4].lower()
-                return word != "href" or _leads_out(_value_of(text, site.start + 4))
+                name = site.start + 4
+                value = _VALUE.match(text, name)
+                is_link = text[site.start : name].lower() == "href"
+                return not is_link or _leads_out(_decoded(value[1]) if value else "")
         return False
 
 
@@ -136,10 +127,6 @@ def is_active_fence(text: str, at: int) -> bool:
     line = text[at : at + 200].partition("\n")[0]
     language = _unescaped(line).lstrip("{. \t")
     return ACTIVE_FENCES.match(language) is not None or line.startswith("$=")
-
-
-def _after_tick(text: str, site: ActiveSite) -> bool:
-    return text[: site.start].rstrip().endswith("`")
 
 
 def _closing(text: str, at: int) -> int | None:
@@ -165,6 +152,7 @@ def _closing(text: str, at: int) -> int | None:
     return None
 
 
+_VALUE = re.compile(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})")
 _TARGET = re.compile(r"\s{0,100}(?:<([^<>\n]{0,1000})|([^\s)]{0,1000}))")
 
 
@@ -172,11 +160,6 @@ def _destination(text: str, at: int) -> str:
     """The destination of a link, without the escapes of Markdown and HTML."""
     found = _TARGET.match(text, at)
     return _decoded((found[1] or found[2] or "") if found else "")
-
-
-def _value_of(text: str, at: int) -> str:
-    found = re.match(r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})", text[at : at + _REACH])
-    return _decoded(found[1]) if found else ""
 
 
 _PUNCTUATED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -211,6 +194,11 @@ def _leads_out(destination: str) -> bool:
 
 def _is_remote(destination: str) -> bool:
     return _REMOTE.match(destination) is not None
+
+
+def _has_remote(sign: str, text: str) -> bool:
+    """Whether a destination that follows a sign is remote."""
+    return any(_is_remote(_destination(text, each.end())) for each in re.finditer(sign, text))
 
 
 def _code_of(text: str) -> Iterator[tuple[int, int]]:

@@ -95,14 +95,12 @@ _LONG = b"x" * MIN_TOKEN_RUN
 _BEFORE, _FAR, _AFTER = 24, 80, 4
 """Characters around a long word in which the literals of its kind are searched."""
 
-
 _UNSEEN = frozenset(
     "\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff"
 )
 """Invisible characters, which get into a token that is copied from a page, and those that change
 the direction of text."""
-
 
 _ASCII = bytes(range(128))
 
@@ -178,7 +176,8 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
             group = "s" if "s" in pattern.groupindex else 0
             for match in pattern.finditer(text):
                 token = match[group].rstrip(".")  # the end of a sentence
-                if not _is_sample(token):
+                sample = len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
+                if not sample:
                     start = match.start(group)
                     end = start + len(token)
                     # Characters right behind a token are a part of it, or another one.
@@ -188,11 +187,6 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
             yield SecretSpan(*match.span(), "private-key")
-
-
-def _is_sample(token: str) -> bool:
-    """Whether a token is an example in documentation."""
-    return len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
 
 
 _SIGN_WITHIN = 60
@@ -218,7 +212,8 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
         if not before.endswith(_KEYS_OF):
             return
     value = match["s"]
-    if _is_in_query(text, at):
+    address = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
+    if "?" in address and not any(map(str.isspace, address)):  # in the query of a URL
         value = re.split("[&#]", value, maxsplit=1)[0]
     value = value.rstrip(".:!?")
     likely = _is_password if match["pass"] else _is_random
@@ -228,13 +223,6 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
 
 
 _LONGEST_ADDRESS = 500
-
-
-def _is_in_query(text: str, at: int) -> bool:
-    """Whether a position is in the query of a URL."""
-    word = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
-    return "?" in word and not any(map(str.isspace, word))
-
 
 _DUMMY = (
     r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
@@ -249,11 +237,6 @@ def _is_dummy(value: str) -> bool:
     return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
 
 
-def _classes(value: str) -> int:
-    kinds = (str.islower, str.isupper, str.isdigit)
-    return sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
-
-
 _SHORT_WORD = 10
 """Length from which a value without a digit can be a password by its characters."""
 
@@ -262,7 +245,9 @@ def _is_password(value: str) -> bool:
     """Whether a value after `password` is not a word of prose."""
     if not any(map(str.isalpha, value)):
         return False
-    mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
+    kinds = (str.islower, str.isupper, str.isdigit)
+    classes = sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
+    mixed = classes >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
     if any(map(str.isdigit, value)):
         return mixed or value.isalnum()
     return mixed and len(value) >= _SHORT_WORD

@@ -22,6 +22,7 @@ from vaultsync.privacy.active_content import (
     ActiveSite,
     is_active_fence,
 )
+from vaultsync.privacy.redaction import replace_spans
 
 _FOLLOWED = r"\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
 _SIGNS = (
@@ -69,9 +70,7 @@ lookbehinds follow the first character.
 @cache
 def _pattern(*, links: bool, letters: bool, lines: bool) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """The pattern of sites, and the kinds of its groups."""
-    forms = [*_SIGNS]
-    for wanted, more in ((links, _LINKS), (letters, _LETTERS), (lines, _LINES)):
-        forms += more if wanted else ()
+    forms = (*_SIGNS, *_LINKS * links, *_LETTERS * letters, *_LINES * lines)
     pattern = "|".join(f"{form}()" for _, form in forms)
     return re.compile(pattern), ("", *(kind for kind, _ in forms))
 
@@ -117,11 +116,6 @@ def _has_scheme(text: str) -> bool:
     return False
 
 
-def _has_attribute(text: str) -> bool:
-    """Whether there may be a tag with attributes, or an escaped attribute."""
-    return ("<" in text or "\\" in text) and _ATTRIBUTED.search(text) is not None
-
-
 def _runs_code(text: str, fence: str) -> bool:
     """Whether a fence, or inline code, may be active."""
     at = text.find(fence)
@@ -142,15 +136,12 @@ def _escape_sites(text: str) -> Iterator[ActiveSite]:
     spelled = _has_scheme(text)
     pattern, kinds = _pattern(
         links=spelled or _RESPELLED.search(text) is not None,
-        letters=spelled or _has_attribute(text),
+        letters=spelled or (("<" in text or "\\" in text) and _ATTRIBUTED.search(text) is not None),
         lines="$=" in text or any(each in text for each in _BUTTONS),
     )
     for match in pattern.finditer(text):
-        end = match.end()
-        at = end
-        while text[at - 1 : at] == "\\":
-            at -= 1
-        yield ActiveSite(kinds[match.lastindex or 0], match.start(), at, end - at)
+        at = match.start() + len(match[0].rstrip("\\"))
+        yield ActiveSite(kinds[match.lastindex or 0], match.start(), at, match.end() - at)
 
 
 def escape(text: str, *, runs: bool = False) -> str:
@@ -179,25 +170,15 @@ def _add_backslashes(text: str, wanted: Callable[[ActiveContent, ActiveSite], bo
         return text
     content = ActiveContent(text)
     cuts = [site.at for site in _escape_sites(text) if wanted(content, site)]
-    if not cuts:
-        return text
-    parts = [text[: cuts[0]]]
-    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
-        parts += ("\\", text[start:end])
-    return "".join(parts)
+    return replace_spans(text, [(at, at, "\\") for at in cuts])
 
 
 def unescape(text: str) -> str:
     """Undo `escape()`; other text is returned as it is."""
     if "\\" not in text:
         return text
-    parts = []
-    at = 0
-    for site in _escape_sites(text):
-        if site.slashes:
-            parts.append(text[at : site.at])
-            at = site.at + 1
-    return "".join((*parts, text[at:])) if parts else text
+    escaped = [site.at for site in _escape_sites(text) if site.slashes]
+    return replace_spans(text, [(at, at + 1, "") for at in escaped])
 
 
 def active_constructs(text: str) -> frozenset[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import Protocol, TypeVar
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value, ValueKind
@@ -18,8 +19,16 @@ LINK_KEYS = frozenset(
 _GET_TEXTS = attrgetter("content", *(x.attr for x in TEXT_FIELDS if x.key != "content"))
 _GET_LISTS = attrgetter(*(row.attr for row in LIST_FIELDS))
 
-TextChange = Callable[[str, bool], str]
-"""Takes a text and whether it is the name of a note; returns the new text."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class TextFunction(Protocol[T_co]):
+    """Takes a text; `bare` says whether it is the name of a note."""
+
+    def __call__(self, text: str, *, bare: bool) -> T_co:
+        """What it makes of the text."""
+        ...
 
 
 def joined_texts(fact: Fact) -> str:
@@ -30,7 +39,7 @@ def joined_texts(fact: Fact) -> str:
     if fact.own or fact.properties:
         parts += (
             f"{piece.label}: {piece.text}"
-            for piece in (*_loose(fact.own), *_loose(fact.properties))
+            for piece in loose_text_pieces([*fact.own.items(), *fact.properties.items()])
         )
     return "\n".join(parts)
 
@@ -44,62 +53,71 @@ def fact_text_pieces(fact: Fact) -> Iterator[RedactionText]:
     for row in LIST_FIELDS:
         for text in getattr(fact, row.attr):
             yield RedactionText(text, bare=row.kind is ValueKind.LINKS)
-    yield from _loose(fact.own)
-    yield from _loose(fact.properties)
+    yield from loose_text_pieces([*fact.own.items(), *fact.properties.items()])
 
 
-def _loose(values: Mapping[str, Value]) -> Iterator[RedactionText]:
-    for key, value in values.items():
-        yield from texts_in_value(value, key, bare=key in LINK_KEYS)
+def loose_text_pieces(values: Iterable[tuple[str, Value]]) -> Iterator[RedactionText]:
+    """All texts of some values, which are labelled by their keys."""
+    for key, value in values:
+        yield from _texts_in(value, key, bare=key in LINK_KEYS)
 
 
-def texts_in_value(value: Value, label: str, *, bare: bool) -> Iterator[RedactionText]:
-    """All texts of a value with a label."""
+def _texts_in(value: Value, label: str, *, bare: bool) -> Iterator[RedactionText]:
     if isinstance(value, str):
         yield RedactionText(value, label, bare)
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield RedactionText(key)
-            yield from texts_in_value(each, key, bare=bare)
+            yield from _texts_in(each, key, bare=bare)
     elif isinstance(value, (list, tuple)):
         for each in value:
-            yield from texts_in_value(each, label, bare=bare)
+            yield from _texts_in(each, label, bare=bare)
 
 
-def map_value_texts(value: Value, change: TextChange, *, bare: bool = False) -> Value:
+def map_value_texts(value: Value, change: TextFunction[str], *, bare: bool = False) -> Value:
     """A value with each text changed."""
     if isinstance(value, str):
-        return change(value, bare)
+        return change(value, bare=bare)
     if isinstance(value, Mapping):
         return {
-            change(key, False): map_value_texts(each, change, bare=bare)  # noqa: FBT003 - keys are not names of notes
+            change(key, bare=False): map_value_texts(each, change, bare=bare)
             for key, each in value.items()
         }
-    if isinstance(value, tuple):
-        return tuple(map_value_texts(each, change, bare=bare) for each in value)
-    if isinstance(value, list):
-        return [map_value_texts(each, change, bare=bare) for each in value]
+    if isinstance(value, (list, tuple)):
+        return type(value)([map_value_texts(each, change, bare=bare) for each in value])
     return value
 
 
-def map_fact_texts(fact: Fact, change: TextChange) -> Fact:
-    """A fact with each text changed."""
-    attrs: dict[str, object] = {
-        row.attr: change(text, False)  # noqa: FBT003 - not a name of a note
-        for row in TEXT_FIELDS
-        if (text := getattr(fact, row.attr))
-    }
-    for row in LIST_FIELDS:
-        many = getattr(fact, row.attr)
-        if many:
-            bare = row.kind is ValueKind.LINKS
-            attrs[row.attr] = tuple(change(each, bare) for each in many)
+def restore_value_texts(
+    value: Value, restore: TextFunction[tuple[str, list[str]]], unknown: list[str], *, bare: bool
+) -> Value:
+    """A value with each text restored; what `restore` does not know is added to `unknown`."""
+
+    def change(text: str, *, bare: bool) -> str:
+        restored, missing = restore(text, bare=bare)
+        unknown.extend(missing)
+        return restored
+
+    return map_value_texts(value, change, bare=bare)
+
+
+def map_fact_values(fact: Fact, change: Callable[[str, Value], Value]) -> Fact:
+    """A fact with each value that can hold a text changed, by its key."""
+    attrs: dict[str, object] = {}
+    for row in (*TEXT_FIELDS, *LIST_FIELDS):
+        value = getattr(fact, row.attr)
+        if value:
+            attrs[row.attr] = change(row.key, value)
     for name, values in (("own", fact.own), ("properties", fact.properties)):
-        attrs[name] = {
-            key: map_value_texts(value, change, bare=key in LINK_KEYS)
-            for key, value in values.items()
-        }
+        attrs[name] = {key: change(key, value) for key, value in values.items()}
     return fact.evolve(**attrs)
+
+
+def map_fact_texts(fact: Fact, change: TextFunction[str]) -> Fact:
+    """A fact with each text changed."""
+    return map_fact_values(
+        fact, lambda key, value: map_value_texts(value, change, bare=key in LINK_KEYS)
+    )
 
 
 def text_spellings(original: Value, shown: Value) -> Iterator[tuple[str, str]]:

@@ -57,8 +57,7 @@ class Redactor(NamedTuple):
         while found:
             found = _unquoted(text, found)
             # A text right beside a secret may be another one, without it.
-            blank = ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
-            rest = replace_spans(text, blank)
+            rest = replace_spans(text, [(s.start, s.end, "\0" * (s.end - s.start)) for s in found])
             more = [s for s in find_secrets(rest) if "\0" not in rest[s.start : s.end]]
             if not _unquoted(text, more):
                 break
@@ -95,25 +94,18 @@ class Redactor(NamedTuple):
         """A single text with its secrets, and those of `also`, redacted."""
         names = also.names if also else {}
         more = [*_repeated(text, names), *_cut_off(text, names)] if names else ()
-        return replace_spans(
-            text,
-            (
-                (s.start, s.end, names.get(secret) or self.placeholder(s.kind, secret))
-                for s in self.spans(text, more)
-                if (secret := text[s.start : s.end])
-            ),
-        )
+        changes = []
+        for start, end, kind in self.spans(text, more):
+            secret = text[start:end]
+            changes.append((start, end, names.get(secret) or self.placeholder(kind, secret)))
+        return replace_spans(text, changes)
 
 
 def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
     """Spans in order, without those inside of placeholders."""
     if spans and REDACTION_PREFIX in text:
         taken = [match.span() for match in PLACEHOLDER.finditer(text)]
-        spans = [
-            span
-            for span in spans
-            if not any(at <= span.start and span.end <= end for at, end in taken)
-        ]
+        spans = [x for x in spans if not any(at <= x.start and x.end <= end for at, end in taken)]
     return merge_spans(spans)
 
 
@@ -241,15 +233,12 @@ class Redaction(NamedTuple):
 
         A secret of several lines that `shown` shows stays as it is.
         """
-        changes = self.changes.get((text, bare), ())
-        return replace_spans(
-            text,
-            (
-                each
-                for each in changes
-                if not ("\n" in text[each[0] : each[1]] and text[each[0] : each[1]] in shown)
-            ),
-        )
+        changes = [
+            (start, end, name)
+            for start, end, name in self.changes.get((text, bare), ())
+            if not ("\n" in text[start:end] and text[start:end] in shown)
+        ]
+        return replace_spans(text, changes)
 
 
 NO_REDACTION = Redaction(NO_SECRETS, {})
@@ -281,16 +270,16 @@ def redaction_for(
     for piece, spans in found.items():
         for start, end, kind in spans:
             secret = piece.text[start:end]
-            name = names.setdefault(secret, redactor.placeholder(kind, secret))
-            known[name] = secret
+            known[names.setdefault(secret, redactor.placeholder(kind, secret))] = secret
     changes: dict[tuple[str, bool], list[tuple[int, int, str]]] = {}
     for piece, spans in found.items():
         hidden = spans if hides else ()
         quoted = _mistaken_for_secrets(redactor, piece, hidden, known, names)
         shown = merge_spans([*hidden, *quoted])
         if shown:
+            spelled = slice(1, -1) if piece.bare else slice(None)  # of a placeholder
             changes[piece.text, piece.bare] = [
-                (start, end, _named(names, piece, start, end)) for start, end, _ in shown
+                (start, end, names[piece.text[start:end]][spelled]) for start, end, _ in shown
             ]
     return Redaction(KnownSecrets(known), changes) if known else NO_REDACTION
 
@@ -306,20 +295,16 @@ def _mistaken_for_secrets(
 
     All others that it quotes map to themselves.
     """
-    for span in _quoted(piece):
-        if _inside(span, spans):
+    for match in (BARE_PLACEHOLDER if piece.bare else PLACEHOLDER).finditer(piece.text):
+        start, end = match.span()
+        if any(each.start < end and start < each.end for each in spans):
             continue
-        quoted = piece.text[span.start : span.end]
+        quoted = match[0]
         name = f"[{quoted}]" if piece.bare else quoted
         if known.setdefault(name, name) != name:
             names[quoted] = redactor.placeholder(QUOTED_KIND, quoted)
             known[names[quoted]] = quoted
-            yield span
-
-
-def _named(names: Mapping[str, str], piece: RedactionText, start: int, end: int) -> str:
-    name = names[piece.text[start:end]]
-    return name[1:-1] if piece.bare else name
+            yield SecretSpan(start, end, QUOTED_KIND)
 
 
 def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
@@ -355,13 +340,3 @@ def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
         at = kept.rfind(secret[:MIN_ANYWHERE_LENGTH])
         if at >= 0 and len(kept) - at >= MIN_ANYWHERE_LENGTH and secret.startswith(kept[at:]):
             yield SecretSpan(at, len(kept), "part")
-
-
-def _quoted(piece: RedactionText) -> Iterator[SecretSpan]:
-    if REDACTION_PREFIX in piece.text:
-        for match in (BARE_PLACEHOLDER if piece.bare else PLACEHOLDER).finditer(piece.text):
-            yield SecretSpan(*match.span(), QUOTED_KIND)
-
-
-def _inside(span: SecretSpan, others: Iterable[SecretSpan]) -> bool:
-    return any(each.start < span.end and span.start < each.end for each in others)

@@ -9,7 +9,7 @@ from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.recall.ports import RecallLog
-from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.feed_cursor import make_version, version_of
 from vaultsync.storage.store import StoreState, StoreWrite
 from vaultsync.sync.context import ReadContext
 
@@ -80,7 +80,7 @@ class AccessCounter:
         """
         index, store = self._index(), self._ctx.redacted_store
         seq, end = before.seq, before.seq + len(written)
-        if index.version() != make_version(store, before.store_id, seq, NOTE_INDEX_SCHEMA):
+        if index.version() != version_of(before.store_id, before, NOTE_INDEX_SCHEMA):
             return
         ours = {row.seq for row in store.feed(seq) if row.revision in written}
         if ours == set(range(seq + 1, end + 1)):

@@ -27,8 +27,8 @@ from vaultsync.backends.http.loopback_guard import (
 )
 from vaultsync.backends.http.loopback_server import LoopbackServer
 from vaultsync.backends.obsidian.vault_through_app import WriteReply
-from vaultsync.backends.state.bridge_address import BridgeAddressFile
-from vaultsync.backends.state.token_file import TokenFile
+from vaultsync.backends.state.process_files import BridgeAddressFile
+from vaultsync.backends.state.secret_files import TokenFile
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ScopeDeniedError, VaultsyncError
@@ -77,10 +77,7 @@ class BridgeServices:
         return bridge_status(self.settings, self.writes, memory.status())
 
     def asks(self, agent: str | None) -> str | None:
-        """The agent that a request is for.
-
-        Args:
-            agent: the one that the request names.
+        """The agent that a request is for, by the one that it names.
 
         Raises:
             ScopeDeniedError: the bridge is another agent's.
@@ -124,10 +121,10 @@ def bridge_status(settings: Settings, writes: ObsidianWrites, status: Status) ->
 
 
 class StateBroadcaster:
-    """Publishes the state of a vault after something happened.
+    """Publishes the state of a vault after something happened; called from any thread.
 
-    May be called from any thread, and never blocks: the worker reads the state when its
-    turn comes, once for everything that happened until then.
+    It never blocks: the worker reads the state when its turn comes, once for everything that
+    happened until then.
     """
 
     def __init__(self, services: BridgeServices, worker: MemoryWorker[Memory]) -> None:
@@ -199,11 +196,7 @@ def daemon_bridge(
 
 
 def vault_token(settings: Settings, *, rotate: bool = False) -> str:
-    """The token of a vault.
-
-    Args:
-        settings: of the vault.
-        rotate: whether it is replaced by a new one.
+    """The token of a vault; `rotate` replaces it by a new one.
 
     Raises:
         ConfigError: its file cannot be used.

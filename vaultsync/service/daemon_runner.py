@@ -18,10 +18,10 @@ from msgspec import to_builtins
 
 from vaultsync.api.memory import Memory
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
-from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
-from vaultsync.daemon.loop import DaemonLoop
+from vaultsync.daemon.loop import DaemonLoop, EventSink
 from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, EngineBusyError, VaultsyncError
 from vaultsync.model.schema import Value
@@ -37,8 +37,6 @@ from vaultsync.sync.status import daemon_status
 from vaultsync.sync.sync_request import SyncRequest
 
 T = TypeVar("T")
-EventSink = Callable[[str, Mapping[str, Value]], None]
-"""Called with the kind of an event and its data."""
 LOCK_TRIES = 8
 """Attempts at the engine's lock, a quarter of a second apart, when not told to wait."""
 MIN_TICK_SECONDS = 0.005
@@ -91,8 +89,8 @@ class DaemonWork(Memory):
         app: ObsidianApp | None = None,
     ) -> None:
         super().__init__(settings, app=app)
-        self._stopped = stopped
-        self._has_waiting_calls = has_waiting_calls
+        self.stopped = stopped
+        self.has_waiting_calls = has_waiting_calls
 
     @property
     def ctx(self) -> SyncContext:
@@ -132,14 +130,6 @@ class DaemonWork(Memory):
         """Bring derived data up to date; returns what could not be, and why."""
         with self._engine.exclusive():
             return self._engine.update_derived(progress=progress).degraded
-
-    def stopped(self) -> bool:
-        """Whether the daemon is to end."""
-        return self._stopped()
-
-    def has_waiting_calls(self) -> bool:
-        """Whether a call waits for the engine."""
-        return self._has_waiting_calls()
 
 
 class _EngineCall(Generic[T]):
@@ -311,24 +301,17 @@ class DaemonRunner:
             if daemon.is_idle:
                 daily.tick(time.monotonic())
             self._publish_lag(daemon)
-            if self._once and self._is_over(daemon) and files.settled:
+            if self._once and daemon.error is not None:
+                raise daemon.error
+            if self._once and daemon.is_idle and files.settled:
                 return
             if wait > 0 and self._wake.wait(wait):
                 time.sleep(MIN_TICK_SECONDS)
             self._wake.clear()
-            self._answer_calls(daemon, memory)
-
-    def _is_over(self, daemon: DaemonLoop) -> bool:
-        if daemon.error is not None:
-            raise daemon.error
-        return daemon.is_idle
-
-    def _answer_calls(self, daemon: DaemonLoop, memory: Memory) -> None:
-        if self._calls.empty():
-            return
-        while not self._calls.empty():
-            self._calls.get().do(memory)
-        daemon.retry_soon()
+            if not self._calls.empty():
+                while not self._calls.empty():
+                    self._calls.get().do(memory)
+                daemon.retry_soon()
 
     def _refuse_calls(self) -> None:
         while not self._calls.empty():
@@ -395,15 +378,7 @@ class WatchService:
         once: bool = False,
         wait: bool = False,
     ) -> None:
-        """Prepare a daemon; arguments as of `DaemonRunner`.
-
-        Args:
-            settings: of the vault.
-            log: called with every event.
-            serve: serves the bridge; None where there is to be none.
-            once: whether to end at the first quiet moment.
-            wait: whether to wait for another engine that has the vault.
-        """
+        """Prepare a daemon, with a bridge if `serve` is given; `log` receives every event."""
         self._log = log
         self._serve = serve
         self._closing = ExitStack()

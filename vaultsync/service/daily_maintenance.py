@@ -27,14 +27,7 @@ class DailyMaintenance:
         publish: Callable[[str, Mapping[str, Value]], None],
         record_error: Callable[[Exception], None],
     ) -> None:
-        """Prepare it.
-
-        Args:
-            memory: is maintained.
-            ctx: the current context of the memory.
-            publish: called with a report as a `pass` event.
-            record_error: called with the error of a maintenance that failed.
-        """
+        """Prepare it; `publish` receives reports as `pass` events."""
         self._memory = memory
         self._ctx = ctx
         self._publish = publish
@@ -42,11 +35,7 @@ class DailyMaintenance:
         self._next = 0.0
 
     def tick(self, now: float) -> None:
-        """Maintain the memory when the last time was on another day.
-
-        Args:
-            now: seconds of a monotonic clock.
-        """
+        """Maintain the memory when the last time was on another day."""
         if now < self._next:
             return
         self._next = now + CHECK_INTERVAL

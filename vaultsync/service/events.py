@@ -32,32 +32,25 @@ class Subscription:
         """Whether it can write notes through Obsidian."""
         self._wake = wake
         self._waiting: deque[Event] = deque()
-        self._over = False
-
-    @property
-    def over(self) -> bool:
+        self.over = False
         """Whether it has ended."""
-        return self._over
 
     def fetch(self) -> list[Event]:
         """The events since the last call."""
-        found = []
-        while self._waiting:
-            found.append(self._waiting.popleft())
-        return found
+        return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
     def put(self, event: Event) -> None:
         """Add an event; a subscription with too many of them ends."""
         if len(self._waiting) >= MAX_UNFETCHED:
             self.end()
-        if not self._over:
+        if not self.over:
             self._waiting.append(event)
             self._wake()
 
     def end(self) -> None:
         """End it; harmless when repeated."""
-        if not self._over:
-            self._over = True
+        if not self.over:
+            self.over = True
             self._wake()
 
 

@@ -7,6 +7,9 @@ for a while, so that a run over many notes does not wait for each of them.
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future, wait
+
+from msgspec import to_builtins
 
 from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
 from vaultsync.errors import WriteNotFoundError
@@ -19,14 +22,6 @@ UNRESPONSIVE_SECONDS = 30.0
 """Seconds for which an app that did not answer is not asked."""
 
 
-class _PendingOffer:
-    """An offer without an answer yet."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.answer: WriteReply | None = None
-
-
 class ObsidianWrites:
     """Writes through the client that can write notes, if there is one. Implements `ObsidianApp`."""
 
@@ -35,7 +30,7 @@ class ObsidianWrites:
         self._clock = clock
         self._wait = wait
         self._lock = threading.Lock()
-        self._waiting: dict[str, _PendingOffer] = {}
+        self._waiting: dict[str, Future[WriteReply]] = {}
         self._asleep: tuple[object, float] = (None, 0.0)
         """The client that did not answer, and until when it is not asked."""
 
@@ -56,28 +51,17 @@ class ObsidianWrites:
         app = self._events.app()
         if app is None:
             return None
-        write, waiting = self._clock.new_id(), _PendingOffer()
+        write = self._clock.new_id()
+        reply: Future[WriteReply] = Future()
         with self._lock:
-            self._waiting[write] = waiting
-        app.put(
-            Event(
-                "write",
-                {
-                    "write": write,
-                    "action": offer.action,
-                    "path": offer.path,
-                    "to": offer.to,
-                    "expect": offer.expect,
-                    "text": offer.text,
-                },
-            )
-        )
-        replied = waiting.done.wait(self._wait)
+            self._waiting[write] = reply
+        app.put(Event("write", {"write": write, **to_builtins(offer)}))
+        replied = wait([reply], self._wait).done
         with self._lock:
             self._waiting.pop(write, None)
         if not replied:
             self._asleep = (app, self._clock.monotonic() + UNRESPONSIVE_SECONDS)
-        return waiting.answer
+        return reply.result() if reply.done() else None
 
     def on_reply(self, write: str, answer: WriteReply) -> None:
         """Take an answer.
@@ -90,5 +74,4 @@ class ObsidianWrites:
             waiting = self._waiting.pop(write, None)
         if waiting is None:
             raise WriteNotFoundError(write)
-        waiting.answer = answer
-        waiting.done.set()
+        waiting.set_result(answer)

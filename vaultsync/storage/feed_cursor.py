@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultsync.storage.store import FeedRow, Store
+from vaultsync.storage.store import FeedRow, Store, StoreState
 
 
 class FeedBacklog(NamedTuple):
@@ -13,7 +13,7 @@ class FeedBacklog(NamedTuple):
     rows: list[FeedRow]
     """The rows of the feed, by seq."""
     store_id: str
-    seq: int
+    end: FeedRow | StoreState
     """Where the feed ends."""
     is_full: bool
     """It belongs to another store, schema or history, and has to be built from scratch."""
@@ -26,10 +26,11 @@ def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
         StoreUnavailableError: the store is away.
     """
     state = store.state()
+    if version == version_of(state.store_id, state, schema):
+        return FeedBacklog([], state.store_id, state, is_full=False)
     since = seq_of_version(store, state.store_id, version, schema)
-    rows = [] if since == state.seq else store.feed(since or 0)
-    seq = rows[-1].seq if rows else state.seq
-    return FeedBacklog(rows, state.store_id, seq, is_full=since is None)
+    rows = store.feed(since or 0)
+    return FeedBacklog(rows, state.store_id, rows[-1] if rows else state, is_full=since is None)
 
 
 def seq_of_version(store: Store, store_id: str, version: str | None, schema: str) -> int | None:
@@ -43,12 +44,17 @@ def seq_of_version(store: Store, store_id: str, version: str | None, schema: str
 
 
 def make_version(store: Store, store_id: str, seq: int, schema: str) -> str:
+    """`version_of()` a row of which only the number is known."""
+    return f"{store_id}:{seq}:{schema}:{store.revision_at(seq) or ''}"
+
+
+def version_of(store_id: str, end: FeedRow | StoreState, schema: str) -> str:
     """The version of data derived up to a row of the store's feed, by a schema.
 
     It includes the revision: a store that was restored from a backup and written to since
     uses the same numbers again.
     """
-    return f"{store_id}:{seq}:{schema}:{store.revision_at(seq) or ''}"
+    return f"{store_id}:{end.seq}:{schema}:{end.revision}"
 
 
 def store_seq_of_version(version: str | None, store_id: str) -> int:

@@ -5,12 +5,12 @@ Only the chosen one is loaded, because a cold command line waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
-from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder, read_export
+from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder
 from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
@@ -58,47 +58,27 @@ def embedder_for(
     if kind == "http":
         return _http_embedder(name, clock, key_variable)
     if not name and kind == "local":  # the packaged model is not even looked for before it is used
-        return _exported(f"{PACKAGED}+{PACKAGED_EXPORT}", PACKAGED_DIMENSION, models, PackagedModel)
+        export = models / f"{PACKAGED}+{PACKAGED_EXPORT}"
+        return _exported(export, PACKAGED_DIMENSION, PackagedModel)
     weights = model_in_folder(Path(name).expanduser()) if name else packaged_model()
     if kind == "local":
-        return _exported(
-            f"{weights.name}+{EXPORT}",
-            weights.dimension,
-            models,
-            lambda: TracedModel(SentenceEmbedder(weights), weights.path),
-        )
+        export = models / f"{weights.name}+{EXPORT}"
+        return _exported(export, weights.dimension, lambda: TracedModel(weights))
     return SentenceEmbedder(weights)
 
 
 def reranker_for(setting: str) -> Reranker | None:
-    """The cross-encoder in a folder; None for `none`.
-
-    Raises:
-        EmbedderError: there is no model in the folder.
-    """
+    """The cross-encoder in a folder, if there is one; None for `none`."""
     if setting == "none":
         return None
     return CrossReranker(Path(setting).expanduser())
 
 
-def _exported(
-    model: str, dimension: int, models: Path, source: Callable[[], ExportSource]
-) -> OnnxEmbedder:
-    folder = models / model
-
-    def embed(export: Path, texts: Sequence[str]) -> list[list[float]]:
-        return OnnxEmbedder(export, model=model, dimension=dimension).embed(texts)
-
+def _exported(folder: Path, dimension: int, source: Callable[[], ExportSource]) -> OnnxEmbedder:
     def make() -> None:
-        export_model(
-            source(),
-            folder,
-            model=model,
-            embed=embed,
-            is_whole=lambda export: read_export(export, model) is not None,
-        )
+        export_model(source(), folder)
 
-    return OnnxEmbedder(folder, model=model, dimension=dimension, make=make)
+    return OnnxEmbedder(folder, model=folder.name, dimension=dimension, make=make)
 
 
 def _http_embedder(address: str, clock: Clock, key_variable: str) -> Embedder:

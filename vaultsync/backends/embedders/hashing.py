@@ -17,12 +17,10 @@ class HashEmbedder:
     tests, and for trying things out.
     """
 
+    model = "hash-1"
+
     def __init__(self, dimension: int = 64) -> None:
         self._dimension = dimension
-
-    @property
-    def model(self) -> str:
-        return "hash-1"
 
     @property
     def dimension(self) -> int:

@@ -20,11 +20,8 @@ _BATCH = 100
 _MAX_PARALLEL = 3
 _REQUEST_INTERVAL = 0.2
 """Seconds between the answers of parallel requests and the next ones: services limit rates."""
-_TRIES = 6
-_TRIES_OF_ONE = 2
-"""A single text is mostly a question, and a user waits for the answer."""
-_SECONDS, _SECONDS_OF_ONE = 60.0, 15.0
-"""Timeouts, of many texts and of one."""
+_MANY, _ONE = (6, 60.0), (2, 15.0)
+"""Tries, and the seconds of each. One text is mostly a question: a user waits for it."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 _LONGEST_TEXT = 8_000
 """Characters that are sent: about as many tokens as such models take."""
@@ -73,7 +70,7 @@ class HttpEmbedder:
                 " such as OPENAI_API_KEY",
             )
         self._url = _endpoint(url)
-        self._model = model
+        self.model = model
         self._clock = clock
         self._key_variable = key_variable
         self._jitter = jitter
@@ -82,16 +79,8 @@ class HttpEmbedder:
         """When the next requests may go."""
 
     @property
-    def model(self) -> str:
-        return self._model
-
-    @property
     def dimension(self) -> int:
-        """A model that is not well known is asked once.
-
-        Raises:
-            EmbedderError: as `embed()`.
-        """
+        """A model that is not well known is asked once. Raises as `embed()`."""
         if not self._dimension:
             self.embed(["."])
         return self._dimension
@@ -116,7 +105,7 @@ class HttpEmbedder:
 
     def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of one request, with retries."""
-        tries = _TRIES if len(texts) > 1 else _TRIES_OF_ONE
+        tries, seconds = _MANY if len(texts) > 1 else _ONE
         waits = BackOff(first=_FIRST_WAIT, longest=_LONGEST_WAIT, jitter=self._jitter)
         why: _RetryableError | None = None
         for _ in range(tries):
@@ -125,7 +114,7 @@ class HttpEmbedder:
                 wait = waits.next() + (why.wait or 0.0)
                 self._clock.sleep(min(wait, _LONGEST_WAIT))
             try:
-                return [self._unit(each) for each in self._asked(texts)]
+                return [self._unit(each) for each in self._asked(texts, seconds)]
             except _RetryableError as error:
                 why = error
         raise EmbedderError(
@@ -133,11 +122,10 @@ class HttpEmbedder:
             hint="check that it runs; until it does, texts are found by their words only",
         )
 
-    def _asked(self, texts: Sequence[str]) -> list[object]:
+    def _asked(self, texts: Sequence[str], seconds: float) -> list[object]:
         from http.client import HTTPException
         from urllib.error import HTTPError
 
-        seconds = _SECONDS if len(texts) > 1 else _SECONDS_OF_ONE
         try:
             with _opener().open(self._request(texts), timeout=seconds) as answer:
                 return _embeddings(answer.read(_LARGEST_ANSWER), len(texts))
@@ -157,7 +145,7 @@ class HttpEmbedder:
 
         # Some services refuse blank texts; the model itself would cut long ones.
         given = [text[:_LONGEST_TEXT] if text.strip() else "." for text in texts]
-        body = json.dumps({"model": self._model, "input": given}).encode()
+        body = json.dumps({"model": self.model, "input": given}).encode()
         headers = {"Content-Type": "application/json"}
         if self._key_variable:
             headers["Authorization"] = f"Bearer {self._key()}"
@@ -209,7 +197,7 @@ class HttpEmbedder:
         self._dimension = self._dimension or len(vector)
         if len(vector) != self._dimension:
             raise EmbedderError(
-                f"{self._model} at {self._host} gives vectors of {len(vector)} numbers,"
+                f"{self.model} at {self._host} gives vectors of {len(vector)} numbers,"
                 f" not of {self._dimension}",
                 hint="another model answers; name it in `http:URL#MODEL`",
             )

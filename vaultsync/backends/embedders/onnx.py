@@ -34,29 +34,14 @@ class OnnxEmbedder:
         threads: int | None = None,
     ) -> None:
         self._folder = folder
-        self._name = model
-        self._dimension = dimension
+        self.model = model
+        self.dimension = dimension
         self._make = make
         self._threads = threads or _cores()
         self._running: _Running | None = None
 
-    @property
-    def model(self) -> str:
-        return self._name
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
-
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of unit length per text, in order.
-
-        A text has the same vector alone and among others.
-
-        Raises:
-            EmbedderError: packages are missing, or there is no whole export and none
-                can be made.
-        """
+        """A text has the same vector alone and among others."""
         if not texts:
             return []
         if self._running is None:
@@ -69,13 +54,13 @@ class OnnxEmbedder:
     def _start(self) -> _Running:
         why = "it is missing or damaged"
         for make in (self._make, None):
-            manifest = read_export(self._folder, self._name)
+            manifest = read_export(self._folder, self.model)
             if manifest is not None:
                 try:
                     return _Running(self._folder, manifest, self._threads)
                 except ImportError as missing:
                     raise EmbedderError(
-                        f"{self._name} cannot run: {missing}", hint=INSTALL_LOCAL
+                        f"{self.model} cannot run: {missing}", hint=INSTALL_LOCAL
                     ) from missing
                 # onnxruntime has no class of errors for damaged files.
                 except Exception as broken:  # noqa: BLE001
@@ -84,7 +69,7 @@ class OnnxEmbedder:
             if make is not None:
                 make()
         raise EmbedderError(
-            f"the export of {self._name} in {self._folder} cannot be used: {why}",
+            f"the export of {self.model} in {self._folder} cannot be used: {why}",
             hint="remove the folder, and it is made again",
         )
 

@@ -6,12 +6,15 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from hashlib import file_digest
 from math import fsum
 from pathlib import Path
 from typing import Any, Protocol
 
+from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
+from vaultsync.backends.embedders.sentence import SentenceEmbedder, SentenceModel
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import EmbedderError
 
@@ -59,6 +62,7 @@ SENTENCES = (
 class ExportSource(Protocol):
     """A model that is exported."""
 
+    dimension: int
     hint: str
     """What to do when its export is refused."""
 
@@ -71,73 +75,46 @@ class ExportSource(Protocol):
         ...
 
 
-class ReferenceEmbedder(Protocol):
-    """The embedder of the model that is traced."""
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """As `Embedder`."""
-        ...
-
-    def loaded(self) -> Any:  # noqa: ANN401 - of a package that may be missing
-        """The `SentenceTransformer` itself."""
-        ...
-
-
 class TracedModel:
     """A model of sentence-transformers, traced by torch."""
 
-    def __init__(self, reference: ReferenceEmbedder, source: Path) -> None:
-        self._reference = reference
+    def __init__(self, source: SentenceModel) -> None:
         self._source = source
-        self.hint = f"use the model as it is: `sentence:{source}`"
+        self.dimension = source.dimension
+        self.hint = f"use the model as it is: `sentence:{source.path}`"
+
+    @cached_property
+    def _reference(self) -> SentenceEmbedder:
+        return SentenceEmbedder(self._source)
 
     def write(self, folder: Path) -> Mapping[str, object]:
-        """Trace the model, and copy its tokenizer.
-
-        Raises:
-            EmbedderError: there is no tokenizer, or the model cannot be loaded.
-            ImportError: a package is missing.
-        """
+        """Trace the model, and copy its tokenizer. ImportError: a package is missing."""
         from importlib.metadata import version
 
-        tokenizer = self._source / "tokenizer.json"
-        if not tokenizer.is_file():
+        source = self._source.path
+        if not (source / "tokenizer.json").is_file():
             raise EmbedderError(
-                f"{self._source} has no tokenizer.json, which an export needs", hint=self.hint
+                f"{self._source.name} has no tokenizer.json, which its export needs", hint=self.hint
             )
-        shutil.copyfile(tokenizer, folder / "tokenizer.json")
+        shutil.copyfile(source / "tokenizer.json", folder / "tokenizer.json")
         loaded = self._reference.loaded()
         with warnings.catch_warnings(action="ignore"):
             _write_model(loaded, folder)
         return {
             "max_length": loaded.max_seq_length or _MAX_LENGTH,
-            "source_sha256": _sha(self._source / "model.safetensors"),
+            "source_sha256": _sha(source / "model.safetensors"),
             "made_with": {package: version(package) for package in _PACKAGES},
         }
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """As sentence-transformers does. Raises as `SentenceEmbedder.embed()`."""
+        """As sentence-transformers does."""
         return self._reference.embed(texts)
 
 
-def export_model(
-    source: ExportSource,
-    folder: Path,
-    *,
-    model: str,
-    embed: Callable[[Path, Sequence[str]], list[list[float]]],
-    is_whole: Callable[[Path], bool],
-) -> None:
-    """Make the export, unless another process has made it meanwhile.
+def export_model(source: ExportSource, folder: Path) -> None:
+    """Make the export of a model in a folder that bears its name, unless it is there.
 
-    The folder appears with all its files, or not at all.
-
-    Args:
-        source: the model that is exported.
-        folder: where the export goes.
-        model: the name of the export.
-        embed: runs the export in a folder.
-        is_whole: whether a folder holds a whole export.
+    The folder appears with all its files, or not at all; one process makes it.
 
     Raises:
         EmbedderError: a package is missing, the model cannot be exported, or its export
@@ -148,26 +125,20 @@ def export_model(
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{folder.name}.lock")):
-        if is_whole(folder):
+        if read_export(folder, folder.name) is not None:
             return
         making = folder.with_name(f"{folder.name}.making")
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir()
         try:
-            _make(source, making, model=model, embed=embed)
+            _make(source, making, model=folder.name)
             shutil.rmtree(folder, ignore_errors=True)
             making.replace(folder)
         finally:
             shutil.rmtree(making, ignore_errors=True)
 
 
-def _make(
-    source: ExportSource,
-    folder: Path,
-    *,
-    model: str,
-    embed: Callable[[Path, Sequence[str]], list[list[float]]],
-) -> None:
+def _make(source: ExportSource, folder: Path, *, model: str) -> None:
     try:
         written = source.write(folder)
     except ImportError as missing:
@@ -183,7 +154,8 @@ def _make(
     files = {name: _file_fingerprint(folder / name) for name in _FILES}
     manifest = {"model": model, **written, "files": files}
     _write(folder / _MANIFEST, manifest)
-    found = agreement(source.embed(SENTENCES), embed(folder, SENTENCES))
+    export = OnnxEmbedder(folder, model=model, dimension=source.dimension)
+    found = agreement(source.embed(SENTENCES), export.embed(SENTENCES))
     if found["cosine"] < MIN_COSINE or found["neighbours"] < MIN_SHARED_NEIGHBOURS:
         raise EmbedderError(
             f"the export of {model} does not agree with it: mean cosine"
@@ -250,27 +222,20 @@ def agreement(
     `cosine` is the mean cosine of a text's two vectors, `least` the smallest one, and
     `neighbours` the share of each text's three nearest texts that are the same.
     """
-    cosines = [_dot(a, b) for a, b in zip(reference, export, strict=True)]
-    pairs = zip(_nearest(reference), _nearest(export), strict=True)
-    shared = [len(a & b) / _NEAREST for a, b in pairs]
+    import numpy as np
+
+    cosines = (np.array(reference) * np.array(export)).sum(axis=1)
+    nearest = []
+    for vectors in map(np.array, (reference, export)):
+        similar = vectors @ vectors.T
+        np.fill_diagonal(similar, -np.inf)
+        nearest.append(np.argsort(-similar, axis=1, kind="stable")[:, :_NEAREST].tolist())
+    shared = [len({*a} & {*b}) / _NEAREST for a, b in zip(*nearest, strict=True)]
     return {
-        "cosine": round(fsum(cosines) / len(cosines), 5),
-        "least": round(min(cosines), 5),
+        "cosine": round(float(cosines.mean()), 5),
+        "least": round(float(cosines.min()), 5),
         "neighbours": round(fsum(shared) / len(shared), 5),
     }
-
-
-def _nearest(vectors: Sequence[Sequence[float]]) -> list[set[int]]:
-    found = []
-    for at, vector in enumerate(vectors):
-        others = [index for index in range(len(vectors)) if index != at]
-        others.sort(key=lambda index: -_dot(vector, vectors[index]))
-        found.append({*others[:_NEAREST]})
-    return found
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return fsum(x * y for x, y in zip(a, b, strict=True))
 
 
 def _file_fingerprint(file: Path) -> dict[str, object]:

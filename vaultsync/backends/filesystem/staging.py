@@ -7,8 +7,7 @@ import errno
 import os
 import re
 
-from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem import tree as vault_tree
+from vaultsync.backends.filesystem import file_reading, syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.backends.filesystem.tree import FolderTree
 from vaultsync.errors import NoteMissingError, UnsafePathError, VaultMissingError
@@ -69,11 +68,7 @@ class StagingFolder:
         """Write a file under `op`, replacing what was there."""
         staged = self.place(op)
         self._data.pop(op, None)
-        try:
-            syscalls.write_new(staged, data)
-        except FileExistsError:
-            syscalls.remove(staged)
-            syscalls.write_new(staged, data)
+        syscalls.write_over(staged, data)
         self._data[op] = data
         self._tree.touch(f"{STAGING}/{op}")
 
@@ -84,7 +79,7 @@ class StagingFolder:
     def read(self, op: str) -> NoteFile | None:
         """The file under `op`."""
         try:
-            return vault_tree.read_stable(self.place(op, make=False), f"{STAGING}/{op}")
+            return file_reading.read_stable(self.place(op, make=False), f"{STAGING}/{op}")
         except FileNotFoundError:
             return None
 

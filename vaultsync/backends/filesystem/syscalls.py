@@ -12,26 +12,18 @@ import ctypes
 import errno
 import os
 import stat
-import struct
 import sys
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 _SWAPS = 64
 """No editor saves more often than this, each time between two swaps."""
-
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
 _SYNCFS = getattr(_LIBC, "syncfs", None)
-_OPENAT2 = _LIBC.syscall if sys.platform == "linux" else None
-_OPENAT2_NUMBER = 437
-_BELOW = 4 | 8
-"""`RESOLVE_NO_SYMLINKS` and `RESOLVE_BENEATH`."""
-_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
 _NOREPLACE = 4 if _MAC else 1
 _EXCHANGE = 2
 _FULLFSYNC = 51
@@ -39,10 +31,6 @@ _FULLFSYNC = 51
 if _RENAME is not None:
     _NAME = (ctypes.c_int, ctypes.c_char_p)
     _RENAME.argtypes = (*_NAME, *_NAME, ctypes.c_uint)
-if _OPENAT2 is not None:
-    _HOW = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
-    _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
-    _OPENAT2.restype = ctypes.c_long
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """NONBLOCK: opening a pipe must not wait for its other end."""
@@ -75,10 +63,7 @@ def exchange(one: EntryAt, other: EntryAt) -> bool:
 
 
 def rename_new(source: EntryAt, target: EntryAt) -> bool:
-    """Rename in one atomic step unless something is there (`FileExistsError`).
-
-    False where there is no such call.
-    """
+    """Rename in one atomic step unless something is there; False where there is no such call."""
     return _rename(source, target, _NOREPLACE)
 
 
@@ -147,17 +132,11 @@ def swap_checked(
     ours: T,
     expect: T,
 ) -> tuple[T | None, list[T]]:
-    """Swap a staged file and another until the displaced content is what was expected.
+    """Swap a staged file, with `ours`, and another until the displaced content is `expect`.
 
-    Any other content was saved meanwhile, is newer, and is swapped back in.
-
-    Args:
-        swap: exchanges the two files.
-        look: reads the staged file, given the content that is expected there.
-        restore: gives the staged file the other's name, after the other was deleted or
-            renamed; False when it does not.
-        ours: the content that is staged at first.
-        expect: the content of the other file.
+    Any other content was saved meanwhile, is newer, and is swapped back in. `look` reads the
+    staged file, given what is expected there; `restore` gives it the name of the other one
+    after that was deleted or renamed, or answers False.
 
     Returns:
         The content of the other file now (None: it is gone), and the unexpected contents
@@ -243,16 +222,11 @@ def remove_any(place: EntryAt) -> None:
 
 def copy_file(source: EntryAt, target: EntryAt) -> None:
     """Copy the bytes of a file, its metadata and its times to a new one."""
-    parts = []
-    fd = open_to_read(source)
-    try:
-        times = os.fstat(fd)
-        metadata = metadata_of(fd, times)
-        while part := os.read(fd, 1 << 20):
-            parts.append(part)
-    finally:
-        os.close(fd)
-    write_new(target, b"".join(parts))
+    with os.fdopen(open_to_read(source), "rb") as file:
+        times = os.fstat(file.fileno())
+        metadata = metadata_of(file.fileno(), times)
+        data = file.read()
+    write_new(target, data)
     copy_metadata(metadata, target, stat_of(target))
     ns = (times.st_atime_ns, times.st_mtime_ns)
     os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
@@ -272,26 +246,13 @@ def write_new(place: EntryAt, data: bytes) -> None:
         os.close(fd)
 
 
-def open_below(root: int, path: str, flags: int) -> int:
-    """Open a path of several names in one call, if none of them is a link.
-
-    Returns:
-        -1 where it fails for any reason, or where there is no such call; opening one name
-        after the other finds out why.
-    """
-    if _NOFOLLOW_ANY:
-        with contextlib.suppress(OSError):  # the caller finds out why
-            return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
-    elif _OPENAT2 is not None:
-        how = _how(flags)
-        fd: int = _OPENAT2(_OPENAT2_NUMBER, root, os.fsencode(path), how, len(how))
-        return fd
-    return -1
-
-
-@cache  # there are two kinds of flags
-def _how(flags: int) -> bytes:
-    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)
+def write_over(place: EntryAt, data: bytes) -> None:
+    """Write a new file under a name that another one may have; that one is unlinked."""
+    try:
+        write_new(place, data)
+    except FileExistsError:
+        remove(place)
+        write_new(place, data)
 
 
 def open_to_read(place: EntryAt) -> int:
@@ -344,11 +305,10 @@ def stat_of(place: EntryAt) -> os.stat_result:
 
 def exists(place: EntryAt) -> bool:
     """Whether the name is taken."""
-    try:
+    with contextlib.suppress(FileNotFoundError):
         stat_of(place)
-    except FileNotFoundError:
-        return False
-    return True
+        return True
+    return False
 
 
 def flush(fd: int) -> None:
@@ -359,6 +319,15 @@ def flush(fd: int) -> None:
         fcntl.fcntl(fd, _FULLFSYNC)
     else:
         os.fsync(fd)
+
+
+def flush_at(place: EntryAt) -> None:
+    """`flush` a file or a folder by its name; links are not followed."""
+    fd = os.open(place.name, READ_FLAGS, dir_fd=place.folder)
+    try:
+        flush(fd)
+    finally:
+        os.close(fd)
 
 
 def flush_all(fd: int) -> bool:
@@ -385,14 +354,9 @@ def _rename(source: EntryAt, target: EntryAt, flags: int) -> bool:
 
 def _link(source: EntryAt, target: EntryAt) -> bool:
     """Give a file a second name; False where there are no hard links."""
+    folders = {"src_dir_fd": source.folder, "dst_dir_fd": target.folder}
     try:
-        os.link(
-            source.name,
-            target.name,
-            src_dir_fd=source.folder,
-            dst_dir_fd=target.folder,
-            follow_symlinks=False,
-        )
+        os.link(source.name, target.name, **folders, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise

@@ -1,4 +1,4 @@
-"""A folder and all below it: opened, listed, read and flushed.
+"""A folder and all below it: opened, listed and flushed.
 
 No link is followed. Only the root stays open between two calls: a folder that was
 renamed meanwhile must not receive a file for the folder that has its name now.
@@ -7,50 +7,144 @@ renamed meanwhile must not receive a file for the folder that has its name now.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
+import fnmatch
 import hashlib
 import os
+import re
+import stat
+import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import TypeAlias
 
-from vaultsync.backends.filesystem import folder_listing as vault_list
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.folder_listing import IgnoreRules
+from vaultsync.backends.filesystem.file_reading import irregularity, os_error_text
 from vaultsync.backends.filesystem.syscalls import EntryAt
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteMissingError,
-    NotRegularFileError,
-    UnreadableNoteError,
-    UnsafePathError,
-    VaultMissingError,
-)
-from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
+from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, VaultMissingError
+from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, path_key
+from vaultsync.storage.vault import FileStamp, FolderListing, VaultScan
 
-NO_LIMIT = sys.maxsize
-_SPLIT = "make it smaller, or raise max_note_bytes in .meta/config.toml"
-FileVisitor: TypeAlias = Callable[[int, os.stat_result], None]
-"""Called with an open file and its stat."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
-"""Seconds before a file that changed while being read is read again."""
 _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
 _FEW = 24
 """Up to this number of files and folders, flushing each is faster than flushing the disk."""
+_NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
+_FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
+"""Each name of a file of Office, Syncthing or Dropbox has one of these."""
+_OPENAT2 = ctypes.CDLL(None).syscall if sys.platform == "linux" else None
+_OPENAT2_NUMBER = 437
+_BELOW = 4 | 8
+"""`RESOLVE_NO_SYMLINKS` and `RESOLVE_BENEATH`."""
+_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
+if _OPENAT2 is not None:
+    _HOW = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
+    _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
+    _OPENAT2.restype = ctypes.c_long
+
+
+class IgnoreRules:
+    """What is ignored of a vault: folders, and patterns of paths as in a shell."""
+
+    def __init__(self, ignore: Sequence[str]) -> None:
+        keys = [path_key(path.strip("/")) for path in ignore]
+        patterns = [fnmatch.translate(key) for key in keys if re.search(r"[*?[]", key)]
+        self._folders = set(keys)
+        self._patterns = re.compile("|".join(patterns)) if patterns else None
+
+    def folder(self, path: str) -> bool:
+        """Whether a folder is ignored."""
+        key = path_key(path)
+        return key in self._folders or bool(self._patterns and self._patterns.match(key))
+
+    def files(self, prefix: str, names: str) -> list[str]:
+        """Those names of one folder, each after a `/`, that are ignored."""
+        # One search in all names: those of other programs are rare.
+        lower = names.lower()
+        if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
+            return []
+        return [name for name in names.split("/") if is_foreign(name) or self.folder(prefix + name)]
+
+    def path(self, path: str) -> bool:
+        """Whether a path, or any of its folders, is ignored."""
+        if not self._folders:
+            return False
+        return any(map(self.folder, accumulate(path.split("/"), "{}/{}".format)))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether it is the name of a temporary file or a copy of another program."""
+    return name.startswith("~$") or is_foreign_conflict_copy(name)
+
+
+def is_unusable_name(path: str) -> bool:
+    """Whether a path has a name that no path of a vault can hold."""
+    return _NO_PATH.search(path) is not None
+
+
+def list_folder(fd: int, path: str, ignore: IgnoreRules) -> tuple[FolderListing, list[str]]:
+    """The notes of one folder, and its subfolders; an idle run does little else."""
+    prefix = path and path + "/"
+    notes: dict[str, FileStamp] = {}
+    irregular: dict[str, tuple[str, FileStamp]] = {}
+    below = []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = entry.name
+            if name[0] == ".":
+                continue
+            ending = name[-3:]
+            if ending != ".md" and ending.lower() != ".md":
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(prefix + name)
+                continue
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            stamp = FileStamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+            if found.st_nlink == 1 and stat.S_ISREG(found.st_mode):
+                notes[name] = stamp
+            else:
+                irregular[name] = (irregularity(found), stamp)
+    names = "/" + "/".join(chain(notes, irregular))
+    for name in ignore.files(prefix, names):
+        notes.pop(name, None)
+        irregular.pop(name, None)
+    if not names.isprintable() or "\\" in names:
+        for name in filter(_NO_PATH.search, list(notes)):
+            irregular[name] = ("a name that no path can hold", notes.pop(name))
+    files = dict(sorted(notes.items()))
+    stamps = {name: stamp for name, (_, stamp) in sorted(irregular.items())}
+    kinds = {printable_name(name): irregular[name][0] for name in stamps}
+    return FolderListing(VaultPath(path), fingerprint(files, stamps), files, kinds), below
+
+
+def fingerprint(files: Mapping[str, FileStamp], irregular: Mapping[str, FileStamp]) -> bytes:
+    """A digest of sorted names and stamps, the same in every process."""
+    digest = hashlib.blake2b(digest_size=16)
+    for group in (files, irregular):
+        numbers = list(chain.from_iterable(group.values()))
+        digest.update("\0".join(group).encode(errors="surrogateescape") + b"\0\0")
+        try:
+            digest.update(struct.pack(f"<{len(numbers)}q", *numbers))
+        except struct.error:  # some network file systems use all 64 bits of an inode
+            digest.update(repr(numbers).encode())
+    return digest.digest()
+
+
+def printable_name(name: str) -> str:
+    """A name that may not be UTF-8, as text that every file and database takes."""
+    return VaultPath(name.encode(errors="surrogateescape").decode(errors="replace"))
 
 
 class FolderTree:
-    """The tree at a path.
-
-    It stays the folder that it was when it was opened: while another one has its path,
-    everything fails until `close()` is called.
-    """
+    """The tree at a path, which stays the folder that it was when it was opened."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -65,11 +159,7 @@ class FolderTree:
             self._root = -1
 
     def verify(self) -> None:
-        """Check that the root is there.
-
-        Raises:
-            VaultMissingError: it is not, or another folder has its path.
-        """
+        """Check that the root is there, and no other folder has its path."""
         try:
             if self._root < 0:
                 self._root = os.open(self.where, os.O_RDONLY | os.O_DIRECTORY)
@@ -80,29 +170,20 @@ class FolderTree:
         raise VaultMissingError(self.where, "another folder stands there")
 
     def missing(self, path: str) -> NoteMissingError:
-        """The error for a missing file.
-
-        Raises:
-            VaultMissingError: the root itself is missing.
-        """
+        """The error for a missing file, if not the root itself is missing."""
         self.verify()
         return NoteMissingError(path)
 
     @contextlib.contextmanager
     def place(self, path: str, *, make: bool = False) -> Iterator[EntryAt]:
-        """The last name of a path, and its folder, which is open inside the block.
-
-        Raises:
-            NoteMissingError: a folder is missing, and must not be made.
-            UnsafePathError: a folder of the path is a link.
-        """
+        """The last name of a path, and its folder, which is open inside the block."""
         if self._root < 0:
             self.verify()
         way, _, name = path.rpartition("/")
         if not way:
             yield EntryAt(self._root, name)
             return
-        here = syscalls.open_below(self._root, way, _FOLDER)
+        here = open_below(self._root, way, _FOLDER)
         if here < 0:
             here = self._walk(path, way.split("/"), make=make)
         try:
@@ -131,12 +212,12 @@ class FolderTree:
         """A file, open for reading; -1 when only `place()` can tell why not."""
         if self._root < 0:
             self.verify()
-        return syscalls.open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
+        return open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
     def _enter(self, path: str, folder: EntryAt, error: OSError, *, make: bool) -> int:
         """Make the folder that could not be opened, or raise why not."""
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-            kind = vault_list.irregularity(syscalls.stat_of(folder)) or "a file"
+            kind = irregularity(syscalls.stat_of(folder)) or "a file"
             if kind == "a link" or make:
                 raise UnsafePathError(path, f"{folder.name} is {kind}, not a folder")
             raise NoteMissingError(path)
@@ -158,13 +239,13 @@ class FolderTree:
         pending = [""]
         while pending:
             path = pending.pop()
-            if vault_list.is_unusable_name(path):
-                unreadable[VaultPath(vault_list.printable_name(path))] = "no path can hold its name"
+            if is_unusable_name(path):
+                unreadable[VaultPath(printable_name(path))] = "no path can hold its name"
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
                 try:
-                    folder, below = vault_list.list_folder(fd, path, ignore)
+                    folder, below = list_folder(fd, path, ignore)
                 finally:
                     os.close(fd)
             except OSError as error:
@@ -184,7 +265,7 @@ class FolderTree:
             return None
         try:
             with self.place(f"{path}/." if path else ".") as place:
-                return vault_list.list_folder(place.folder, path, ignore)[0]
+                return list_folder(place.folder, path, ignore)[0]
         except (NoteMissingError, UnsafePathError, OSError):
             return None
 
@@ -233,107 +314,28 @@ class FolderTree:
         found = True
         for path in sorted(self._touched):
             try:
-                with self.place(path) as place:
-                    fd = os.open(place.name or ".", syscalls.READ_FLAGS, dir_fd=place.folder)
+                with self.place(path or ".") as place:
+                    syscalls.flush_at(place)
             except (NoteError, FileNotFoundError):
                 found = False
-                continue
-            try:
-                syscalls.flush(fd)
-            finally:
-                os.close(fd)
         return found
 
 
-def read_stable(
-    place: EntryAt,
-    path: str,
-    *,
-    limit: int = NO_LIMIT,
-    links: int = NO_LIMIT,
-    look: FileVisitor | None = None,
-) -> NoteFile:
-    """The file as it was at one moment; errors name it `path`.
+def open_below(root: int, path: str, flags: int) -> int:
+    """Open a path of several names in one call, if none of them is a link.
 
-    Raises:
-        NotRegularFileError: no regular file with at most `links` names.
-        UnreadableNoteError: larger than `limit` bytes.
-        NoteChangedError: it kept changing.
-        OSError: any other error of the system.
+    -1 where it fails, or there is no such call: opening one name after the other tells why.
     """
-    for pause in _PAUSES:
-        try:
-            fd = syscalls.open_to_read(place)
-        except OSError as error:
-            if kind := vault_list.irregularity(syscalls.stat_of(place), links=links):
-                raise NotRegularFileError(path, kind) from error
-            raise
-        found = read_once(fd, path, limit=limit, links=links, look=look)
-        if found:
-            return found
-        time.sleep(pause)
-    raise NoteChangedError(path)
+    if _NOFOLLOW_ANY:
+        with contextlib.suppress(OSError):  # the caller finds out why
+            return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
+    elif _OPENAT2 is not None:
+        how = _how(flags)
+        fd: int = _OPENAT2(_OPENAT2_NUMBER, root, os.fsencode(path), how, len(how))
+        return fd
+    return -1
 
 
-def read_once(
-    fd: int,
-    path: str,
-    *,
-    limit: int = NO_LIMIT,
-    links: int = NO_LIMIT,
-    look: FileVisitor | None = None,
-) -> NoteFile | None:
-    """Read and close an open file; None if it changed meanwhile. Raises as `read_stable()`."""
-    try:
-        before = os.fstat(fd)
-        if kind := vault_list.irregularity(before, links=links):
-            raise NotRegularFileError(path, kind)
-        size = before.st_size
-        if size > limit:
-            why = f"it is larger than {limit:,} bytes"
-            raise UnreadableNoteError(path, why, hint=_SPLIT)
-        data = os.read(fd, size + 1)
-        while 0 < len(data) < size and (more := os.read(fd, 1 << 20)):
-            data += more
-        if look is not None:
-            look(fd, before)
-        if len(data) == size and _is_same_stamp(before, os.fstat(fd)):
-            sha = hashlib.sha256(data).hexdigest()
-            return NoteFile(data, sha, vault_list.stamp_from_stat(before))
-    finally:
-        os.close(fd)
-    return None
-
-
-def _is_same_stamp(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether both stats of one open file have the same stamp."""
-    return (
-        one.st_mtime_ns == other.st_mtime_ns
-        and one.st_ctime_ns == other.st_ctime_ns
-        and one.st_size == other.st_size
-    )
-
-
-def stamp_after(place: EntryAt, before: FileStamp) -> FileStamp:
-    """The stamp of a file that was just renamed to `place`.
-
-    Only the ctime is looked up: a save since `before` must look like a change.
-    """
-    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
-        now = syscalls.stat_of(place)
-        if now.st_ino == before.inode:
-            return before._replace(ctime_ns=now.st_ctime_ns)
-    return before
-
-
-def os_error_text(error: OSError) -> str:
-    """The message of the system."""
-    return error.strerror or str(error)
-
-
-def unreadable_error(path: VaultPath, error: OSError) -> UnreadableNoteError:
-    """The error for a note that the system cannot read; its text is not at fault."""
-    hint = "give yourself the right to read it; the next run tries again"
-    if not isinstance(error, PermissionError):
-        hint = "check the disk and the file; the next run tries again"
-    return UnreadableNoteError(path, os_error_text(error), hint=hint)
+@cache  # there are two kinds of flags
+def _how(flags: int) -> bytes:
+    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)

@@ -1,8 +1,5 @@
 """The files of a vault, on Linux and macOS.
 
-- Paths are opened from the root without following links. Only the root and the staging
-  folder stay open between two calls: a folder that was renamed meanwhile must not
-  receive a note for the folder that has its name now.
 - A note is written by exchange: the displaced file is checked, and put back if it is not
   what the caller expected. Where the file system has no exchange, links stand in for it;
   then a file that an editor *renames* to the note's name in the microseconds between the
@@ -11,8 +8,6 @@
   and after a power cut one note's text could appear in another.
 - A note in a subfolder that is another mount is written beside itself, as
   `.vs-{op}.tmp`; what an editor writes into it after it was displaced is lost.
-- The root is the folder whose id `vault_id()` read last. While another folder has its
-  path, everything but `vault_id()` fails.
 """
 
 from __future__ import annotations
@@ -26,13 +21,11 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultsync.backends.filesystem import folder_listing as vault_list
-from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem import tree as vault_tree
-from vaultsync.backends.filesystem.folder_listing import IgnoreRules
+from vaultsync.backends.filesystem import file_reading, syscalls
+from vaultsync.backends.filesystem.file_reading import FileVisitor
 from vaultsync.backends.filesystem.staging import STAGING, StagingFolder
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
-from vaultsync.backends.filesystem.tree import FileVisitor, FolderTree
+from vaultsync.backends.filesystem.tree import FolderTree, IgnoreRules, is_foreign
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -54,13 +47,9 @@ _NO_NOTE = -2
 
 
 class VaultFs:
-    """`Vault` on the folder `root`.
+    """`Vault` on the folder `root`, in which folders and patterns of paths may be ignored.
 
-    Args:
-        root: the folder of the vault.
-        ignore: folders, or patterns of paths as in a shell.
-        max_bytes: the size of the largest note.
-        exchange: whether to use the system calls that not all file systems have.
+    Without `exchange` it does without the system calls that not all file systems have.
     """
 
     def __init__(
@@ -76,6 +65,11 @@ class VaultFs:
         self._max_bytes = max_bytes
         self._exchange = exchange
         self._staging = StagingFolder(self._tree)
+        self.stage = self._staging.write
+        self.staged = self._staging.read
+        self.ops = self._staging.ops
+        self.discard = self._staging.remove
+        self.sync = self._tree.sync  # after its first error it always fails
 
     def close(self) -> None:
         """The next call opens the folders again."""
@@ -83,14 +77,17 @@ class VaultFs:
         self._staging.close()
 
     def vault_id(self) -> str:
-        """From now on the root is the folder that has this marker."""
+        """From now on the root is the folder that has this marker.
+
+        While another folder has its path, everything else fails.
+        """
         try:
             self._tree.verify()
         except VaultMissingError:
             self.close()
         try:
             with self._tree.place(_MARKER) as place:
-                data = vault_tree.read_stable(place, _MARKER, limit=self._max_bytes).data
+                data = file_reading.read_stable(place, _MARKER, limit=self._max_bytes).data
             return str(tomllib.loads(data.decode())["vault_id"])
         except (NoteError, OSError) as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
@@ -115,47 +112,34 @@ class VaultFs:
             self._tree.verify()
             return None
         except OSError as error:
-            raise vault_tree.unreadable_error(path, error) from error
+            raise file_reading.unreadable_error(path, error) from error
 
     def read(self, path: VaultPath) -> NoteFile:
         vault_path(path)
         try:
             fd = self._tree.open_file(path)
             if fd >= 0:
-                found = vault_tree.read_once(fd, path, limit=self._max_bytes, links=1)
+                found = file_reading.read_once(fd, path, limit=self._max_bytes, links=1)
                 if found:
                     return found
             with self._tree.place(path) as place:
-                return self._read(path, place)
+                return self._note(path, place)
         except OSError as error:
-            raise vault_tree.unreadable_error(path, error) from error
-
-    def stage(self, op: str, data: bytes) -> None:
-        self._staging.write(op, data)
-
-    def staged(self, op: str) -> NoteFile | None:
-        return self._staging.read(op)
-
-    def ops(self) -> list[str]:
-        return self._staging.ops()
-
-    def discard(self, op: str) -> None:
-        self._staging.remove(op)
+            raise file_reading.unreadable_error(path, error) from error
 
     def create(self, op: str, path: VaultPath) -> FileStamp:
         self.check_new(path)
         staged = self._staging.place(op)
-        found = vault_list.stamp_from_stat(syscalls.stat_of(staged))
+        found = syscalls.stat_of(staged)
 
         def act(source: EntryAt) -> FileStamp:
-            before = found
-            if source is not staged:
-                before = vault_list.stamp_from_stat(syscalls.stat_of(source))
+            now = found if source is staged else syscalls.stat_of(source)
+            before = file_reading.stamp_from_stat(now)
             try:
                 self._rename_new(source, note)
             except FileExistsError:
                 raise NoteExistsError(path) from None
-            return vault_tree.stamp_after(note, before)
+            return file_reading.stamp_after(note, before)
 
         with self._tree.place(path, make=True) as note:
             stamp = syscalls.stage_across_devices(act, staged, note)
@@ -177,8 +161,8 @@ class VaultFs:
             syscalls.copy_metadata(metadata[-1], staged, found)
             data = self._staging.take_written(op)
             if data is None:
-                data = vault_tree.read_stable(staged, path).data
-            ours = (data, vault_list.stamp_from_stat(found))
+                data = file_reading.read_stable(staged, path).data
+            ours = (data, file_reading.stamp_from_stat(found))
             return self._swap_checked(path, staged, note, expect, ours)
 
         with self._tree.place(path) as note:
@@ -225,17 +209,11 @@ class VaultFs:
         except FileNotFoundError:
             raise self._tree.missing(path) from None
         if not met:
-            return vault_tree.stamp_after(note, before)
+            return file_reading.stamp_after(note, before)
         known = {data, put[0] if put else b""}
-        saved = dict.fromkeys(each for each, mtime in met if mtime != _NO_NOTE)
-        raise NoteChangedError(
-            path,
-            tuple(
-                each
-                for each in saved
-                if each not in known and hashlib.sha256(each).hexdigest() != expect
-            ),
-        )
+        saves = dict.fromkeys(x for x, mtime in met if mtime != _NO_NOTE and x not in known)
+        displaced = (each for each in saves if hashlib.sha256(each).hexdigest() != expect)
+        raise NoteChangedError(path, tuple(displaced))
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """A change of only the case is a rename too."""
@@ -258,7 +236,7 @@ class VaultFs:
                     if error.errno != errno.EXDEV:
                         raise
                     raise UnsafePathError(to, "it is on another file system") from error
-                stamp = vault_tree.stamp_after(target, before)
+                stamp = file_reading.stamp_after(target, before)
         self._tree.forget(path)
         self._tree.touch(to)
         return stamp
@@ -296,10 +274,9 @@ class VaultFs:
         temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
             with contextlib.suppress(NoteError, FileNotFoundError):
-                if vault_tree.read_stable(place, path, links=1).data == data:
+                if file_reading.read_stable(place, path, links=1).data == data:
                     return False
-            syscalls.remove_any(temp)
-            syscalls.write_new(temp, data)
+            syscalls.write_over(temp, data)
             syscalls.replace(temp, place)
         self._tree.touch(path)
         return True
@@ -307,7 +284,7 @@ class VaultFs:
     def read_meta(self, path: VaultPath) -> bytes | None:
         _check_derived(path)
         with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
-            return vault_tree.read_stable(place, path, links=1).data
+            return file_reading.read_stable(place, path, links=1).data
         return None
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
@@ -324,7 +301,7 @@ class VaultFs:
     def check_new(self, path: VaultPath) -> None:
         vault_path(path)
         name = path.rpartition("/")[2]
-        if vault_list.is_foreign(name) or self._ignore.path(path):
+        if is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def touched(self, path: VaultPath, *gone: VaultPath) -> None:
@@ -332,28 +309,20 @@ class VaultFs:
             self._tree.forget(each)
         self._tree.touch(path)
 
-    def sync(self) -> None:
-        """After the first error it always fails."""
-        self._tree.sync()
-
     def _note(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
-        """The note that a write replaces; errors of the system are raised as the note's."""
-        try:
-            return self._read(path, note, look)
-        except OSError as error:
-            raise vault_tree.unreadable_error(path, error) from error
-
-    def _read(self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None) -> NoteFile:
+        """The note at a place; errors of the system are raised as the note's."""
         limit = self._max_bytes
         try:
-            return vault_tree.read_stable(note, path, limit=limit, links=1, look=look)
+            return file_reading.read_stable(note, path, limit=limit, links=1, look=look)
         except FileNotFoundError:
             raise self._tree.missing(path) from None
+        except OSError as error:
+            raise file_reading.unreadable_error(path, error) from error
 
     def _peek(self, path: VaultPath, staged: EntryAt) -> NoteFile | None:
         """The displaced file; None when it cannot be a note."""
         try:
-            return vault_tree.read_stable(staged, path, limit=self._max_bytes)
+            return file_reading.read_stable(staged, path, limit=self._max_bytes)
         except NoteError:
             return None
 
@@ -373,9 +342,9 @@ class VaultFs:
 
 def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
     found = syscalls.stat_of(place)
-    if kind := vault_list.irregularity(found):
+    if kind := file_reading.irregularity(found):
         raise NotRegularFileError(path, kind)
-    return vault_list.stamp_from_stat(found)
+    return file_reading.stamp_from_stat(found)
 
 
 def _check_derived(path: VaultPath) -> None:

@@ -14,6 +14,7 @@ import hmac
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from vaultsync.privacy.error_json import error_values_json
@@ -43,16 +44,11 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class LoopbackGuard:
-    """An ASGI application behind the guard.
+    """An ASGI application behind the guard, which listens at a port.
 
-    Args:
-        app: what is guarded.
-        token: returns the current token, which may be rotated at any time.
-        port: the port it listens at, which a Host header must name.
-        limit: maximum number of bytes of a body.
-        header: must be `1` in requests that may change something; None requires none.
-        origins: the allowed origins; requests without one are allowed too.
-        monotonic: a clock in seconds, to count failures.
+    `token` returns the current token, which may be rotated at any time; `limit` is in bytes
+    of a body; `header` must be `1` in requests that may change something, None requires
+    none. Requests without an origin are allowed too.
     """
 
     def __init__(
@@ -70,6 +66,7 @@ class LoopbackGuard:
         self._token = token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         self._limit = limit
+        self._too_large = f"a body may have {limit} bytes"
         self._monotonic = monotonic
         self._header = header
         self._origins = frozenset(origins)
@@ -80,16 +77,17 @@ class LoopbackGuard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        status = self._authorization_status(_headers(scope))
+        headers = [(name.decode("latin-1").lower(), value) for name, value in scope["headers"]]
+        status = self._authorization_status(headers)
         if scope["type"] != "http":  # web sockets are not supported
             await send({"type": "websocket.close", "code": 1008})
             return
         if status:
             await _answer(send, status)
             return
-        if refusal := self._header_error(scope, _headers(scope)):
+        if refusal := self._header_error(scope["method"], headers):
             await _drain(receive, self._limit)
-            await _refuse(send, *refusal)
+            await _answer(send, *refusal)
             return
         try:
             async with asyncio.timeout(BODY_TIMEOUT):
@@ -101,7 +99,7 @@ class LoopbackGuard:
             return  # an incomplete request is not carried out
         if body is None:
             await _drain(receive, self._limit)
-            await _refuse(send, *self._too_large())
+            await _answer(send, 413, self._too_large)
             return
         await self._app(scope, _replayed(body, receive), send)
 
@@ -128,26 +126,23 @@ class LoopbackGuard:
         return 429 if many else 401
 
     def _header_error(
-        self, scope: AsgiScope, headers: Sequence[tuple[str, bytes]]
-    ) -> tuple[int, str, str] | None:
-        """Status, kind and message for wrong headers of an authorised request."""
+        self, method: str, headers: Sequence[tuple[str, bytes]]
+    ) -> tuple[int, str] | None:
+        """Status and message for wrong headers of an authorised request."""
         length = _single_header(headers, "content-length") or "0"
         if not (length.isascii() and length.isdecimal()) or len(length) > len("9" * 18):
-            return 400, "UsageError", "Content-Length is no number"
+            return 400, "Content-Length is no number"
         if int(length) > self._limit:
-            return self._too_large()
-        if scope["method"] not in _CHANGING:
+            return 413, self._too_large
+        if method not in _CHANGING:
             return None
         if self._header and _single_header(headers, self._header) != "1":
-            return 400, "UsageError", f"the header {self._header}: 1 is missing"
+            return 400, f"the header {self._header}: 1 is missing"
         kind = _single_header(headers, "content-type").partition(";")[0].strip().lower()
-        bodyless = scope["method"] == "DELETE" and length == "0"
+        bodyless = method == "DELETE" and length == "0"
         if kind != "application/json" and not bodyless:
-            return 415, "UsageError", "a body must be application/json"
+            return 415, "a body must be application/json"
         return None
-
-    def _too_large(self) -> tuple[int, str, str]:
-        return 413, "UsageError", f"a body may have {self._limit} bytes"
 
     async def _body(self, receive: Receive) -> bytes | None:
         """The whole body; None when it is too large.
@@ -167,10 +162,6 @@ class LoopbackGuard:
                 return bytes(body)
 
 
-def _headers(scope: AsgiScope) -> list[tuple[str, bytes]]:
-    return [(name.decode("latin-1").lower(), value) for name, value in scope["headers"]]
-
-
 def _single_header(headers: Sequence[tuple[str, bytes]], name: str) -> str:
     """The value of a header that occurs once; "" for none, or several."""
     found = [value for key, value in headers if key == name]
@@ -179,12 +170,10 @@ def _single_header(headers: Sequence[tuple[str, bytes]], name: str) -> str:
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """The body as one message, then the further messages of the client."""
-    messages: deque[AsgiMessage] = deque(
-        [{"type": "http.request", "body": body, "more_body": False}]
-    )
+    messages: list[AsgiMessage] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> AsgiMessage:
-        return messages.popleft() if messages else await receive()
+        return messages.pop() if messages else await receive()
 
     return replay
 
@@ -192,22 +181,17 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 async def _drain(receive: Receive, limit: int) -> None:
     """Read on for a while: a client that is cut off while sending does not read the answer."""
     left = _SPARE * limit
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):
             while left > 0:
                 message = await receive()
                 left -= len(message.get("body", b"")) or 1
                 if not message.get("more_body", False):
                     return
-    except TimeoutError:
-        return
 
 
-async def _refuse(send: Send, status: int, kind: str, message: str) -> None:
-    await _answer(send, status, json.dumps(error_values_json(kind, message)).encode())
-
-
-async def _answer(send: Send, status: int, body: bytes = b"") -> None:
+async def _answer(send: Send, status: int, message: str = "") -> None:
+    body = json.dumps(error_values_json("UsageError", message)).encode() if message else b""
     headers = [
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),

@@ -18,7 +18,15 @@ _SHUTDOWN_SECONDS = 1
 
 
 class LoopbackServer:
-    """A server that listens until it is stopped."""
+    """A server that listens at the first free of some ports until it is stopped.
+
+    `make` makes the application, given the port; port 0 is any free one. `name` is that of
+    the thread, and `lifespan` whether the application gets events of start and end.
+
+    Raises:
+        MissingExtraError: uvicorn is not installed.
+        OSError: none of the ports is free.
+    """
 
     def __init__(
         self,
@@ -28,18 +36,6 @@ class LoopbackServer:
         name: str,
         lifespan: Literal["on", "off"],
     ) -> None:
-        """Listen at the first free port.
-
-        Args:
-            make: makes the application, given the port.
-            ports: tried in order; 0 is any free port.
-            name: of the thread.
-            lifespan: whether the application gets events of start and end.
-
-        Raises:
-            MissingExtraError: uvicorn is not installed.
-            OSError: none of the ports is free.
-        """
         with needs_extra("a server"):
             import uvicorn
         self._socket = _bound_socket(ports)
@@ -56,7 +52,10 @@ class LoopbackServer:
                 timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             )
         )
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        sockets = {"sockets": [self._socket]}
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs=sockets, name=name, daemon=True
+        )
         self._thread.start()
 
     @property
@@ -74,9 +73,6 @@ class LoopbackServer:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
-
-    def _run(self) -> None:
-        self._server.run(sockets=[self._socket])
 
 
 def _bound_socket(ports: Sequence[int]) -> socket.socket:

@@ -145,15 +145,9 @@ def _stem(word: str) -> str:
 
 
 def _texts(entry: IndexDocument) -> Iterator[str]:
-    fact = entry.fact
+    fact, headings = entry.fact, note_headings(entry.fact.content)
     yield from (fact.title, fact.context or "", fact.content, entry.around)
-    yield from (
-        *fact.aliases,
-        *fact.tags,
-        type_hint(fact),
-        *fact.entities,
-        *note_headings(fact.content),
-    )
+    yield from (*fact.aliases, *fact.tags, type_hint(fact), *fact.entities, *headings)
     yield from _strings([*fact.own.values(), *fact.properties.values()])
 
 

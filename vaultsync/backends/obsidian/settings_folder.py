@@ -17,9 +17,8 @@ _FOLDER = ".obsidian"
 
 def _refuse_link(path: Path, kind: str) -> None:
     if path.is_symlink():
-        raise ConfigError(
-            f"{path} is a link, which is not followed", hint=f"put the {kind} itself there"
-        )
+        message = f"{path} is a link, which is not followed"
+        raise ConfigError(message, hint=f"put the {kind} itself there")
 
 
 class ObsidianSettings:
@@ -33,31 +32,23 @@ class ObsidianSettings:
     def read_graph(self) -> str | None:
         """The settings of the graph view; None when there are none yet.
 
-        Raises:
-            ConfigError: the vault was never opened in Obsidian, or the file is a link or
-                no text.
+        `ConfigError`: the vault was never opened in Obsidian, or the file is a link or no text.
         """
         path = self.graph_path
         if self._folder.is_symlink() or not self._folder.is_dir():
-            raise ConfigError(
-                f"{self._folder} is no folder of Obsidian's", hint="open the vault in Obsidian once"
-            )
+            message = f"{self._folder} is no folder of Obsidian's"
+            raise ConfigError(message, hint="open the vault in Obsidian once")
         _refuse_link(path, "file")
         try:
             return path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
         except UnicodeDecodeError:
-            raise ConfigError(
-                f"{path} is not UTF-8; it was left alone", hint="repair it, or move it away"
-            ) from None
+            message = f"{path} is not UTF-8; it was left alone"
+            raise ConfigError(message, hint="repair it, or move it away") from None
 
     def write_graph(self, text: str) -> None:
-        """Replace the settings of the graph view, in one atomic step.
-
-        Raises:
-            OSError: the disk is full or the folder cannot be written; nothing changed.
-        """
+        """Replace the settings of the graph view, in one atomic step."""
         path = self.graph_path
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         replace_file(path, text.encode(), mode=mode)
@@ -70,11 +61,7 @@ class PluginFiles:
         self._built = built
 
     def read(self) -> Mapping[str, bytes]:
-        """Its files, by their names.
-
-        Raises:
-            PluginNotBuiltError: it was never built here.
-        """
+        """Its files, by their names; `PluginNotBuiltError` if it was never built here."""
         found = {}
         for name in _FILES:
             try:
@@ -98,21 +85,15 @@ class PluginFolder:
         self._root = root
 
     def write(self, files: Mapping[str, bytes]) -> tuple[str, ...]:
-        """Put files there, each in one atomic step.
+        """Put files there, each in one atomic step; returns the names of those that changed.
 
-        Returns:
-            The names of those that changed.
-
-        Raises:
-            ConfigError: the vault was never opened in Obsidian, or there is a link in the
-                way; nothing was written.
-            OSError: the disk is full or the folder cannot be written.
+        `ConfigError`: the vault was never opened in Obsidian, or there is a link in the way;
+        nothing was written.
         """
         home = self._root / _FOLDER
         if not home.is_dir():
-            raise ConfigError(
-                f"{self._root} was never opened in Obsidian", hint="open it there as a vault, once"
-            )
+            message = f"{self._root} was never opened in Obsidian"
+            raise ConfigError(message, hint="open it there as a vault, once")
         folder = self._root / self.path
         for each in (home, folder.parent, folder, *(folder / name for name in files)):
             _refuse_link(each, "folder")

@@ -23,7 +23,7 @@ from typing import Protocol
 
 from vaultsync.errors import NoteChangedError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import FileStamp, Vault
+from vaultsync.storage.vault import FileStamp, NoteFile, Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +109,21 @@ class VaultThroughApp:
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         """Offer the staged text to the app; else swap."""
-        if not self._app.is_open:
+        staged = self._vault.staged(op) if self._app.is_open else None
+        if staged is None:
             return self._vault.exchange(op, path, expect)
-        before, staged = self._vault.read(path), self._vault.staged(op)
+        before = self._vault.read(path)
         if before.sha != expect:
             raise NoteChangedError(path)
-        text = _text(before.data, staged.data) if staged else None
-        if staged is None or text is None:
-            return self._vault.exchange(op, path, expect)
-        answer = self._app.offer(WriteOffer("modify", path, None, expect, text))
-        if answer is None:
-            return self._vault.exchange(op, path, expect)
-        now = self._vault.read(path)
-        if now.sha == staged.sha:
-            self._vault.touched(path)
-            self._vault.stage(op, before.data)
-            return now.stamp
-        if now.sha != expect or _has_unsaved_text(answer, expect):
-            raise NoteChangedError(path)
+        answer = self._offer_text(path, before, staged.data)
+        if answer is not None:
+            now = self._vault.read(path)
+            if now.sha == staged.sha:
+                self._vault.touched(path)
+                self._vault.stage(op, before.data)
+                return now.stamp
+            if now.sha != expect or _has_unsaved_text(answer, expect):
+                raise NoteChangedError(path)
         return self._vault.exchange(op, path, expect)
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
@@ -145,7 +142,7 @@ class VaultThroughApp:
         if there is not None and self._vault.stamp(path) is None:
             self._vault.touched(to, path)
             return there
-        if answer is not None and _has_unsaved_text(answer, expect):
+        if _has_unsaved_text(answer, expect):
             raise NoteChangedError(path)
         return self._vault.move(path, to)
 
@@ -157,17 +154,21 @@ class VaultThroughApp:
         """
         if self._app.is_open:
             before = self._vault.read(path)
-            text = _text(before.data, before.data)
-            if before.sha == expect and text is not None:
-                answer = self._app.offer(WriteOffer("modify", path, None, expect, text))
-                if answer is not None and _has_unsaved_text(answer, expect):
-                    raise NoteChangedError(path)
+            answer = self._offer_text(path, before, before.data) if before.sha == expect else None
+            if _has_unsaved_text(answer, expect):
+                raise NoteChangedError(path)
         self._vault.stage_removal(op, path, expect)
 
+    def _offer_text(self, path: VaultPath, before: NoteFile, after: bytes) -> WriteReply | None:
+        text = _text(before.data, after)
+        if text is None:
+            return None
+        return self._app.offer(WriteOffer("modify", path, None, before.sha, text))
 
-def _has_unsaved_text(answer: WriteReply, expect: str) -> bool:
+
+def _has_unsaved_text(answer: WriteReply | None, expect: str) -> bool:
     """Whether the app did nothing because of unsaved text."""
-    return not answer.applied and answer.found not in (None, expect)
+    return answer is not None and not answer.applied and answer.found not in (None, expect)
 
 
 def _text(before: bytes, after: bytes) -> str | None:

@@ -31,6 +31,7 @@ from vaultsync.backends.qdrant.operations import (
     ScrollPage,
     batches,
     named_vector,
+    packed,
     payloads_by_id,
     scored_points,
     vector_name,
@@ -63,21 +64,6 @@ def load_models() -> Model:
     return models
 
 
-def operation_requests(steps: Sequence[PointOperation]) -> Iterator[list[Model]]:
-    """The operations of steps, as many at a time as one request may carry."""
-    request: list[Model] = []
-    room = MAX_REQUEST_BYTES
-    for step in steps:
-        for operation, size in _operations(step):
-            if request and size > room:
-                yield request
-                request, room = [], MAX_REQUEST_BYTES
-            request.append(operation)
-            room -= size
-    if request:
-        yield request
-
-
 def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
     """A step as operations, and how large each is."""
     models = load_models()
@@ -86,13 +72,12 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
         yield models.DeleteOperation(delete=selector), _ID * len(step.where.must_not)
         return
     mode = _MODES[step.mode]
-    for points, size in _pages(step.points):
+    sized = ((point, _size(point)) for point in step.points)
+    for points, size in packed(sized, room=MAX_REQUEST_BYTES, most=POINTS_PER_REQUEST):
         upsert = models.PointsList(
             points=[
-                models.PointStruct(
-                    id=each.id, payload=dict(each.payload), vector=named_vector(each.vector)
-                )
-                for each in points
+                models.PointStruct(id=x.id, payload=dict(x.payload), vector=named_vector(x.vector))
+                for x in points
             ],
             update_filter=filter_of(step.only_if) if step.only_if else None,
             update_mode=models.UpdateMode(mode) if mode else None,
@@ -100,19 +85,8 @@ def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
         yield models.UpsertOperation(upsert=upsert), size
 
 
-def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
-    """Points, as many at a time as go together, and how large they are."""
-    page: list[Point] = []
-    total = 0
-    for point in points:
-        size = len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
-        if page and (len(page) == POINTS_PER_REQUEST or total + size > MAX_REQUEST_BYTES):
-            yield page, total
-            page, total = [], 0
-        page.append(point)
-        total += size
-    if page:
-        yield page, total
+def _size(point: Point) -> int:
+    return len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
 
 
 def filter_of(where: PointFilter) -> Model:
@@ -222,9 +196,7 @@ class ClientPointCollection(PointCollection):
             return True
         if not self._ask("collection_exists"):
             return False
-        differ = layout.differences(self._config(), self._place)
-        if differ:
-            raise StoreLayoutError(self._place.collection, "; ".join(differ))
+        layout.check(self._config(), self._place)
         self._known = True
         return True
 
@@ -233,11 +205,7 @@ class ClientPointCollection(PointCollection):
         return found
 
     def _check_version(self) -> None:
-        """Check that the server honours the conditions of writes; older ones ignore them.
-
-        Raises:
-            ConfigError: it does not: of two writers, one would overwrite the other.
-        """
+        """Refuse a server that ignores the conditions of writes: writers overwrite each other."""
         version = str(self._retry.ask(lambda: self._opened().info()).version)
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
@@ -249,14 +217,16 @@ class ClientPointCollection(PointCollection):
     def make(self, dimension: int) -> None:
         models, place = load_models(), self._place
         self._check_version()
+        vectors = models.VectorParams(
+            size=dimension, distance=models.Distance.COSINE, on_disk=False
+        )
+        scalar = models.ScalarQuantizationConfig(
+            type=models.ScalarType.INT8, quantile=layout.QUANTILE, always_ram=True
+        )
         try:
             self._ask(
                 "create_collection",
-                vectors_config={
-                    vector_name(dimension): models.VectorParams(
-                        size=dimension, distance=models.Distance.COSINE, on_disk=False
-                    )
-                },
+                vectors_config={vector_name(dimension): vectors},
                 hnsw_config=models.HnswConfigDiff(
                     m=layout.HNSW_M,
                     ef_construct=layout.EF_CONSTRUCT,
@@ -268,11 +238,7 @@ class ClientPointCollection(PointCollection):
                     indexing_threshold=layout.INDEXING_THRESHOLD,
                     memmap_threshold=layout.MEMMAP_THRESHOLD,
                 ),
-                quantization_config=models.ScalarQuantization(
-                    scalar=models.ScalarQuantizationConfig(
-                        type=models.ScalarType.INT8, quantile=layout.QUANTILE, always_ram=True
-                    )
-                ),
+                quantization_config=models.ScalarQuantization(scalar=scalar),
                 on_disk_payload=False,
                 shard_number=place.settings.shard_number,
                 replication_factor=place.settings.replication_factor,
@@ -346,6 +312,16 @@ class ClientPointCollection(PointCollection):
         self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
+        options = self._reads
+        if self._place.kind != "local":  # where search is exact
+            models = load_models()
+            options["search_params"] = models.SearchParams(
+                hnsw_ef=max(layout.HNSW_EF, limit),
+                quantization=models.QuantizationSearchParams(
+                    rescore=True, oversampling=layout.OVERSAMPLING
+                ),
+                acorn=models.AcornSearchParams(enable=True),
+            )
         found = self._ask(
             "query_points",
             query=list(vector),
@@ -353,29 +329,19 @@ class ClientPointCollection(PointCollection):
             query_filter=filter_of(where),
             limit=limit,
             with_payload=list(fields),
-            **self._search(limit),
-            **self._reads,
+            **options,
         )
         return scored_points(found.points)
-
-    def _search(self, limit: int) -> dict[str, object]:
-        if self._place.kind == "local":  # where search is exact
-            return {}
-        models = load_models()
-        params = models.SearchParams(
-            hnsw_ef=max(layout.HNSW_EF, limit),
-            quantization=models.QuantizationSearchParams(
-                rescore=True, oversampling=layout.OVERSAMPLING
-            ),
-            acorn=models.AcornSearchParams(enable=True),
-        )
-        return {"search_params": params}
 
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[PointOperation]) -> None:
-        for changes in operation_requests(steps):
-            self._ask("batch_update_points", update_operations=changes, **self._writes)
+        operations = (each for step in steps for each in _operations(step))
+        for request, _ in packed(operations, room=MAX_REQUEST_BYTES):
+            self._ask("batch_update_points", update_operations=request, **self._writes)
+
+    def tidy(self) -> None:
+        """Do nothing: a server does so by itself."""
 
     def close(self) -> None:
         self._closed = True

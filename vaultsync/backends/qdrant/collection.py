@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.errors import StoreLayoutError
 
 HNSW_M = 16
 EF_CONSTRUCT = 128
@@ -23,8 +24,14 @@ chunks, filtered by three fields, the graph alone found 0.983 (0.675 without pay
 of the fields), with ACORN all of them."""
 
 
-def differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str]:
-    """How a collection, as the server describes it, differs from what this vault would make."""
+def check(config: Mapping[str, Any], place: QdrantConnection) -> None:
+    """Raise `StoreLayoutError` for a collection that this vault would make otherwise."""
+    found = _differences(config, place)
+    if found:
+        raise StoreLayoutError(place.collection, "; ".join(found))
+
+
+def _differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str]:
     params, found = config.get("params") or {}, []
     vectors = params.get("vectors") or {}
     found += [

@@ -20,7 +20,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from vaultsync.backends.qdrant.operations import MatchAny, Point, PointFilter
+from vaultsync.backends.qdrant.operations import MatchAny, Point, PointFilter, packed
 from vaultsync.backends.qdrant.payload import StoredFact
 from vaultsync.model import serialization as wire
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreWrite
@@ -177,10 +177,6 @@ class CommitRecord:
             pages=int(payload.get("pages") or 0),
         )
 
-    def after_commit(self) -> CommitRecord:
-        """The head once all that was written is in its point."""
-        return replace(self, rows=(), pages=0)
-
     def unchanged_condition(self) -> PointFilter:
         """What a point meets that is still this head."""
         return PointFilter((MatchAny("kind", ["head"]), MatchAny("revision", [self.revision])))
@@ -204,16 +200,8 @@ def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
 
 def _parted(rows: Sequence[StoredFact]) -> list[list[StoredFact]]:
     """Rows by the points that carry them."""
-    parts: list[list[StoredFact]] = [[]]
-    room = MAX_ROWS_CHARS
-    for row in rows:
-        size = len(row.fact_json or "")
-        if parts[-1] and (len(parts[-1]) == MAX_INLINE_ROWS or size > room):
-            parts.append([])
-            room = MAX_ROWS_CHARS
-        parts[-1].append(row)
-        room -= size
-    return parts
+    sized = ((row, len(row.fact_json or "")) for row in rows)
+    return [part for part, _ in packed(sized, room=MAX_ROWS_CHARS, most=MAX_INLINE_ROWS)]
 
 
 def rows_text(rows: Sequence[StoredFact]) -> str:

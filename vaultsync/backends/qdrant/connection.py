@@ -37,12 +37,8 @@ class QdrantConnection:
         if self.kind != "server":
             return f"qdrant+{self.kind}:{self.path}"
         scheme = "qdrant+tls" if self.tls else "qdrant"
-        return f"{scheme}://{self.host}:{self.port}/{agent_slug(self.collection)}"
-
-
-def agent_slug(collection: str) -> str:
-    """The agent whose collection it is."""
-    return collection.removeprefix("agent_memory_")
+        agent = self.collection.removeprefix("agent_memory_")
+        return f"{scheme}://{self.host}:{self.port}/{agent}"
 
 
 def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> QdrantConnection:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.connection import QdrantConnection
 from vaultsync.backends.qdrant.operations import (
-    POINTS_PER_REQUEST,
     Condition,
+    DeletePoints,
     IsEmpty,
     NumberRange,
     Payload,
@@ -21,7 +21,7 @@ from vaultsync.backends.qdrant.operations import (
     PointOperation,
     ScoredPoint,
     ScrollPage,
-    UpsertPoints,
+    batches,
     named_vector,
     payloads_by_id,
     scored_points,
@@ -30,7 +30,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.errors import StoreLayoutError, needs_extra
+from vaultsync.errors import needs_extra
 from vaultsync.storage.clock import Clock
 
 _ASKED = (
@@ -43,6 +43,7 @@ EdgeValue: TypeAlias = Any
 """Of the engine. Its type would have the engine loaded."""
 _FLUSH_WRITES = 1_000
 """Writes after which the shard is flushed, so that its log starts again."""
+_MODES = {"any": "Upsert", "new": "InsertOnly", "known": "UpdateOnly"}
 _SHARD_FILE = "edge_config.json"
 """A file that every shard has."""
 
@@ -72,9 +73,7 @@ class EdgePointCollection(PointCollection):
         if self._closed or not _has_shard(self._folder):
             self._retry.ask(self._not_closed)
             return False
-        differ = layout.differences(self._config(), self._place)
-        if differ:
-            raise StoreLayoutError(self._place.collection, "; ".join(differ))
+        layout.check(self._config(), self._place)
         self._retry.ask(self._load)
         return True
 
@@ -88,8 +87,7 @@ class EdgePointCollection(PointCollection):
             raise ClosedError
 
     def _load(self) -> None:
-        edge = _edge()
-        self._shard = edge.EdgeShard.load(str(self._folder))
+        self._shard = _edge().EdgeShard.load(str(self._folder))
         self._index()
 
     def _index(self) -> None:
@@ -112,10 +110,9 @@ class EdgePointCollection(PointCollection):
         self._not_closed()
         if not _has_shard(self._folder):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            params = edge.EdgeVectorParams(dimension, edge.Distance.Cosine)
             config = edge.EdgeConfig(
-                vectors={
-                    vector_name(dimension): edge.EdgeVectorParams(dimension, edge.Distance.Cosine)
-                },
+                vectors={vector_name(dimension): params},
                 hnsw_config=edge.HnswIndexConfig(
                     layout.HNSW_M, layout.EF_CONSTRUCT, layout.FULL_SCAN_THRESHOLD
                 ),
@@ -144,10 +141,8 @@ class EdgePointCollection(PointCollection):
         return {each["size"] for each in self._config()["vectors"].values()}
 
     def add_dimension(self, dimension: int) -> None:
-        edge = _edge()
-        addition = edge.UpdateOperation.create_dense_vector(
-            vector_name(dimension), dimension, edge.Distance.Cosine
-        )
+        edge, name = _edge(), vector_name(dimension)
+        addition = edge.UpdateOperation.create_dense_vector(name, dimension, edge.Distance.Cosine)
         self._ask("update", addition)
 
     # --------------------------------------------------------------------- reads
@@ -219,7 +214,7 @@ class EdgePointCollection(PointCollection):
                 os.close(fd)
 
     def tidy(self) -> None:
-        """Merge segments and build the graph, which a server does by itself.
+        """Merge segments and build the graph.
 
         Until it is flushed the shard keeps what was replaced: half of what it holds.
         """
@@ -247,24 +242,14 @@ def _has_shard(folder: Path) -> bool:
 def _operations(step: PointOperation) -> list[EdgeValue]:
     edge = _edge()
     update = edge.UpdateOperation
-    if isinstance(step, UpsertPoints):
-        modes = {
-            "any": edge.UpdateMode.Upsert,
-            "new": edge.UpdateMode.InsertOnly,
-            "known": edge.UpdateMode.UpdateOnly,
-        }
-        return [
-            update.upsert_points(
-                [
-                    edge.Point(each.id, named_vector(each.vector), dict(each.payload))
-                    for each in step.points[at : at + POINTS_PER_REQUEST]
-                ],
-                condition=_filter(step.only_if) if step.only_if else None,
-                update_mode=modes[step.mode],
-            )
-            for at in range(0, len(step.points), POINTS_PER_REQUEST)
-        ]
-    return [update.delete_points_by_filter(_filter(step.where))]
+    if isinstance(step, DeletePoints):
+        return [update.delete_points_by_filter(_filter(step.where))]
+    mode = getattr(edge.UpdateMode, _MODES[step.mode])
+    only_if = _filter(step.only_if) if step.only_if else None
+    points = (edge.Point(x.id, named_vector(x.vector), dict(x.payload)) for x in step.points)
+    return [
+        update.upsert_points(some, condition=only_if, update_mode=mode) for some in batches(points)
+    ]
 
 
 def _filter(where: PointFilter) -> EdgeValue:
@@ -294,8 +279,6 @@ def translate_edge_error(error: Exception) -> RequestFailure | None:
         return RequestFailure("another process has it", passing=True, refused=True)
     if "o space left" in text:
         return RequestFailure("its disk is full", passing=False)
-    if isinstance(error, OSError):
-        return RequestFailure(str(error), passing=False)
-    if "Service runtime error" in text or "OutOfDisk" in text:
+    if isinstance(error, OSError) or "Service runtime error" in text or "OutOfDisk" in text:
         return RequestFailure(text[:200], passing=False)
     return None

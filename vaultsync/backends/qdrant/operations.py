@@ -10,8 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from sys import maxsize
+from typing import Any, Literal, NamedTuple, TypeVar
 
+T = TypeVar("T")
 Payload = Mapping[str, Any]
 POINTS_PER_REQUEST = 256
 """Points that go in one request."""
@@ -128,11 +130,7 @@ class PointCollection(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether the collection is there.
-
-        Raises:
-            StoreLayoutError: it exists, but not as this vault would make it.
-        """
+        """Whether it is there; `StoreLayoutError` if this vault would make it otherwise."""
 
     @abstractmethod
     def make(self, dimension: int) -> None:
@@ -156,17 +154,17 @@ class PointCollection(ABC):
 
     @abstractmethod
     def add_dimension(self, dimension: int) -> None:
-        """Let it hold vectors of another length, too.
-
-        Raises:
-            StoreLayoutError: this server cannot.
-        """
+        """Let it hold vectors of another length too; `StoreLayoutError` if it cannot."""
 
     @abstractmethod
     def search(
         self, vector: Sequence[float], where: PointFilter, fields: Sequence[str], *, limit: int
     ) -> list[ScoredPoint]:
         """The nearest points, the nearest first."""
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Merge what was written."""
 
     @abstractmethod
     def close(self) -> None:
@@ -191,6 +189,21 @@ class PointCollection(ABC):
         found = payloads_by_id(records)
         return [(key, payload) for key, payload in found.items() if key > after][:limit]
 
+    def walk_all(
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        after: str = "",
+        at_once: int = POINTS_PER_REQUEST,
+    ) -> Iterator[tuple[str, Payload]]:
+        """As `walk()`, all of them, some at a time."""
+        while page := self.walk(where, fields, after=after, limit=at_once):
+            yield from page
+            if len(page) < at_once:
+                return
+            after = page[-1][0]
+
     def vectors(self, where: PointFilter, field: str, dimension: int) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
         name, offset = vector_name(dimension), None
@@ -206,8 +219,24 @@ class PointCollection(ABC):
                 return found
 
 
-def batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Ids, as many at a time as go in one request."""
-    rest = iter(ids)
+def batches(items: Iterable[T]) -> Iterator[list[T]]:
+    """Ids or points, as many at a time as go in one request."""
+    rest = iter(items)
     while batch := list(islice(rest, POINTS_PER_REQUEST)):
         yield batch
+
+
+def packed(
+    items: Iterable[tuple[T, int]], *, room: int, most: int = maxsize
+) -> Iterator[tuple[list[T], int]]:
+    """Items with their sizes in order, as many at a time as there is room for, and their size."""
+    pack: list[T] = []
+    total = 0
+    for item, size in items:
+        if pack and (len(pack) == most or total + size > room):
+            yield pack, total
+            pack, total = [], 0
+        pack.append(item)
+        total += size
+    if pack:
+        yield pack, total

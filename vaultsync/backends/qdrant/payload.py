@@ -25,28 +25,20 @@ FEED_KEYS = ("kind", "seq", "revision", "actor", "at")
 """The keys that the feed needs."""
 FACT_KEYS = (*FEED_KEYS, "content", "rest")
 """The keys that a fact needs."""
-PAYLOAD_INDEXES: Mapping[str, str] = {
-    "userId": "keyword",
-    "type": "keyword",
-    "supersededById": "keyword",
-    "tags": "keyword",
-    "createdAt": "integer",
-    "expiresAt": "integer",
-    # The feed's, the store's own, and what filters of recall ask of a chunk.
-    "kind": "keyword",
-    "seq": "integer",
-    "last": "integer",
-    "revision": "keyword",
-    "fact": "keyword",
-    "chunk": "keyword",
-    "first": "integer",
-    "scope": "keyword",
-    "status": "keyword",
-    "priority": "integer",
-    "made": "integer",
-    "above": "keyword",
-}
-"""The payload indexes of a collection: key -> kind."""
+_COMMON_KEYS = (
+    *("agentId", "userId", "sessionId", "type", "content", "accessCount", "importance"),
+    *("supersedesId", "supersededById", "source", "tags", "confidence", "scope", "status"),
+    "priority",
+)
+"""The fields that other readers expect, but for the times."""
+_KEYWORDS = (
+    *("userId", "type", "supersededById", "tags"),
+    *("kind", "revision", "fact", "chunk", "scope", "status", "above"),
+)
+_INTEGERS = ("createdAt", "expiresAt", "seq", "last", "first", "priority", "made")
+PAYLOAD_INDEXES = dict.fromkeys(_KEYWORDS, "keyword") | dict.fromkeys(_INTEGERS, "integer")
+"""The payload indexes of a collection: key -> kind. They are those of the common fields, of
+the feed, the store's own, and what filters of recall ask of a chunk."""
 
 
 class StoredFact(NamedTuple):
@@ -73,33 +65,15 @@ def to_payload(row: StoredFact) -> dict[str, Any]:
         payload["op"] = row.op
     if row.fact_json is not None:
         values = msgspec.json.decode(row.fact_json)
-        payload |= _record(wire.fact_from_values(values))
+        fact = wire.fact_from_values(values)
+        payload |= {key: fact.plain(key) for key in _COMMON_KEYS} | {
+            "createdAt": milliseconds(fact.created_at),
+            "lastAccessedAt": milliseconds(fact.last_accessed_at),
+            "expiresAt": milliseconds(fact.expires_at),
+        }
         values.pop("content", None)
         payload["rest"] = msgspec.json.encode(values, order="sorted").decode()
     return payload
-
-
-def _record(fact: Fact) -> dict[str, Any]:
-    return {
-        "agentId": fact.agent_id,
-        "userId": fact.user_id,
-        "sessionId": fact.session_id,
-        "type": fact.type,
-        "content": fact.content,
-        "createdAt": milliseconds(fact.created_at),
-        "accessCount": fact.access_count,
-        "lastAccessedAt": milliseconds(fact.last_accessed_at),
-        "importance": fact.importance,
-        "supersedesId": fact.supersedes_id,
-        "supersededById": fact.superseded_by_id,
-        "source": fact.source,
-        "tags": list(fact.tags),
-        "confidence": fact.confidence,
-        "expiresAt": milliseconds(fact.expires_at),
-        "scope": fact.scope,
-        "status": fact.status,
-        "priority": fact.priority,
-    }
 
 
 def milliseconds(time: str | None) -> int | None:

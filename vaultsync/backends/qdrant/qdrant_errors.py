@@ -41,19 +41,14 @@ def translate_error(
 
     `where` names the server, `key` the variable that its key is read from.
     """
-    found = _translated(error, key)
-    if found is None or not where:
-        return found
-    return replace(found, why=f"{found.why} ({where})")
-
-
-def _translated(error: Exception, key: str) -> RequestFailure | None:
     text = str(error)
     if isinstance(error, ClosedError):
-        return RequestFailure("it was closed", passing=False)
-    if any(each in text.lower() for each in _NO_ROOM):
-        return RequestFailure("its disk is full", passing=False, hint=_FULL)
-    return _of_the_local_mode(error, text) or _of_a_server(error, key)
+        found: RequestFailure | None = RequestFailure("it was closed", passing=False)
+    elif any(each in text.lower() for each in _NO_ROOM):
+        found = RequestFailure("its disk is full", passing=False, hint=_FULL)
+    else:
+        found = _of_the_local_mode(error, text) or _of_a_server(error, key)
+    return replace(found, why=f"{found.why} ({where})") if found and where else found
 
 
 def _of_the_local_mode(error: Exception, text: str) -> RequestFailure | None:

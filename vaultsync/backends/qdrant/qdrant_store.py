@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,7 +18,6 @@ from vaultsync.backends.qdrant.commit_log import (
     rows_of,
 )
 from vaultsync.backends.qdrant.operations import (
-    POINTS_PER_REQUEST,
     DeletePoints,
     MatchAny,
     NumberRange,
@@ -51,6 +50,7 @@ _log = logging.getLogger(__name__)
 _TRIES = 200
 """How often a head is read again because another writer was faster. Of the writers that read
 the same head one always wins."""
+_HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages")
 _ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
 _FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
 _TOMBSTONES = PointFilter((MatchAny("kind", [TOMBSTONE_KIND]),))
@@ -77,7 +77,8 @@ class QdrantStore:
 
     def state(self) -> StoreState:
         head, _ = self._committed()
-        return StoreState(head.store_id, head.seq, head.facts)
+        revision = f"{head.seq}-{head.revision}" if head.seq else ""
+        return StoreState(head.store_id, head.seq, head.facts, revision)
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         head, _ = self._committed()
@@ -85,11 +86,11 @@ class QdrantStore:
             return []
         # What is written while this is read has a higher number, and waits for the next.
         span = NumberRange("seq", least=since + 1, most=head.seq)
-        found = self._walk(PointFilter((_ANY, span)), FEED_KEYS)
+        found = self._points.walk_all(PointFilter((_ANY, span)), FEED_KEYS)
         return sorted(to_feed_row(key, payload) for key, payload in found)
 
     def last_write(self, fact_id: str) -> FeedRow | None:
-        payload = self._take([fact_id], FEED_KEYS).get(fact_id)
+        payload = self._payload(fact_id, FEED_KEYS)
         return to_feed_row(fact_id, payload) if payload else None
 
     def revision_at(self, seq: int) -> str | None:
@@ -113,25 +114,25 @@ class QdrantStore:
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         found: dict[str, Fact] = {}
         for batch in batches(fact_ids):
-            for key, payload in self._take(batch, FACT_KEYS).items():
+            for key, payload in self._committed(batch, FACT_KEYS)[1].items():
                 fact = to_fact(payload, deleted=False)
                 if fact is not None:
                     found[key] = fact
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        payload = self._take([fact_id], FACT_KEYS).get(fact_id)
+        payload = self._payload(fact_id, FACT_KEYS)
         return to_fact(payload, deleted=True) if payload else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
         self._committed()
-        for _, payload in self._walk(_FACTS, FACT_KEYS, after=after):
+        for _, payload in self._points.walk_all(_FACTS, FACT_KEYS, after=after):
             fact = to_fact(payload, deleted=False)
             if fact is not None:
                 yield fact
 
     def was_applied(self, fact_id: str, op: str) -> bool:
-        payload = self._take([fact_id], ("op",)).get(fact_id)
+        payload = self._payload(fact_id, ("op",))
         return payload is not None and payload.get("op") == op
 
     def close(self) -> None:
@@ -186,12 +187,13 @@ class QdrantStore:
 
         Points that are newer than the batch stay, for this may happen late.
         """
+        after = replace(head, rows=(), pages=0)
         steps: list[PointOperation] = [
             UpsertPoints(
                 [Point(row.feed_row.fact_id, to_payload(row)) for row in rows],
                 PointFilter((NumberRange("seq", below=head.log[-1].first),)),
             ),
-            UpsertPoints([head.after_commit().point()], head.unchanged_condition(), mode="known"),
+            UpsertPoints([after.point()], head.unchanged_condition(), mode="known"),
         ]
         if head.pages:
             pages = MatchAny("revision", [head.revision])
@@ -213,23 +215,17 @@ class QdrantStore:
             counted = replace(head, facts=alive).point()
             self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()
-        old = [
-            (key, payload["revision"])
-            for key, payload in self._walk(_TOMBSTONES, ("at", "revision"))
-            if payload["at"] < since[:19]
-        ]
-        steps: list[PointOperation] = [
-            DeletePoints(PointFilter((*_TOMBSTONES.must, MatchAny("revision", [each]))))
-            for _, each in old
-        ]
-        steps += [
-            DeletePoints(PointFilter((*_PAGES.must, MatchAny("revision", [page["revision"]]))))
-            for _, page in self._walk(_PAGES, ("at", "revision"))
-            if page["revision"] != head.revision and page["at"] < since[:19]
-        ]
-        for start in range(0, len(steps), POINTS_PER_REQUEST):
-            self._points.do(steps[start : start + POINTS_PER_REQUEST])
-        return len(old)
+        steps: list[PointOperation] = []
+        forgotten = 0
+        for kind in (_TOMBSTONES, _PAGES):
+            for _, point in self._points.walk_all(kind, ("at", "revision")):
+                if point["at"] < since[:19] and point["revision"] != head.revision:
+                    forgotten += kind is _TOMBSTONES
+                    same = MatchAny("revision", [point["revision"]])
+                    steps.append(DeletePoints(PointFilter((*kind.must, same))))
+        for some in batches(steps):
+            self._points.do(some)
+        return forgotten
 
     # ------------------------------------------------------------------ the head
 
@@ -258,6 +254,9 @@ class QdrantStore:
             self._carry_out_others()
         raise StoreUnavailableError("a batch of writes in it cannot be carried out")
 
+    def _payload(self, fact_id: str, fields: Sequence[str]) -> Payload | None:
+        return self._committed([fact_id], fields)[1].get(fact_id)
+
     def _carry_out_others(self) -> None:
         head = self._head()
         if head is None or head.is_committed:
@@ -282,19 +281,3 @@ class QdrantStore:
         self._points.make(self._dimension())
         head = CommitRecord(secrets.token_hex(16), secrets.token_hex(4))
         self._points.do([UpsertPoints([head.point()], mode="new")])
-
-    def _take(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Payload]:
-        return self._committed(ids, fields)[1]
-
-    def _walk(
-        self, where: PointFilter, fields: Sequence[str], *, after: str = ""
-    ) -> Iterator[tuple[str, Payload]]:
-        """All points that meet conditions, by id."""
-        while page := self._points.walk(where, fields, after=after, limit=POINTS_PER_REQUEST):
-            yield from page
-            if len(page) < POINTS_PER_REQUEST:
-                return
-            after = page[-1][0]
-
-
-_HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages")

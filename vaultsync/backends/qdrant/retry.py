@@ -62,11 +62,7 @@ class RetryPolicy:
         self._lock = threading.RLock()
 
     def ask(self, request: Callable[[], T]) -> T:
-        """The answer of a request.
-
-        Raises:
-            StoreUnavailableError: there is none.
-        """
+        """The answer of a request; `StoreUnavailableError` if there is none."""
         with self._lock:
             return self._ask(request)
 

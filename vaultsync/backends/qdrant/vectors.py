@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from vaultsync.backends.qdrant.commit_log import point_id
 from vaultsync.backends.qdrant.operations import (
@@ -29,11 +29,12 @@ from vaultsync.backends.qdrant.operations import (
     batches,
 )
 from vaultsync.backends.vectors.columns import (
+    FilterFields,
     best_by_fact,
     check_dimension,
+    chunks_by_fact,
     cosine_of,
     dimension_of,
-    filterable_fields,
     index_missing_error,
     not_finite_error,
 )
@@ -46,166 +47,22 @@ from vaultsync.model.schema import LOWEST_PRIORITY
 
 CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
 _INDEX_RECORD_ID = point_id("vectors")
-"""The point that holds the identity of the vectors and the record of their owner."""
 _SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
 """Chunks that are read at once, a few keys of each."""
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
 
 
-class QdrantVectors:
-    """A `VectorIndex` whose rows are points with the vector of a chunk."""
+class _VectorsRecord(NamedTuple):
+    """What is known of all vectors, in a point of its own."""
 
-    def __init__(
-        self, points: PointCollection, *, dimension: Callable[[], int] = lambda: 384
-    ) -> None:
-        self._points = points
-        self._dimension = dimension
+    identity: str | None = None
+    record: str | None = None
+    dimension: int = 0
+    """0 until the first row."""
 
-    def identity(self) -> str | None:
-        found: str | None = self._book().get("identity")
-        return found
-
-    def record(self) -> str | None:
-        found: str | None = self._book().get("record")
-        return found
-
-    def _book(self) -> Payload:
-        with _as_index_errors():
-            if not self._points.exists():
-                return {}
-            return self._points.take([_INDEX_RECORD_ID]).get(_INDEX_RECORD_ID, {})
-
-    def reset(self, identity: str) -> None:
-        """Forget everything; until it is done the index has no identity."""
-        with _as_index_errors():
-            if not self._points.exists():
-                self._points.make(self._dimension())
-            self._points.do([UpsertPoints([_index_record(None)]), DeletePoints(CHUNK_FILTER)])
-            self._points.do([UpsertPoints([_index_record(identity)])])
-
-    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for payload in self._held(fact_ids, ("fact", "chunk")):
-            found.setdefault(payload["fact"], set()).add(payload["chunk"])
-        return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
-
-    def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        now = {fact.id: _fields_hash(fact) for fact in facts}
-        return {
-            payload["fact"]
-            for payload in self._held(now, ("fact", "seal"))
-            if payload["seal"] != now[payload["fact"]]
-        }
-
-    def count(self) -> int:
-        with _as_index_errors():
-            if not self._points.exists():
-                return 0
-            return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
-
-    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        dimension = int(self._book().get("dimension") or 0)
-        if not dimension:
-            return {}
-        found: dict[str, Sequence[float]] = {}
-        with _as_index_errors():
-            for some in batches(chunk_ids):
-                where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
-                found |= self._points.vectors(where, "chunk", dimension)
-        return found
-
-    def put(
-        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
-    ) -> None:
-        """Not atomic: the record is written last."""
-        book = self._book()
-        if book.get("identity") is None:
-            raise index_missing_error()
-        known = int(book.get("dimension") or 0)
-        replaced = list(dict.fromkeys(replace))
-        if not rows and known and not self.count():
-            known = 0
-        dimension = dimension_of(rows, known)
-        if not all(math.isfinite(each) for row in rows for each in row.vector):
-            raise not_finite_error()
-        points = {point_id(f"chunk {row.fact.id} {row.chunk_id}"): row for row in rows}
-        with _as_index_errors():
-            if dimension and dimension not in self._points.dimensions():
-                self._points.add_dimension(dimension)
-            firsts = self._firsts(rows, set(replaced))
-            put = [_point(key, row, firsts) for key, row in points.items()]
-            steps: list[PointOperation] = [UpsertPoints(put)] if put else []
-            for some in batches(replaced):
-                where = PointFilter(
-                    (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
-                )
-                steps.append(DeletePoints(where))
-            noted = book.get("record") if record is None else record
-            steps.append(UpsertPoints([_index_record(book["identity"], noted, dimension)]))
-            self._points.do(steps)
-
-    def _firsts(self, rows: Sequence[VectorRow], replaced: set[str]) -> dict[str, str]:
-        """The chunk of each fact by which facts are counted."""
-        added = {row.fact.id for row in rows} - replaced
-        held = {
-            payload["fact"]: payload["chunk"]
-            for payload in self._held(added, ("fact", "chunk", "first"))
-            if payload["first"]
-        }
-        firsts: dict[str, str] = {}
-        for row in rows:
-            firsts.setdefault(row.fact.id, row.chunk_id)
-        return firsts | held
-
-    def search(
-        self, vector: Sequence[float], filters: FactFilters, *, limit: int
-    ) -> list[NearFact]:
-        dimension = int(self._book().get("dimension") or 0)
-        if not dimension or limit < 1 or filters.scopes == frozenset():
-            return []
-        check_dimension(vector, dimension)
-        where = PointFilter((*CHUNK_FILTER.must, *filter_conditions(filters)))
-        asked = max(64, OVER_FETCH * limit)
-        while True:
-            with _as_index_errors():
-                found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
-            ranked = best_by_fact(
-                (each.score, each.payload["fact"], each.payload["chunk"]) for each in found
-            )
-            # Of equals at the edge the smaller id comes first: see all of them.
-            last = cosine_of(found[-1].score) if found else -2.0
-            enough = len(ranked) >= limit and last < ranked[limit - 1].similarity
-            if enough or len(found) < asked:
-                return ranked[:limit]
-            asked *= 4
-
-    def tidy(self) -> None:
-        """A server does it by itself; the embedded engine has to be asked."""
-        tidy = getattr(self._points, "tidy", None)
-        if tidy is not None:
-            with _as_index_errors():
-                tidy()
-
-    def close(self) -> None:
-        self._points.close()
-
-    def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
-        """The payloads of all chunks, or of those of some facts."""
-        asked: Iterable[tuple[Condition, ...]] = (
-            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in batches(fact_ids))
-        )
-        with _as_index_errors():
-            if not self._points.exists():
-                return
-            for more in asked:
-                where, after = PointFilter((*CHUNK_FILTER.must, *more)), ""
-                while page := self._points.walk(where, fields, after=after, limit=_SCROLL_CHUNKS):
-                    for key, payload in page:
-                        yield payload
-                        after = key
-                    if len(page) < _SCROLL_CHUNKS:
-                        break
+    def point(self) -> Point:
+        return Point(_INDEX_RECORD_ID, {"kind": "vectors", **self._asdict()})
 
 
 @contextmanager
@@ -220,17 +77,156 @@ def _as_index_errors() -> Iterator[None]:
         ) from error
 
 
+class QdrantVectors:
+    """A `VectorIndex` whose rows are points with the vector of a chunk."""
+
+    def __init__(self, points: PointCollection, *, dimension: Callable[[], int]) -> None:
+        self._points = points
+        self._dimension = dimension
+
+    def identity(self) -> str | None:
+        return self._book().identity
+
+    def record(self) -> str | None:
+        return self._book().record
+
+    @_as_index_errors()
+    def _book(self) -> _VectorsRecord:
+        if not self._points.exists():
+            return _VectorsRecord()
+        found = self._points.take([_INDEX_RECORD_ID], _VectorsRecord._fields)
+        return _VectorsRecord(**found.get(_INDEX_RECORD_ID, {}))
+
+    @_as_index_errors()
+    def reset(self, identity: str) -> None:
+        """Forget everything; until it is done the index has no identity."""
+        if not self._points.exists():
+            self._points.make(self._dimension())
+        empty, begun = _VectorsRecord(), _VectorsRecord(identity)
+        self._points.do([UpsertPoints([empty.point()]), DeletePoints(CHUNK_FILTER)])
+        self._points.do([UpsertPoints([begun.point()])])
+
+    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
+        held = self._held(fact_ids, ("fact", "chunk"))
+        return chunks_by_fact((payload["fact"], payload["chunk"]) for payload in held)
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        now = {fact.id: _fields_hash(fact) for fact in facts}
+        return {
+            payload["fact"]
+            for payload in self._held(now, ("fact", "seal"))
+            if payload["seal"] != now[payload["fact"]]
+        }
+
+    @_as_index_errors()
+    def count(self) -> int:
+        if not self._points.exists():
+            return 0
+        return self._points.count(PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1]))))
+
+    @_as_index_errors()
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        dimension = self._book().dimension
+        found: dict[str, Sequence[float]] = {}
+        for some in batches(chunk_ids) if dimension else ():
+            where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
+            found |= self._points.vectors(where, "chunk", dimension)
+        return found
+
+    @_as_index_errors()
+    def put(
+        self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
+    ) -> None:
+        """Not atomic: the record is written last."""
+        book = self._book()
+        if book.identity is None:
+            raise index_missing_error()
+        known = book.dimension
+        replaced = list(dict.fromkeys(replace))
+        if not rows and known and not self.count():
+            known = 0
+        dimension = dimension_of(rows, known)
+        if not all(math.isfinite(each) for row in rows for each in row.vector):
+            raise not_finite_error()
+        points = {point_id(f"chunk {row.fact.id} {row.chunk_id}"): row for row in rows}
+        if dimension and dimension not in self._points.dimensions():
+            self._points.add_dimension(dimension)
+        firsts = self._firsts(rows, set(replaced))
+        put = [_point(key, row, firsts) for key, row in points.items()]
+        steps: list[PointOperation] = [UpsertPoints(put)] if put else []
+        for some in batches(replaced):
+            where = PointFilter(
+                (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(points)
+            )
+            steps.append(DeletePoints(where))
+        noted = book.record if record is None else record
+        book = book._replace(record=noted, dimension=dimension)
+        steps.append(UpsertPoints([book.point()]))
+        self._points.do(steps)
+
+    def _firsts(self, rows: Sequence[VectorRow], replaced: set[str]) -> dict[str, str]:
+        """The chunk of each fact by which facts are counted."""
+        added = {row.fact.id for row in rows} - replaced
+        held = {
+            payload["fact"]: payload["chunk"]
+            for payload in self._held(added, ("fact", "chunk", "first"))
+            if payload["first"]
+        }
+        firsts: dict[str, str] = {}
+        for row in rows:
+            firsts.setdefault(row.fact.id, row.chunk_id)
+        return firsts | held
+
+    @_as_index_errors()
+    def search(
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
+        dimension = self._book().dimension
+        if not dimension or limit < 1 or filters.scopes == frozenset():
+            return []
+        check_dimension(vector, dimension)
+        where = PointFilter((*CHUNK_FILTER.must, *filter_conditions(filters)))
+        asked = max(64, OVER_FETCH * limit)
+        while True:
+            found = self._points.search(vector, where, ("fact", "chunk"), limit=asked)
+            ranked = best_by_fact(
+                (each.score, each.payload["fact"], each.payload["chunk"]) for each in found
+            )
+            # Of equals at the edge the smaller id comes first: see all of them.
+            last = cosine_of(found[-1].score) if found else -2.0
+            enough = len(ranked) >= limit and last < ranked[limit - 1].similarity
+            if enough or len(found) < asked:
+                return ranked[:limit]
+            asked *= 4
+
+    @_as_index_errors()
+    def tidy(self) -> None:
+        self._points.tidy()
+
+    def close(self) -> None:
+        self._points.close()
+
+    def _held(self, fact_ids: Iterable[str] | None, fields: Sequence[str]) -> Iterator[Payload]:
+        """The payloads of all chunks, or of those of some facts."""
+        asked: Iterable[tuple[Condition, ...]] = (
+            [()] if fact_ids is None else ((MatchAny("fact", some),) for some in batches(fact_ids))
+        )
+        with _as_index_errors():
+            if not self._points.exists():
+                return
+            for more in asked:
+                where = PointFilter((*CHUNK_FILTER.must, *more))
+                found = self._points.walk_all(where, fields, at_once=_SCROLL_CHUNKS)
+                yield from (payload for _, payload in found)
+
+
 def filter_conditions(filters: FactFilters) -> list[Condition]:
     """The filters as conditions of the point of a chunk."""
-    conditions: list[Condition] = []
+    conditions: list[Condition] = [
+        MatchAny(field, sorted(words)) for field, words in filters.words.items()
+    ]
     if filters.max_priority < LOWEST_PRIORITY:
         conditions.append(NumberRange("priority", most=filters.max_priority))
-    if filters.scopes is not None:
-        conditions.append(MatchAny("scope", sorted(filters.scopes)))
-    if filters.types:
-        conditions.append(MatchAny("type", sorted(filters.types)))
-    if filters.status is not None:
-        conditions.append(MatchAny("status", [filters.status]))
     if filters.heads_only:
         # Qdrant does not know `match: null`.
         conditions.append(IsEmpty("supersededById"))
@@ -247,7 +243,7 @@ def filter_conditions(filters: FactFilters) -> list[Condition]:
 
 def _fields_hash(fact: Fact) -> str:
     """A hash that is equal while the filterable fields are."""
-    plain, tags = list(filterable_fields(fact)[:-1]), sorted(tag_keys_with_parents(fact.tags))
+    *plain, tags = FilterFields.of(fact)
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]
 
@@ -270,8 +266,3 @@ def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
         "above": sorted(tag_keys_with_parents(fact.tags)),
     }
     return Point(key, payload, row.vector)
-
-
-def _index_record(identity: str | None, record: str | None = None, dimension: int = 0) -> Point:
-    payload = {"kind": "vectors", "identity": identity, "record": record, "dimension": dimension}
-    return Point(_INDEX_RECORD_ID, payload)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -45,18 +45,8 @@ _PRAGMAS = (
 )
 
 
-def batches(ids: Iterable[str]) -> list[list[str]]:
-    """Ids, as many at a time as one query asks for."""
-    wanted = list(ids)
-    return [wanted[at : at + BATCH_ROWS] for at in range(0, len(wanted), BATCH_ROWS)]
-
-
 def make_private(path: str | Path) -> None:
-    """Make an empty file for this user alone, when there is none.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Make an empty file for this user alone, when there is none."""
     # A file that is there is not even opened: closing it would drop the locks that
     # SQLite holds on it elsewhere in this process (POSIX).
     with suppress(FileExistsError):
@@ -64,11 +54,7 @@ def make_private(path: str | Path) -> None:
 
 
 def file_identity(path: str | Path) -> FileIdentity:
-    """Which files have this name, and that of its log, now.
-
-    Raises:
-        OSError: there is no file, or it cannot be seen.
-    """
+    """Which files have this name, and that of its log, now; `OSError` if none can be seen."""
     found = os.stat(path)  # noqa: PTH116 - before every transaction, and 5 times faster
     try:
         log = os.stat(f"{path}-wal").st_ino  # noqa: PTH116 - the same
@@ -77,29 +63,32 @@ def file_identity(path: str | Path) -> FileIdentity:
     return FileIdentity(found.st_dev, found.st_ino, log)
 
 
-def drop_stale_log(path: str | Path, opened: FileIdentity) -> None:
-    """Remove the log of the file that was opened, when another one has its name now.
+def find_identity(path: str | Path) -> FileIdentity | None:
+    """`file_identity()`; None if no file can be seen, as for `:memory:`."""
+    with suppress(OSError):
+        return file_identity(path)
+    return None
 
-    Otherwise the next process to open it would replay the log into it, and so undo a restored
-    backup, or damage another file. To be called while the old file is still open: the inode
-    of its log cannot belong to another file then.
 
-    Raises:
-        OSError: there is no file, or the log cannot be removed.
+def close_file(db: sqlite3.Connection, path: str | Path, opened: FileIdentity | None) -> None:
+    """Close a file, and remove its log when another file has its name now.
+
+    Otherwise the next process to open that would replay the log into it, and so undo a
+    restored backup, or damage another file. While the old file is open, the inode of its log
+    cannot belong to another one.
     """
-    now = file_identity(path)
-    if now[:2] != opened[:2] and now.log == opened.log != 0:
-        for end in ("-wal", "-shm"):
-            Path(f"{path}{end}").unlink(missing_ok=True)
+    now = find_identity(path)
+    if now and opened and now[:2] != opened[:2] and now.log == opened.log != 0:
+        with suppress(OSError):
+            for end in ("-wal", "-shm"):
+                Path(f"{path}{end}").unlink(missing_ok=True)
+    db.close()
 
 
 def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
     """Open an existing file, or `:memory:`; each commit is then durable at once.
 
     A commit that makes the log longer than `log_pages` also moves it into the file.
-
-    Raises:
-        sqlite3.DatabaseError: it cannot be opened (`OperationalError`), or is damaged.
     """
     in_memory = str(path) == IN_MEMORY
     db = sqlite3.connect(
@@ -124,34 +113,22 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
 def open_migrated(
     path: str | Path, migrations: Sequence[Migration], *, create: bool, log_pages: int
 ) -> tuple[sqlite3.Connection, Literal["ready", "foreign", "newer"]]:
-    """`connect()` and `migrate_schema()`; what is not ready has to be closed."""
-    db = connect(path, log_pages=log_pages)
-    try:
-        return db, migrate_schema(db, migrations, create=create)
-    except BaseException:
-        db.close()
-        raise
-
-
-def migrate_schema(
-    db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
-) -> Literal["ready", "foreign", "newer"]:
-    """Bring the schema up to date; an empty file too, but only with `create`.
+    """`connect()`, and bring the schema up to date; an empty file's only with `create`.
 
     `foreign`: the file holds something else, or nothing. `newer`: it went through
-    migrations that are not known here. In both cases it is as it was.
+    migrations that are not known here. In both cases it is as it was, and has to be closed.
     """
-    known = [each.__name__ for each in migrations]
-    if _applied_migrations(db) == known:
-        return "ready"
-    db.execute("BEGIN IMMEDIATE")
+    db = connect(path, log_pages=log_pages)
     try:
+        if _applied_migrations(db) == [each.__name__ for each in migrations]:
+            return db, "ready"
+        db.execute("BEGIN IMMEDIATE")
         answer = _migrate(db, migrations, create=create)
         db.execute("COMMIT" if answer == "ready" else "ROLLBACK")
     except BaseException:
-        roll_back(db)
+        db.close()  # what was begun is rolled back
         raise
-    return answer
+    return db, answer
 
 
 def roll_back(db: sqlite3.Connection) -> None:

@@ -49,7 +49,7 @@ class SqliteLinks:
         self._path = Path(path)
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: sqlite_file.FileIdentity | None = None
 
     def version(self) -> str | None:
         rows = self._rows("SELECT version FROM version")
@@ -152,7 +152,7 @@ class SqliteLinks:
             raise OSError(why) from error
 
     def _opened(self) -> sqlite3.Connection:
-        if self._db is not None and self._file == _file(self._path):
+        if self._db is not None and self._file == sqlite_file.find_identity(self._path):
             return self._db
         self.close()
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -160,7 +160,7 @@ class SqliteLinks:
         self._db, schema = sqlite_file.open_migrated(
             self._path, MIGRATIONS, create=True, log_pages=_LOG_PAGES
         )
-        self._file = _file(self._path)
+        self._file = sqlite_file.find_identity(self._path)
         if schema != "ready":
             self._throw_away()
             return self._opened()
@@ -186,11 +186,3 @@ def _stored_links(
     for row in db.execute(query, (json.dumps(list(found)),)):
         found[row[0]].append(LinkReference(*row))
     return found
-
-
-def _file(path: Path) -> tuple[int, int] | None:
-    """Which file has the name now: SQLite goes on with one that has lost its name."""
-    try:
-        return sqlite_file.file_identity(path)[:2]
-    except FileNotFoundError:
-        return None

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -160,8 +160,6 @@ def base_from_row(row: SqlRow) -> Base:
 
 def value_to_json(value: object) -> str:
     """One line of JSON for anything that the archive holds whole."""
-    if value is None:
-        return "null"
     try:
         return _encode(_plain(value)).decode()
     except UnicodeEncodeError:
@@ -191,24 +189,14 @@ def conflict_from_json(body: str) -> Conflict:
 
 def history_to_row(entry: HistoryEntry) -> SqlRow:
     """An entry in the order of its table."""
-    return (
-        entry.run,
-        entry.at,
-        entry.fact_id,
-        entry.side,
-        entry.actor,
-        entry.field,
-        value_to_json(entry.before),
-        value_to_json(entry.after),
-    )
+    return (*entry[:-2], value_to_json(entry.before), value_to_json(entry.after))
 
 
 def history_from_row(row: SqlRow) -> HistoryEntry:
     """The reverse of `history_to_row()`."""
     from vaultsync.storage.archive import HistoryEntry
 
-    run, at, fact_id, side, actor, field, before, after = row
-    return HistoryEntry(run, at, fact_id, side, actor, field, json.loads(before), json.loads(after))
+    return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
 
 
 def _plain(value: object) -> object:
@@ -241,22 +229,21 @@ class SqliteArchive:
     def __init__(self, db: sqlite3.Connection, path: str) -> None:
         self._db: sqlite3.Connection | None = db
         self._path = path
-        self._place = _place(path)
+        self._place = sqlite_file.find_identity(path)
         self._lock = threading.RLock()
         self._writing = False
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """The archive at `path`, a new one when there is none; `:memory:` for tests.
-
-        Raises:
-            ArchiveError: the file is damaged, or a newer vaultsync made it.
-        """
+        """The archive at `path`, a new one when there is none; `:memory:` for tests."""
         name = str(path)
-        if name != sqlite_file.IN_MEMORY:
-            name = str(Path(path).absolute())
         with _translate_errors(name):
-            _make(name)
+            if name != sqlite_file.IN_MEMORY:
+                name = str(Path(path).absolute())
+                try:
+                    sqlite_file.make_private(name)
+                except OSError as error:
+                    raise sqlite3.OperationalError(error.strerror) from error
             db, schema = sqlite_file.open_migrated(
                 name, MIGRATIONS, create=True, log_pages=_ARCHIVE_WAL_PAGES
             )
@@ -276,7 +263,7 @@ class SqliteArchive:
                 if self._writing:
                     bug = "a transaction of the archive within another"
                     raise RuntimeError(bug)
-                if _place(self._path) != self._place:
+                if sqlite_file.find_identity(self._path) != self._place:
                     message = f"the archive {self._path} was removed or replaced"
                     raise ArchiveError(message, hint="stop and start again")
                 db.execute("BEGIN IMMEDIATE")
@@ -317,17 +304,12 @@ class SqliteArchive:
         return count
 
     def find_base(self, fact_id: str) -> Base | None:
-        rows = self._rows(SELECT_BASES + "WHERE fact_id = ?", fact_id)
-        return base_from_row(rows[0]) if rows else None
+        return self.find_bases([fact_id]).get(fact_id)
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
-        found: dict[str, Base] = {}
-        for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(SELECT_BASES_BY_ID, json.dumps(batch))
-            found.update((row[0], base_from_row(row)) for row in rows)
-            if not rows and self._is_empty("bases"):
-                break  # thousands are asked for when there is none yet
-        return found
+        wanted = json.dumps(list(fact_ids))
+        with self._connection() as db:
+            return {row[0]: base_from_row(row) for row in db.execute(SELECT_BASES_BY_ID, (wanted,))}
 
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
@@ -415,11 +397,8 @@ class SqliteArchive:
         )
 
     def conflicts(self, *, closed: bool = False) -> list[Conflict]:
-        rows = self._rows(
-            "SELECT body FROM conflicts ORDER BY n"
-            if closed
-            else "SELECT body FROM conflicts WHERE open ORDER BY n"
-        )
+        which = "" if closed else "WHERE open "
+        rows = self._rows(f"SELECT body FROM conflicts {which}ORDER BY n")  # noqa: S608 - ours
         return [conflict_from_json(body) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
@@ -430,21 +409,14 @@ class SqliteArchive:
         )
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
-        key, value = ("fact_id", fact_id) if fact_id else ("run", run)
-        which = f"WHERE {key} = ? " if value else ""
-        values = [value] if value else []
-        found = self._rows(f"{SELECT_HISTORY}{which}ORDER BY n", *values)
-        entries = map(history_from_row, found)
-        return [each for each in entries if run in ("", each.run)]
+        asked = {key: value for key, value in {"fact_id": fact_id, "run": run}.items() if value}
+        where = " AND ".join(f"{key} = ?" for key in asked) or "1"
+        rows = self._rows(f"{SELECT_HISTORY} WHERE {where} ORDER BY n", *asked.values())
+        return list(map(history_from_row, rows))
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
-        found: dict[str, HistoryEntry] = {}
-        for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(batch))
-            found |= {row[2]: history_from_row(row) for row in rows}
-            if not rows and self._is_empty("history"):
-                break
-        return found
+        rows = self._rows(SELECT_NOTE_REMOVALS, json.dumps(list(fact_ids)))
+        return {row[2]: history_from_row(row) for row in rows}
 
     def put_run(self, run: RunRecord) -> None:
         self._change(
@@ -464,9 +436,7 @@ class SqliteArchive:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        for run, at, kind, report in rows:
-            return RunRecord(run, at, kind, json.loads(report))
-        return None
+        return RunRecord(*rows[0])._replace(report=json.loads(rows[0][3])) if rows else None
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)
@@ -484,12 +454,8 @@ class SqliteArchive:
 
     def close(self) -> None:
         with self._lock:
-            if self._db is None:
-                return
-            if self._place is not None:
-                with suppress(OSError):  # the file is gone, and its log with it
-                    sqlite_file.drop_stale_log(self._path, self._place)
-            self._db.close()
+            if self._db is not None:
+                sqlite_file.close_file(self._db, self._path, self._place)
             self._db = None
 
     @contextmanager
@@ -503,9 +469,6 @@ class SqliteArchive:
     def _rows(self, statement: str, *values: str | bytes | int) -> list[SqlRow]:
         with self._connection() as db:
             return db.execute(statement, values).fetchall()
-
-    def _is_empty(self, table: str) -> bool:
-        return not self._rows(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - ours
 
     def _change(self, statement: str, rows: Iterable[SqlRow]) -> None:
         with self._connection() as db:
@@ -531,11 +494,7 @@ class SqliteArchive:
 
 @contextmanager
 def _translate_errors(path: str) -> Iterator[None]:
-    """Raise errors of SQLite as those of the archive.
-
-    Raises:
-        ArchiveError: the file cannot be used, or is damaged.
-    """
+    """Raise errors of SQLite as `ArchiveError`: the file cannot be used, or is damaged."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -547,19 +506,3 @@ def _translate_errors(path: str) -> Iterator[None]:
             raise  # a constraint or a misuse: our bug, not a bad file
         message = f"the archive {path} is damaged: {error}"
         raise ArchiveError(message, hint=_DAMAGE_HINT) from error
-
-
-def _make(path: str) -> None:
-    if path == sqlite_file.IN_MEMORY:
-        return
-    try:
-        sqlite_file.make_private(path)
-    except OSError as error:
-        raise sqlite3.OperationalError(error.strerror) from error
-
-
-def _place(path: str) -> sqlite_file.FileIdentity | None:
-    try:
-        return None if path == sqlite_file.IN_MEMORY else sqlite_file.file_identity(path)
-    except OSError:
-        return None

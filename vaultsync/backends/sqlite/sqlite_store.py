@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,21 @@ from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
-_STORE_WAL_PAGES = 250
+_LOG_PAGES = 250
 """A short log is soon overwritten instead of growing, which makes small writes fast."""
-_STORE_DAMAGE_HINT = (
+_DAMAGE_HINT = (
     "restore the store from a backup, or move it away and give a new one what the"
     " vault holds: `vaultsync rebuild --from vault`"
 )
-
-
+_SELECT_STATE = (
+    "SELECT store_id, seq, facts,"
+    " coalesce((SELECT revision FROM log WHERE log.seq = store.seq), '') FROM store"
+)
 _SELECT_FEED = "SELECT seq, id, revision, deleted, actor, at FROM facts "
+_SELECT_FACTS = (
+    "SELECT id, revision, CAST(body AS BLOB) FROM facts"
+    " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
+)
 _WRITE = """
     INSERT INTO facts
         (id, seq, revision, deleted, actor, at, op, type, scope, status, body)
@@ -91,7 +97,7 @@ class SqliteStore:
         self._closed = False
 
     def state(self) -> StoreState:
-        return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
+        return StoreState(*self._rows(_SELECT_STATE)[0])
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         rows = self._rows(_SELECT_FEED + "WHERE seq > ? ORDER BY seq", since)
@@ -112,15 +118,13 @@ class SqliteStore:
         return wire.fact_from_json(rows[0][1], revision=rows[0][0])
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        found: dict[str, Fact] = {}
-        for batch in sqlite_file.batches(fact_ids):
-            rows = self._rows(
-                "SELECT id, revision, CAST(body AS BLOB) FROM facts"
-                " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
-                json.dumps(batch),
-            )
-            found.update((row[0], wire.from_line(row[2], row[1])) for row in rows)
-        return found
+        wanted = json.dumps(list(fact_ids))
+        with self._connection_or_error() as db:
+            rows = db.execute(_SELECT_FACTS, (wanted,))
+            return {
+                fact_id: wire.fact_from_json(body, revision=revision)
+                for fact_id, revision, body in rows
+            }
 
     def tombstone(self, fact_id: str) -> Fact | None:
         rows = self._rows(
@@ -171,17 +175,14 @@ class SqliteStore:
         with self._lock:
             try:
                 yield self._connection()
-            except OSError as error:
-                why = f"{self._path}: {error.strerror}"
-                raise StoreUnavailableError(why) from error
-            except sqlite3.OperationalError as error:
-                why = f"{self._path}: {error}"
-                raise StoreUnavailableError(why) from error
+            except (OSError, sqlite3.OperationalError) as error:
+                why = error.strerror if isinstance(error, OSError) else error
+                raise StoreUnavailableError(f"{self._path}: {why}") from error
             except sqlite3.DatabaseError as error:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
                 damaged = StoreUnavailableError(f"{self._path} is damaged: {error}")
-                damaged.hint = _STORE_DAMAGE_HINT
+                damaged.hint = _DAMAGE_HINT
                 raise damaged from error
 
     def _connection(self) -> sqlite3.Connection:
@@ -202,7 +203,7 @@ class SqliteStore:
 
     def _connect(self) -> sqlite3.Connection:
         db, schema = sqlite_file.open_migrated(
-            self._path, MIGRATIONS, create=self._create, log_pages=_STORE_WAL_PAGES
+            self._path, MIGRATIONS, create=self._create, log_pages=_LOG_PAGES
         )
         try:
             self._check(db, schema)
@@ -215,22 +216,18 @@ class SqliteStore:
         if schema == "newer":
             message = f"{self._path} is the store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")
-        if schema == "foreign":
-            why = f"{self._path} holds no store"
-            raise StoreUnavailableError(why)
-        (store_id,) = db.execute("SELECT store_id FROM store").fetchone()
-        if self._store_id not in ("", store_id):
+        why = f"{self._path} holds no store"
+        if schema == "ready":
+            (store_id,) = db.execute("SELECT store_id FROM store").fetchone()
+            if self._store_id in ("", store_id):
+                self._store_id = store_id
+                return
             why = f"{self._path} was replaced by another store"
-            raise StoreUnavailableError(why)
-        self._store_id = store_id
+        raise StoreUnavailableError(why)
 
     def _disconnect(self) -> None:
-        if self._db is None:
-            return
-        if self._place is not None:
-            with suppress(OSError):  # the file is gone, and its log with it
-                sqlite_file.drop_stale_log(self._path, self._place)
-        self._db.close()
+        if self._db is not None:
+            sqlite_file.close_file(self._db, self._path, self._place)
         self._db = None
 
 
@@ -272,14 +269,11 @@ def _revisions(
     db: sqlite3.Connection, fact_ids: Sequence[str]
 ) -> dict[str, tuple[str | None, bool]]:
     """The revision of each known fact, and whether it is a tombstone."""
-    found: dict[str, tuple[str | None, bool]] = {}
-    for batch in sqlite_file.batches(fact_ids):
-        rows = db.execute(
-            "SELECT id, revision, deleted FROM facts WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(batch),),
-        )
-        found.update({row[0]: (row[1], row[2]) for row in rows})
-    return found
+    rows = db.execute(
+        "SELECT id, revision, deleted FROM facts WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(fact_ids),),
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def _columns(fact: Fact | None) -> tuple[str | None, ...]:

@@ -18,10 +18,10 @@ class EngineLock:
     """
 
     def __init__(self, state_dir: Path, vault: str) -> None:
-        self._path = state_dir / "engine.lock"
         self._holder = state_dir / "engine.json"
         self._vault = vault
-        self._lock = filelock.FileLock(self._path, mode=0o600)
+        self._lock = filelock.FileLock(state_dir / "engine.lock", mode=0o600)
+        self.unlock = self._lock.release
 
     def try_lock(self) -> bool:
         """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time."""
@@ -30,10 +30,6 @@ class EngineLock:
         except filelock.Timeout:
             return False
         return True
-
-    def unlock(self) -> None:
-        """Release the lock."""
-        self._lock.release()
 
     def holder(self) -> str:
         """Which process has the lock, in words; `idle` when none has."""
@@ -49,11 +45,7 @@ class EngineLock:
             return "another process"
 
     def __enter__(self) -> None:
-        """Acquire the lock.
-
-        Raises:
-            EngineBusyError: another engine has it.
-        """
+        """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not self.try_lock():
             raise EngineBusyError(self._vault, self.holder())
         self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")

@@ -20,11 +20,7 @@ default_scope = {scope}
 
 
 def make_marker(root: Path, vault_id: str, *, scope: str, store: str | None) -> None:
-    """Write `.meta/config.toml`, unless there is one.
-
-    Raises:
-        ConfigError: the folder cannot be made or written.
-    """
+    """Write `.meta/config.toml`, unless there is one; `ConfigError` if it cannot be written."""
     text = _MARKER.format(
         vault_id=json.dumps(vault_id),
         scope=json.dumps(scope),
@@ -40,18 +36,12 @@ def make_marker(root: Path, vault_id: str, *, scope: str, store: str | None) -> 
     except FileExistsError:
         return
     except OSError as error:
-        raise ConfigError(
-            f"no vault can be made at {root}: {error.strerror}",
-            hint="give a folder that you may write in",
-        ) from None
+        message = f"no vault can be made at {root}: {error.strerror}"
+        raise ConfigError(message, hint="give a folder that you may write in") from None
 
 
 def set_store(root: Path, store: str) -> None:
-    """Name another store in the marker; every other line of it stays.
-
-    Raises:
-        OSError: the marker cannot be written; it is as it was.
-    """
+    """Name another store in the marker; every other line of it stays."""
     path = root / ".meta" / "config.toml"
     line = f"store = {json.dumps(store)}"
     before = path.read_text(encoding="utf-8").split("\n")
@@ -67,24 +57,16 @@ def set_store(root: Path, store: str) -> None:
 
 
 def make_state_dir(path: Path) -> None:
-    """Make the state folder, open to its owner alone.
-
-    Raises:
-        ConfigError: it cannot be made, or belongs to another user.
-    """
+    """Make the state folder, open to its owner alone; `ConfigError` if it cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.stat()
         if hasattr(os, "getuid") and found.st_uid != os.getuid():
-            raise ConfigError(
-                f"the state folder {path} belongs to another user",
-                hint="name one of your own with --state-dir",
-            )
+            message = f"the state folder {path} belongs to another user"
+            raise ConfigError(message, hint="name one of your own with --state-dir")
         if found.st_mode & 0o077:
             path.chmod(0o700)
     except OSError as error:
-        raise ConfigError(
-            f"the state folder {path} cannot be used: {error.strerror}",
-            hint="name another one with --state-dir",
-        ) from None
+        message = f"the state folder {path} cannot be used: {error.strerror}"
+        raise ConfigError(message, hint="name another one with --state-dir") from None

@@ -33,9 +33,19 @@ def machine_checks(root: Path, state_dir: Path) -> Iterator[HostCheck]:
     yield HostCheck("python", ok=True, message=f"Python {python}")
     yield HostCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
     yield _exchange(root)
-    yield _rights(state_dir)
-    yield _space(root)
-    yield _cloud(state_dir)
+    mode = state_dir.stat().st_mode & 0o777
+    ok = not mode & 0o077
+    message = f"{state_dir} has the permissions {mode:o}"
+    yield HostCheck("state folder", ok, message, "" if ok else f"chmod 700 {state_dir}")
+    free = shutil.disk_usage(root).free
+    hint = "" if free > _LOW else "make room; nothing is written to a full disk"
+    yield HostCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint)
+    # The archive and the lock break when another program copies them.
+    synced = any(name in str(state_dir).casefold() for name in _CLOUDS)
+    message = "the state folder is on this machine alone"
+    if synced:
+        message = "the state folder is in a synced folder"
+    yield HostCheck("state place", not synced, message, "move it with --state-dir" * synced)
 
 
 def _exchange(root: Path) -> HostCheck:
@@ -51,38 +61,11 @@ def _exchange(root: Path) -> HostCheck:
             finally:
                 os.close(fd)
     except OSError as error:
-        return HostCheck(
-            "exchange",
-            ok=False,
-            message=f"the vault cannot be written: {error.strerror}",
-            hint="give yourself the right to write in it",
-        )
+        message = f"the vault cannot be written: {error.strerror}"
+        hint = "give yourself the right to write in it"
+        return HostCheck("exchange", ok=False, message=message, hint=hint)
     if able:
         return HostCheck("exchange", ok=True, message="notes are swapped in one step")
-    return HostCheck(
-        "exchange",
-        ok=True,
-        message="this file system cannot swap files; links stand in for it",
-        hint="a save in the microseconds of a write may be lost here",
-    )
-
-
-def _rights(state_dir: Path) -> HostCheck:
-    mode = state_dir.stat().st_mode & 0o777
-    ok = not mode & 0o077
-    message = f"{state_dir} has the permissions {mode:o}"
-    return HostCheck("state folder", ok, message, "" if ok else f"chmod 700 {state_dir}")
-
-
-def _space(root: Path) -> HostCheck:
-    free = shutil.disk_usage(root).free
-    hint = "make room; nothing is written to a full disk"
-    return HostCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint * (free <= _LOW))
-
-
-def _cloud(state_dir: Path) -> HostCheck:
-    """The archive and the lock break when another program copies them."""
-    if any(name in str(state_dir).casefold() for name in _CLOUDS):
-        message = "the state folder is in a synced folder"
-        return HostCheck("state place", ok=False, message=message, hint="move it with --state-dir")
-    return HostCheck("state place", ok=True, message="the state folder is on this machine alone")
+    message = "this file system cannot swap files; links stand in for it"
+    hint = "a save in the microseconds of a write may be lost here"
+    return HostCheck("exchange", ok=True, message=message, hint=hint)

@@ -56,18 +56,14 @@ class SystemClock:
     """The time of this machine."""
 
     def __init__(self) -> None:
-        self._ids = IdSource(lambda: time.time_ns() // 1_000_000, _random_bits)
+        self.new_id = IdSource(lambda: time.time_ns() // 1_000_000, _random_bits).new
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)
 
     def sleep(self, seconds: float) -> None:
         """Wait; not at all when `seconds` are none or fewer."""
         if seconds > 0:
             time.sleep(seconds)
-
-    def new_id(self) -> str:
-        return self._ids.new()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 
 import tantivy
 
@@ -32,49 +33,33 @@ class Analyzers:
             )
         self.default = language
         """The language of texts whose language is not recognised."""
-        self._plain = _analyzer()
-        self._stemming: dict[str, tantivy.TextAnalyzer] = {}
-        self._stopping: dict[str, tantivy.TextAnalyzer] = {}
-
-    def analyzer(self, language: str) -> tantivy.TextAnalyzer:
-        """The stemming analyzer of a language."""
-        if language not in self._stemming:
-            self._stemming[language] = _analyzer(
-                tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
-            )
-        return self._stemming[language]
 
     def of_text(self, text: str) -> list[str]:
         """The terms of a text in its own language, without stop words."""
         language = language_of(text) or self.default
         return self._kept(text, language, language)
 
-    def of_names(self, text: str, languages: Iterable[str]) -> list[str]:
-        """A question as a whole name: one term, stemmed in each of some languages."""
-        asked = language_of(text, least=1) or self.default
-        found = (self.of_name(text, asked, stemmed=each) for each in sorted(languages))
-        return list(dict.fromkeys(filter(None, found)))
+    def of_question(self, text: str, languages: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The terms of a question in some languages, and the question as a whole name in each.
 
-    def of_question(self, text: str, languages: Iterable[str]) -> list[str]:
-        """The terms of a question in some languages, each once, in their order.
-
-        A question of stop words alone keeps them.
+        Each comes once, in order. The terms of a question of stop words alone are these.
         """
-        words = query_words(text)
-        plain = self._plain.analyze(words)
+        words, languages = query_words(text), sorted(languages)
+        plain = PLAIN.analyze(words)
         language = language_of(text, least=1) or self.default
-        kept = self._content_words(plain, language) or set(plain)
-        stems = [self.analyzer(each).analyze(words) for each in sorted(languages)]
+        kept = _content_words(plain, language) or set(plain)
+        stems = [stemming_analyzer(each).analyze(words) for each in languages]
         rows = zip(plain, *stems, strict=True)
-        found = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
-        return list(found)[:MAX_QUERY_TERMS]
+        terms = dict.fromkeys(stem for word, *some in rows if word in kept for stem in some)
+        names = dict.fromkeys(self.of_name(text, language, stemmed=each) for each in languages)
+        return list(terms)[:MAX_QUERY_TERMS], list(filter(None, names))
 
     def of_phrase(self, text: str, languages: Iterable[str]) -> list[list[tuple[int, str]]]:
         """A phrase, stemmed in each of some languages: terms with their positions."""
         words = phrase_words(text)
         found: dict[tuple[tuple[int, str], ...], None] = {}
         for each in sorted(languages):
-            tokens = self.analyzer(each).pre_tokenize(words).tokens
+            tokens = stemming_analyzer(each).pre_tokenize(words).tokens
             first = tokens[0].position if tokens else 0
             found[tuple((one.position - first, one.text) for one in tokens)] = None
         return [list(terms) for terms in found if terms]
@@ -82,25 +67,21 @@ class Analyzers:
     def of_name(self, text: str, language: str, *, stemmed: str) -> str:
         """A whole name as one term: without the stop words of one language, stemmed in another."""
         stems = self._kept(text, language, stemmed)
-        return " ".join(stems or self.analyzer(stemmed).analyze(phrase_words(text)))
+        return " ".join(stems or stemming_analyzer(stemmed).analyze(phrase_words(text)))
 
     def _kept(self, text: str, language: str, stemmed: str) -> list[str]:
         """The terms of a text without the stop words of one language, stemmed in another."""
         words = phrase_words(text)
-        plain = self._plain.analyze(words)
-        kept = self._content_words(plain, language)
-        stems = self.analyzer(stemmed).analyze(words)
+        plain = PLAIN.analyze(words)
+        kept = _content_words(plain, language)
+        stems = stemming_analyzer(stemmed).analyze(words)
         return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
 
-    def _content_words(self, plain: Iterable[str], language: str) -> set[str]:
-        """The words without stop words."""
-        if language not in self._stopping:
-            self._stopping[language] = self._plain
-            with suppress(ValueError):  # tantivy has no list for this language
-                stop = tantivy.Filter.stopword(language)
-                self._stopping[language] = _analyzer(stop)
-        words = " ".join(set(plain) - FUNCTION_WORDS.get(language, frozenset()))
-        return set(self._stopping[language].analyze(words))
+
+def _content_words(plain: Iterable[str], language: str) -> set[str]:
+    """The words without stop words."""
+    words = " ".join(set(plain) - FUNCTION_WORDS.get(language, frozenset()))
+    return set(_stopping_analyzer(language).analyze(words))
 
 
 def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
@@ -109,3 +90,20 @@ def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
     for each in (*always, *filters):
         builder = builder.filter(each)
     return builder.build()
+
+
+PLAIN = _analyzer()
+"""Cuts a text into words, which it does not change further."""
+
+
+@cache
+def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
+    """Cuts a text into the stems of its words."""
+    return _analyzer(tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold())
+
+
+@cache
+def _stopping_analyzer(language: str) -> tantivy.TextAnalyzer:
+    with suppress(ValueError):  # tantivy has no list for this language
+        return _analyzer(tantivy.Filter.stopword(language))
+    return PLAIN

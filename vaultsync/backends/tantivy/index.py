@@ -7,112 +7,38 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.backends.tantivy.analysis import Analyzers
+from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
     VERSION_DOC_ID,
-    columns_of,
-    id_from_columns,
+    fact_document,
     make_schema,
-    texts_of,
 )
 from vaultsync.backends.tantivy.query_builder import (
     NAME_FIELDS,
     QueryBuilder,
     best_hits,
     column_ranges,
+    id_from_columns,
     read_columns,
     sort_matches,
 )
 from vaultsync.errors import IndexBusyError
-from vaultsync.indexing.language import ENGLISH, SAMPLE_CHARS, language_of
+from vaultsync.indexing.language import ENGLISH
 from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
-from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
-
-
-class IndexUpdate:
-    """The documents that one `update()` writes.
-
-    `languages` are those of the held texts, None in a new index; `translate` turns an error
-    of tantivy into one of the port.
-    """
-
-    def __init__(
-        self,
-        schema: tantivy.Schema,
-        terms: Analyzers,
-        writer: tantivy.IndexWriter,
-        *,
-        translate: Callable[[ValueError], Exception],
-        languages: Iterable[str] | None,
-    ) -> None:
-        self._schema = schema
-        self._terms = terms
-        self._writer = writer
-        self._translate = translate
-        self._fresh = languages is None
-        self._done: set[str] = set()
-        self._languages = {terms.default, *(languages or ())}
-
-    def drop(self, fact_id: str) -> None:
-        """Remove the document of a fact."""
-        self._writer.delete_documents_by_term("id", fact_id)
-
-    def put(self, entry: IndexDocument) -> None:
-        """Replace the document of a fact."""
-        fact = entry.fact
-        if not self._fresh or fact.id in self._done:
-            self.drop(fact.id)
-        self._done.add(fact.id)
-        language = (
-            language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or self._terms.default
-        )
-        texts = texts_of(entry)
-        columns = columns_of(entry) | {"name": self._names(fact, language)}
-        if language == self._terms.default:
-            self._add(columns | texts)
-            return
-        self._languages.add(language)
-        analyzer = self._terms.analyzer(language)
-        document = tantivy.Document.from_dict(columns, self._schema)
-        for name, text in texts.items():
-            document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
-        self._write(document)
-
-    def _names(self, fact: Fact, language: str) -> list[str]:
-        """The names of a fact, each one term with its field before it."""
-        names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
-        terms = self._terms
-        return [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names]
-
-    def put_version(self, format_: str, version: str) -> None:
-        """Write the version of the index, with the same commit."""
-        self.drop(VERSION_DOC_ID)
-        text = f"{format_}\n{' '.join(sorted(self._languages))}\n{version}"
-        self._add({"id": VERSION_DOC_ID, "meta": text})
-
-    def _add(self, values: dict[str, Any]) -> None:
-        self._write(tantivy.Document.from_dict(values, self._schema))
-
-    def _write(self, document: tantivy.Document) -> None:
-        try:
-            self._writer.add_document(document)
-        except ValueError as error:
-            raise self._translate(error) from error
-
 
 _FORMAT = f"4 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
@@ -190,14 +116,14 @@ class TantivyIndex:
         if view is None or limit < 1:
             return []
         asking = self._asking_names if names_only else self._asking
-        asked = asking.asked(words, phrases, view.languages)
+        asked = asking.asked(words, phrases, view.languages, filters.plain_tags)
         if not asked:
             return []
-        asked += self._asking.tags(filters)
+        ranges = column_ranges(filters)
         with self._reading():
-            hits = best_hits(view.searcher, asked, column_ranges(filters), limit)
+            hits = best_hits(view.searcher, asked, ranges, limit)
             if hits is None:
-                asked += self._asking.filters(filters)
+                asked += asking.ranges(ranges)
                 hits = best_hits(view.searcher, asked, {}, limit)
             return sort_matches(view.searcher, hits or [], limit)
         return []
@@ -231,17 +157,12 @@ class TantivyIndex:
         seen = self._stamps()
         if seen != self._seen:
             with self._looking:
-                self._look_again(seen)
+                view = None
+                if seen:
+                    with self._reading():
+                        view = self._read(self._view.opened if self._view else self._open())
+                self._view, self._seen = view, seen
         return self._view
-
-    def _look_again(self, seen: tuple[int, ...]) -> None:
-        if seen == self._seen:
-            return
-        view = None
-        if seen:
-            with self._reading():
-                view = self._read(self._view.opened if self._view else self._open())
-        self._view, self._seen = view, seen
 
     def _stamps(self) -> tuple[int, ...]:
         """Stamps that change with every commit and version; empty when there is no index."""
@@ -254,7 +175,7 @@ class TantivyIndex:
 
     def _open(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder))
-        index.register_tokenizer(ANALYZER_NAME, self._terms.analyzer(self._terms.default))
+        index.register_tokenizer(ANALYZER_NAME, stemming_analyzer(self._terms.default))
         index.config_reader("manual")
         return index
 
@@ -291,18 +212,37 @@ class TantivyIndex:
         gone = list(drop)
         view = self._look()
         if view is not None and not put and not gone:
-            self._say_ahead(view, version)
+            # Needs no lock: the file names its commit, and is ignored with any other.
+            if version != view.version:
+                text = f"{view.committed}\n{version}"
+                replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
             return
         with self._locked():
             view = self._look()
             entries = iter(put)
             first = list(islice(entries, _TWO_THREADS_FROM))
-            with self._writing(view, threads=2 if len(first) == _TWO_THREADS_FROM else 1) as work:
+            with self._writing(view, threads=2 if len(first) == _TWO_THREADS_FROM else 1) as writer:
+                languages = {self._terms.default, *(view.languages if view else ())}
+                done: set[str] = set()
                 for each in gone:
-                    work.drop(each)
+                    writer.delete_documents_by_term("id", each)
                 for entry in chain(first, entries):
-                    work.put(entry)
-                work.put_version(self._format, version)
+                    if view is not None or entry.fact.id in done:
+                        writer.delete_documents_by_term("id", entry.fact.id)
+                    done.add(entry.fact.id)
+                    language, document = fact_document(entry, self._schema, self._terms)
+                    languages.add(language)
+                    with self._on_disk():
+                        writer.add_document(document)
+                self._put_version(writer, languages, version)
+
+    def _put_version(self, writer: tantivy.IndexWriter, languages: set[str], version: str) -> None:
+        """Write the version of the index, with the same commit."""
+        writer.delete_documents_by_term("id", VERSION_DOC_ID)
+        meta = f"{self._format}\n{' '.join(sorted(languages))}\n{version}"
+        document = tantivy.Document.from_dict({"id": VERSION_DOC_ID, "meta": meta}, self._schema)
+        with self._on_disk():
+            writer.add_document(document)
 
     def clear(self) -> None:
         with self._locked():
@@ -311,29 +251,21 @@ class TantivyIndex:
     def close(self) -> None:
         self._view, self._seen = None, ()
 
-    def _say_ahead(self, view: _CommitReader, version: str) -> None:
-        """Needs no lock: the file names its commit, and is ignored with any other."""
-        if version != view.version:
-            text = f"{view.committed}\n{version}"
-            replace_file(self._folder / _VERSION_FILE, text.encode(), durable=False)
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         import filelock  # slow to load, and a question writes nothing
 
         self._folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
         try:
-            lock.acquire(timeout=0)
+            with filelock.FileLock(f"{self._folder}.lock", timeout=0, mode=0o600):
+                yield
         except filelock.Timeout:
             raise _busy() from None
-        try:
-            yield
-        finally:
-            lock.release()
 
     @contextmanager
-    def _writing(self, view: _CommitReader | None, *, threads: int) -> Iterator[IndexUpdate]:
+    def _writing(
+        self, view: _CommitReader | None, *, threads: int
+    ) -> Iterator[tantivy.IndexWriter]:
         if view is None:
             self._remove()
             self._folder.mkdir(mode=0o700)
@@ -341,13 +273,7 @@ class TantivyIndex:
             index = view.opened if view else self._open()
             writer = index.writer(_HEAP * threads, threads)
         try:
-            yield IndexUpdate(
-                self._schema,
-                self._terms,
-                writer,
-                translate=self._translate,
-                languages=view.languages if view else None,
-            )
+            yield writer
             with self._on_disk():
                 writer.commit()
         except BaseException:
@@ -360,18 +286,15 @@ class TantivyIndex:
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
+        """Raise the errors of the port for those that tantivy describes only in a message."""
         try:
             yield
         except BaseException as error:
             if not _is_damage(error) or isinstance(error, OSError):
                 raise
-            raise self._translate(error) from error
-
-    def _translate(self, error: BaseException) -> IndexBusyError | OSError:
-        """The error of the port for one that tantivy describes only in its message."""
-        if "LockBusy" in str(error):
-            return _busy()
-        return _disk_error(str(error), self._folder)
+            if "LockBusy" in str(error):
+                raise _busy() from error
+            raise _disk_error(str(error), self._folder) from error
 
     def _remove(self) -> None:
         import shutil  # late: it loads compressors

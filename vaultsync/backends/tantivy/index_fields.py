@@ -8,11 +8,12 @@ from typing import Any
 
 import tantivy
 
+from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
+from vaultsync.indexing.language import SAMPLE_CHARS, language_of
 from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
 from vaultsync.indexing.text_normalization import index_words, note_headings
 from vaultsync.model.canonical import tag_keys_with_parents
-from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import FIELD_WEIGHTS
@@ -50,9 +51,16 @@ def make_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def texts_of(entry: IndexDocument) -> dict[str, str]:
-    """The texts of a fact by field; empty ones are left out."""
+def fact_document(
+    entry: IndexDocument, schema: tantivy.Schema, terms: Analyzers
+) -> tuple[str, tantivy.Document]:
+    """The language of a fact, and its document; empty texts are left out."""
     fact = entry.fact
+    language = language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}") or terms.default
+    names = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
+    columns = _columns(entry) | {
+        "name": [f"{field} {terms.of_name(x, language, stemmed=language)}" for field, x in names]
+    }
     day = day_words(fact.created_at)
     texts = {
         "title": own_title(fact),
@@ -62,22 +70,28 @@ def texts_of(entry: IndexDocument) -> dict[str, str]:
         "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
         "content": fact.content,
-        "fields": "\n".join(_own_text(fact)),
+        "fields": "\n".join(_texts([*fact.own.values(), *fact.properties.values()])),
         "dates": day,
         "around": f"{fact.content[:_OWN]}\n{day}\n{entry.around}",
     }
-    return {name: index_words(text) for name, text in texts.items() if text}
+    texts = {name: index_words(text) for name, text in texts.items() if text}
+    if language == terms.default:
+        return language, tantivy.Document.from_dict(columns | texts, schema)
+    document = tantivy.Document.from_dict(columns, schema)
+    analyzer = stemming_analyzer(language)
+    for name, text in texts.items():
+        document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
+    return language, document
 
 
-def columns_of(entry: IndexDocument) -> dict[str, Any]:
-    """The columns of a fact, by field."""
+def _columns(entry: IndexDocument) -> dict[str, Any]:
     fact = entry.fact
     turn = entry.turn or turn_of(fact)
-    high, low = id_to_columns(fact.id)
+    whole = int(fact.id.replace("-", ""), 16)
     return {
         "id": fact.id,
-        "id_high": high,
-        "id_low": low,
+        "id_high": whole >> 64,
+        "id_low": whole & 0xFFFF_FFFF_FFFF_FFFF,
         "tag": sorted(tag_keys_with_parents(fact.tags)),
         "type": name_code(fact.type),
         "scope": name_code(fact.scope),
@@ -88,10 +102,6 @@ def columns_of(entry: IndexDocument) -> dict[str, Any]:
         "session": turn.session,
         "mark": turn.fingerprint,
     }
-
-
-def _own_text(fact: Fact) -> list[str]:
-    return _texts([*fact.own.values(), *fact.properties.values()])
 
 
 def _texts(value: Value) -> list[str]:
@@ -106,15 +116,3 @@ def _texts(value: Value) -> list[str]:
 
 name_code = lru_cache(maxsize=4096)(hash63)
 """The number of a type, a scope or a status."""
-
-
-def id_to_columns(fact_id: str) -> tuple[int, int]:
-    """The two columns that an id is kept in."""
-    whole = int(fact_id.replace("-", ""), 16)
-    return whole >> 64, whole & 0xFFFF_FFFF_FFFF_FFFF
-
-
-def id_from_columns(high: int, low: int) -> str:
-    """The id of a fact from its two columns."""
-    text = f"{high:016x}{low:016x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

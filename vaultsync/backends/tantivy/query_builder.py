@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,7 +10,7 @@ import tantivy
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
-from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, id_from_columns, name_code
+from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code
 from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
@@ -19,6 +19,7 @@ from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
 NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
 """The fields with names of a fact, and their weights where only names are searched."""
+Clause: TypeAlias = tuple[Occur, Query]
 
 
 class ColumnRange(NamedTuple):
@@ -38,13 +39,10 @@ class ColumnRange(NamedTuple):
 
 def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
     """The ranges of the columns that the filters restrict."""
-    found = {}
-    if filters.types:
-        found["type"] = ColumnRange(frozenset(map(name_code, filters.types)))
-    if filters.scopes is not None:
-        found["scope"] = ColumnRange(frozenset(map(name_code, filters.scopes)))
-    if filters.status is not None:
-        found["status"] = ColumnRange(frozenset({name_code(filters.status)}))
+    found = {
+        field: ColumnRange(frozenset(map(name_code, words)))
+        for field, words in filters.words.items()
+    }
     if filters.heads_only:
         found["replaced"] = ColumnRange(frozenset({0}))
     if filters.max_priority < LOWEST_PRIORITY:
@@ -66,88 +64,64 @@ class QueryBuilder:
         self._weights = {name: each for name, each in weights.items() if each > 0}
 
     def asked(
-        self, words: str, phrases: Sequence[str], languages: Sequence[str]
-    ) -> list[tuple[Occur, Query]]:
-        """All phrases and some of the words; with phrases, words only rank."""
-        wanted = [self._phrase(each, languages) for each in phrases]
-        asked = [(Occur.Must, each) for each in wanted if each is not None]
-        terms = self._terms.of_question(words, languages)
+        self, words: str, phrases: Sequence[str], languages: Sequence[str], tags: Iterable[str]
+    ) -> list[Clause]:
+        """All phrases and some of the words, and all tags; with phrases, words only rank.
+
+        Each is one flat list of queries, of any language in any field: tantivy then skips
+        documents that cannot be among the best. Empty when nothing is asked.
+        """
+        asked: list[Clause] = []
+        for phrase in phrases:
+            ways = self._terms.of_phrase(phrase, languages)
+            if ways:
+                asked.append((Occur.Must, Query.boolean_query(self._in_fields(ways))))
+        terms, names = self._terms.of_question(words, languages)
         if terms:
-            named = self._called(words, languages)
-            some = self._in_any([self._in_each(each) for each in terms], named)
-            asked.append((Occur.Should if asked else Occur.Must, some))
+            some = self._in_fields([(0, term)] for term in terms) + self._named(names)
+            asked.append((Occur.Should if asked else Occur.Must, Query.boolean_query(some)))
+        if asked:
+            asked += [_must(Query.term_query(self._schema, "tag", tag)) for tag in sorted(tags)]
         return asked
 
-    def _phrase(self, text: str, languages: Sequence[str]) -> Query | None:
-        """All words in this order, in one field; None when there are none."""
-        ways = self._terms.of_phrase(text, languages)
-        if not ways:
-            return None
-        return self._in_any(
-            [
-                self._in_each(way[0][1])
-                if len(way) == 1
-                else {
-                    name: Query.phrase_query(self._schema, name, list(way))
-                    for name in self._weights
-                    if name in PHRASE_FIELDS
-                }
-                for way in ways
-            ]
-        )
+    def _in_fields(self, ways: Iterable[list[tuple[int, str]]]) -> list[Clause]:
+        """Any term, or terms in their order, in any field, with the weight of the field."""
+        found = []
+        for way in ways:
+            for name, weight in self._weights.items():
+                if len(way) == 1:
+                    query = Query.term_query(self._schema, name, way[0][1])
+                elif name in PHRASE_FIELDS:
+                    query = Query.phrase_query(self._schema, name, list(way))
+                else:
+                    continue
+                found.append((Occur.Should, Query.boost_query(query, weight)))
+        return found
 
-    def _in_each(self, term: str) -> dict[str, Query]:
-        return {name: self._term(name, term) for name in self._weights}
+    def _named(self, names: Sequence[str]) -> list[Clause]:
+        """The facts with a whole title or alias that is one of the names."""
+        found = []
+        for name in names:
+            weight = NAME_MATCH_WEIGHT * len(name.split())
+            for field in NAME_FIELDS:
+                if field in self._weights:
+                    query = Query.term_query(self._schema, "name", f"{field} {name}")
+                    found.append((Occur.Should, Query.boost_query(query, weight)))
+        return found
 
-    def _called(self, words: str, languages: Sequence[str]) -> list[Query]:
-        """The facts whose whole title or alias is the question."""
-        return [
-            Query.boost_query(
-                self._term("name", f"{field} {name}"), NAME_MATCH_WEIGHT * len(name.split())
-            )
-            for name in self._terms.of_names(words, languages)
-            for field in NAME_FIELDS
-            if field in self._weights
-        ]
-
-    def _in_any(self, some: Sequence[Mapping[str, Query]], more: Sequence[Query] = ()) -> Query:
-        """Any of some queries by field, with the weights of the fields, and of more queries.
-
-        It is one flat list: tantivy then skips documents that cannot be among the best.
-        """
-        return Query.boolean_query(
-            [
-                (Occur.Should, Query.boost_query(query, self._weights[name]))
-                for each in some
-                for name, query in each.items()
-            ]
-            + [(Occur.Should, query) for query in more]
-        )
-
-    def tags(self, filters: FactFilters) -> list[tuple[Occur, Query]]:
-        """All tags that a fact must have, without a score."""
-        return [_must(self._term("tag", each)) for each in sorted(filters.plain_tags)]
-
-    def filters(self, filters: FactFilters) -> list[tuple[Occur, Query]]:
-        """The same as `column_ranges()` in a query, without a score."""
-        return [_must(self._range(*each)) for each in column_ranges(filters).items()]
-
-    def _term(self, name: str, value: str | int) -> Query:
-        return Query.term_query(self._schema, name, value)
-
-    def _range(self, name: str, span: ColumnRange) -> Query:
-        if span.codes is not None:
-            return Query.term_set_query(self._schema, name, sorted(span.codes))
-        return Query.range_query(
-            self._schema,
-            name,
-            tantivy.FieldType.Integer,
-            lower_bound=span.low,
-            upper_bound=span.high,
-        )
+    def ranges(self, ranges: Mapping[str, ColumnRange]) -> list[Clause]:
+        """All ranges that the columns of a fact must be in, without a score."""
+        found, kind = [], tantivy.FieldType.Integer
+        for name, span in ranges.items():
+            if span.codes is not None:
+                query = Query.term_set_query(self._schema, name, sorted(span.codes))
+            else:
+                query = Query.range_query(self._schema, name, kind, span.low, span.high)
+            found.append(_must(query))
+        return found
 
 
-def _must(query: Query) -> tuple[Occur, Query]:
+def _must(query: Query) -> Clause:
     return Occur.Must, Query.const_score_query(query, 0.0)
 
 
@@ -163,10 +137,7 @@ ScoredDoc: TypeAlias = tuple[float, DocAddress]
 
 
 def best_hits(
-    searcher: tantivy.Searcher,
-    asked: list[tuple[tantivy.Occur, Query]],
-    ranges: Mapping[str, ColumnRange],
-    limit: int,
+    searcher: tantivy.Searcher, asked: list[Clause], ranges: Mapping[str, ColumnRange], limit: int
 ) -> list[ScoredDoc] | None:
     """The best hits that match the filters, and those that tie with the last of them.
 
@@ -224,6 +195,12 @@ def _passing(
         values = searcher.fast_field_values(name, [where for _, where in hits])
         hits = list(compress(hits, map(span.passes, values)))
     return hits
+
+
+def id_from_columns(high: int, low: int) -> str:
+    """The id of a fact from the two columns that it is kept in."""
+    text = f"{high:016x}{low:016x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def read_columns(

@@ -40,6 +40,9 @@ _PATTERN = "|".join(
 class TiktokenCounter:
     """`TokenCounter` by o200k_base. The table is loaded by the first count (0.4 s)."""
 
+    name = ENCODING_NAME
+    exact = True
+
     def __init__(self, table: bytes) -> None:
         self._table = table
         self._encode: Callable[[str], Sequence[int]] | None = None
@@ -58,14 +61,6 @@ class TiktokenCounter:
         if hashlib.sha256(table).hexdigest() != TABLE_SHA256:
             return None
         return cls(table)
-
-    @property
-    def name(self) -> str:
-        return ENCODING_NAME
-
-    @property
-    def exact(self) -> bool:
-        return True
 
     def count(self, text: str) -> int:
         """The tokens; what looks like a special token is text."""

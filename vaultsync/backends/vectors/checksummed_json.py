@@ -36,11 +36,7 @@ class ChecksummedJson:
         return self._held
 
     def write(self, held: dict[str, Any]) -> None:
-        """Replace it durably, in one step.
-
-        Raises:
-            OSError: the disk is full or broken; what was there is there.
-        """
+        """Replace it durably, in one step; after an `OSError` it is as it was."""
         body = json.dumps(held).encode()
         seal = json.dumps({"format": self._format, "sum": crc32(body)}).encode()
         replace_file(self._path, seal + b"\n" + body)

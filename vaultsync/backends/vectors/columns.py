@@ -1,8 +1,8 @@
 """What a matrix keeps beside each vector, and which rows a filter leaves.
 
 Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
-their numbers. A snapshot is never changed: what was appended makes the next one. The
-errors and the fields that are filtered by are those of all indexes of vectors.
+their numbers. A snapshot is never changed: what was appended makes the next one. Errors and
+`FilterFields` are those of all indexes of vectors.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,19 +29,50 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 
 
-def filterable_fields(fact: Fact) -> tuple[object, ...]:
+class FilterFields(NamedTuple):
     """The fields that filters read: while they are the same, rows need not change."""
-    created, tags = to_microseconds(fact.created_at), tag_keys_with_parents(fact.tags)
-    head = not fact.superseded_by_id
-    return (fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
+
+    scope: str
+    type: str
+    status: str
+    priority: int
+    head: bool
+    created: int
+    """Microseconds since 1970."""
+    tags: Sequence[str]
+    """Keys, those of the parents too, in order."""
+
+    @classmethod
+    def of(cls, fact: Fact) -> FilterFields:
+        """Those of a fact."""
+        head, created = not fact.superseded_by_id, to_microseconds(fact.created_at)
+        tags = sorted(tag_keys_with_parents(fact.tags))
+        return cls(fact.scope, fact.type, fact.status, fact.priority, head, created, tags)
+
+    def fact(self, fact_id: str) -> Fact:
+        """A fact that matches the same filters as the one that has them."""
+        return Fact(
+            fact_id,
+            type=self.type,
+            status=self.status,
+            scope=self.scope,
+            priority=self.priority,
+            created_at=from_microseconds(self.created),
+            superseded_by_id=None if self.head else fact_id,
+            tags=tuple(self.tags),
+        )
+
+
+def chunks_by_fact(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """The chunks of each fact, of pairs of a fact and a chunk."""
+    found: dict[str, set[str]] = {}
+    for fact, chunk in pairs:
+        found.setdefault(fact, set()).add(chunk)
+    return {fact: frozenset(chunks) for fact, chunks in found.items()}
 
 
 def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
-    """The length of the vectors of rows, which is the known one unless that is 0.
-
-    Raises:
-        EmbedderError: they differ.
-    """
+    """The length that all vectors of rows must have: the known one, unless that is 0."""
     found = known or (len(rows[0].vector) if rows else 0)
     for row in rows:
         check_dimension(row.vector, found)
@@ -49,11 +80,7 @@ def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
 
 
 def check_dimension(vector: Sequence[float], known: int) -> None:
-    """See that a vector is of the index's dimension.
-
-    Raises:
-        EmbedderError: it is not.
-    """
+    """Raise `EmbedderError` for a vector that is not of the index's dimension."""
     if len(vector) != known:
         raise EmbedderError(
             f"a vector has {len(vector)} numbers, but those of the index have {known}",
@@ -192,11 +219,7 @@ class WordTable:
         return table
 
     def take(self, lines: bytes) -> None:
-        """The next words, as `fresh()` gave them.
-
-        Raises:
-            ValueError: these are no words.
-        """
+        """The next words, as `fresh()` gave them; `ValueError` if these are none."""
         for line in lines.splitlines():
             self.number(str(json.loads(line)))
 
@@ -231,18 +254,11 @@ def encode_rows(
     entries = np.zeros(len(rows), ROW_DTYPE)
     tags = []
     for at, row in enumerate(rows):
-        fact = row.fact
-        entries[at] = (
-            fact.id.encode(),
-            row.chunk_id.encode(),
-            words.number(fact.scope),
-            words.number(fact.type),
-            words.number(fact.status),
-            to_microseconds(fact.created_at),
-            fact.priority,
-            not fact.superseded_by_id,
-        )
-        tags += [(first + at, words.number(tag_key(tag))) for tag in fact.tags]
+        fields = FilterFields.of(row.fact)
+        numbers = map(words.number, (fields.scope, fields.type, fields.status))
+        rest = (fields.created, fields.priority, fields.head)
+        entries[at] = (row.fact.id.encode(), row.chunk_id.encode(), *numbers, *rest)
+        tags += [(first + at, words.number(tag_key(tag))) for tag in row.fact.tags]
     return entries, np.array(tags, TAG_DTYPE)
 
 
@@ -290,12 +306,8 @@ class FilterColumns:
 
     def _admitted(self, filters: FactFilters) -> Flags:
         left = self.alive.copy()
-        if filters.scopes is not None:
-            left &= _among(self.scope, self.words.find(filters.scopes))
-        if filters.types:
-            left &= _among(self.type, self.words.find(filters.types))
-        if filters.status is not None:
-            left &= _among(self.status, self.words.find([filters.status]))
+        for name, words in filters.words.items():
+            left &= _among(getattr(self, name), self.words.find(words))
         if filters.heads_only:
             left &= self.head
         left &= self.priority <= filters.max_priority
@@ -323,18 +335,3 @@ def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
     chosen[numbers] = True
     looked_up: Flags = chosen[column]
     return looked_up
-
-
-def fact_from_entry(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact:
-    """A fact that matches the same filters as the one that an entry was made from."""
-    fact_id = entry["fact"].decode()
-    return Fact(
-        fact_id,
-        type=words[entry["type"]],
-        status=words[entry["status"]],
-        scope=words[entry["scope"]],
-        priority=int(entry["priority"]),
-        created_at=from_microseconds(int(entry["created"])),
-        superseded_by_id=None if entry["head"] else fact_id,
-        tags=tags,
-    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -27,7 +26,8 @@ _SPARE = 1 << 20
 class MatrixHeader:
     """The valid part of the files."""
 
-    identity: str
+    identity: str | None
+    """None: there is no index."""
     record: str | None = None
     dimension: int = 0
     """0 until the first row."""
@@ -72,15 +72,10 @@ class MatrixFiles:
         """Remove the header: the index has to be built again."""
         self._file.remove()
 
-    def begin(self, identity: str) -> MatrixHeader:
-        """The header of an empty matrix; nothing is written yet."""
-        return MatrixHeader(identity, series=secrets.token_hex(4))
-
     def append(self, header: MatrixHeader, blocks: Mapping[str, bytes]) -> MatrixHeader:
-        """Append to the parts, and flush; the header that covers it.
+        """Append to the parts, and flush; returns the header that covers it, to be published.
 
-        Raises:
-            OSError: the disk is full or broken; the matrix is as it was.
+        Until then, and after an `OSError`, the matrix is as it was.
         """
         sizes, sums = dict(header.sizes), dict(header.sums)
         for part, block in blocks.items():
@@ -101,11 +96,7 @@ class MatrixFiles:
         return replace(header, sizes=sizes, sums=sums)
 
     def publish(self, header: MatrixHeader) -> None:
-        """Write the header, and remove the parts of other series.
-
-        Raises:
-            OSError: the disk is full or broken; the old header is valid.
-        """
+        """Write the header, and remove the parts of other series."""
         self._file.write(asdict(header))
         for path in self._folder.glob("*.part"):
             # A process that has one of them mapped can go on.
@@ -113,11 +104,7 @@ class MatrixFiles:
                 path.unlink(missing_ok=True)
 
     def map(self, header: MatrixHeader, part: str) -> mmap.mmap | bytes:
-        """A part: all of its file, beyond its valid length too.
-
-        Raises:
-            DamagedError: it is missing or too short.
-        """
+        """All of the file of a part; `DamagedError` if it is shorter than its valid length."""
         if not header.sizes[part]:
             return b""
         try:

@@ -11,37 +11,30 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import filelock
 
 from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 from vaultsync.backends.vectors.columns import (
+    FilterFields,
     best_by_fact,
     check_dimension,
     dimension_of,
-    filterable_fields,
     index_busy_error,
     index_missing_error,
-    not_finite_error,
 )
 from vaultsync.indexing.ports import NearFact, VectorRow
-from vaultsync.model.canonical import (
-    FOREVER,
-    NEVER,
-    from_microseconds,
-    tag_keys_with_parents,
-    to_microseconds,
-)
-from vaultsync.model.fact import Fact
+from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.filters import FactFilters
 
-FACT_COLUMNS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
-"""The columns that `fact_of()` reads."""
+_FIELD_COLUMNS = ("scope", "type", "status", "priority", "head", "made", "tags")
+"""The columns of `FilterFields`, in their order."""
 
 
 def row_key(row: VectorRow) -> str:
@@ -50,46 +43,23 @@ def row_key(row: VectorRow) -> str:
 
 
 def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """The rows as a table of Arrow."""
+    """The rows as a table of Arrow; their vectors are finite, as the matrix saw to."""
     import numpy as np
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    facts = [row.fact for row in rows]
+    fields = [FilterFields.of(row.fact) for row in rows]
     columns = {
-        "key": (pa.string(), [row_key(row) for row in rows]),
-        "fact": (pa.string(), [fact.id for fact in facts]),
-        "chunk": (pa.string(), [row.chunk_id for row in rows]),
-        "scope": (pa.string(), [fact.scope for fact in facts]),
-        "type": (pa.string(), [fact.type for fact in facts]),
-        "status": (pa.string(), [fact.status for fact in facts]),
-        "priority": (pa.int8(), [fact.priority for fact in facts]),
-        "head": (pa.bool_(), [not fact.superseded_by_id for fact in facts]),
-        "made": (pa.int64(), [to_microseconds(fact.created_at) for fact in facts]),
-        "tags": (
-            pa.list_(pa.string()),
-            [sorted(tag_keys_with_parents(fact.tags)) for fact in facts],
-        ),
+        "key": [row_key(row) for row in rows],
+        "fact": [row.fact.id for row in rows],
+        "chunk": [row.chunk_id for row in rows],
+        **{name: [each[at] for each in fields] for at, name in enumerate(_FIELD_COLUMNS)},
     }
-    held = {name: pa.array(each, kind) for name, (kind, each) in columns.items()}
+    text = pa.string()
+    kinds = {"priority": pa.int8(), "head": pa.bool_(), "made": pa.int64(), "tags": pa.list_(text)}
+    held = {name: pa.array(each, kinds.get(name, text)) for name, each in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
-    if not np.isfinite(numbers).all():
-        raise not_finite_error()
     held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(numbers), dimension)
     return pa.table(held)
-
-
-def fact_from_record(row: Mapping[str, Any]) -> Fact:
-    """A fact that matches the same filters as the one that a row was made from."""
-    return Fact(
-        row["fact"],
-        scope=row["scope"],
-        type=row["type"],
-        status=row["status"],
-        priority=row["priority"],
-        created_at=from_microseconds(row["made"]),
-        superseded_by_id=None if row["head"] else row["fact"],
-        tags=tuple(row["tags"]),
-    )
 
 
 def _text(word: str) -> str:
@@ -106,12 +76,7 @@ def sql_one_of(column: str, words: Iterable[str]) -> str:
 def sql_where(filters: FactFilters) -> str:
     """The filters in SQL."""
     clauses = [f"priority <= {int(filters.max_priority)}"]
-    if filters.scopes is not None:
-        clauses.append(sql_one_of("scope", sorted(filters.scopes)))
-    if filters.types:
-        clauses.append(sql_one_of("type", sorted(filters.types)))
-    if filters.status is not None:
-        clauses.append(sql_one_of("status", [filters.status]))
+    clauses += [sql_one_of(field, sorted(words)) for field, words in filters.words.items()]
     if filters.heads_only:
         clauses.append("head")
     first, until = filters.moments
@@ -122,9 +87,6 @@ def sql_where(filters: FactFilters) -> str:
     clauses += [f"array_has(tags, {_text(tag)})" for tag in sorted(filters.plain_tags)]
     return " AND ".join(clauses)
 
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 INDEX_FROM = 200_000
 """The number of rows from which on an index is faster than a full scan."""
@@ -146,7 +108,7 @@ _LANCE_ERRORS = (OSError, RuntimeError, ValueError)
 
 
 class LanceVectors:
-    """A `VectorIndex` of a LanceDB database in a folder of its own."""
+    """Rows in a LanceDB database in a folder of its own, put and searched as `VectorIndex` says."""
 
     def __init__(self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT) -> None:
         self._folder = folder
@@ -172,45 +134,14 @@ class LanceVectors:
         found: str | None = held["record"]
         return found
 
-    def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for row in self._of_facts(fact_ids, ["fact", "chunk"]):
-            found.setdefault(row["fact"], set()).add(row["chunk"])
-        return {fact: frozenset(chunks) for fact, chunks in found.items()}
-
-    def outdated(self, facts: Iterable[Fact]) -> set[str]:
-        given = {fact.id: filterable_fields(fact) for fact in facts}
-        return {
-            row["fact"]
-            for row in self._of_facts(given, FACT_COLUMNS)
-            if filterable_fields(fact_from_record(row)) != given[row["fact"]]
-        }
-
-    def count(self) -> int:
-        return len({row["fact"] for row in self._of_facts(None, ["fact"])})
-
-    def _of_facts(self, fact_ids: Iterable[str] | None, columns: list[str]) -> list[dict[str, Any]]:
-        if fact_ids is None:
-            return self._read(self._rows, None, columns)
-        return self._read(self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns)
-
-    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
-        wanted = sorted(set(chunk_ids))
-        pages = (
-            sql_one_of("chunk", wanted[start : start + _PAGE_ROWS])
-            for start in range(0, len(wanted), _PAGE_ROWS)
-        )
-        return {
-            row["chunk"]: row["vector"]
-            for where in pages
-            for row in self._read(self._rows, where, ["chunk", "vector"])
-        }
-
     def rows(self) -> Iterator[list[VectorRow]]:
         """All rows, some at a time, with facts that match the same filters."""
-        for start in range(0, sum(self._read(self._length)), _PAGE_ROWS):
-            page = self._read(self._page, start)
-            yield [VectorRow(fact_from_record(row), row["chunk"], row["vector"]) for row in page]
+        start, fields = 0, itemgetter(*_FIELD_COLUMNS)
+        while page := self._read(self._page, start):
+            start += len(page)
+            facts = (FilterFields(*fields(row)).fact(row["fact"]) for row in page)
+            rows = zip(facts, page, strict=True)
+            yield [VectorRow(fact, row["chunk"], row["vector"]) for fact, row in rows]
 
     def search(
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
@@ -228,8 +159,8 @@ class LanceVectors:
                 return found[:limit]
             wanted *= 4
 
-    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> list[dict[str, Any]]:
-        asked = (
+    def _nearest(self, vector: Sequence[float], where: str, wanted: int) -> Any:  # noqa: ANN401 - a query of the library
+        return (
             self._table.search(list(vector), vector_column_name="vector")
             .distance_type("cosine")
             .where(where, prefilter=True)
@@ -238,30 +169,21 @@ class LanceVectors:
             .nprobes(_PARTITIONS)
             .refine_factor(_REFINE)
         )
-        return _dicts(asked)
 
-    def _rows(self, where: str | None, columns: list[str]) -> list[dict[str, Any]]:
-        asked = self._table.search().select(columns)
-        if where is not None:
-            asked = asked.where(where)
-        return _dicts(asked)
+    def _page(self, start: int) -> Any:  # noqa: ANN401 - the same
+        return self._table.search().offset(start).limit(_PAGE_ROWS)
 
-    def _page(self, start: int) -> list[dict[str, Any]]:
-        return _dicts(self._table.search().offset(start).limit(_PAGE_ROWS))
-
-    def _length(self) -> list[int]:
-        return [self._table.count_rows()]
-
-    def _read(self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs) -> list[T]:
+    def _read(self, query: Callable[..., Any], *asked: object) -> list[dict[str, Any]]:
         """The answer of the table; empty when there is none or it is damaged."""
         held = self._header()
         if held is None or not held["table"]:
             return []
         try:
-            return ask(*args, **kwargs)
+            found: list[dict[str, Any]] = query(*asked).to_arrow().to_pylist()
         except _LANCE_ERRORS:
             self._bad = held
             return []
+        return found
 
     def _header(self) -> dict[str, Any] | None:
         """The header, with its table open; None when there is none or it is damaged."""
@@ -307,23 +229,18 @@ class LanceVectors:
             dimension = dimension_of(unique, held["dimension"])
             replaced = sorted(set(replace))
             if unique and not held["table"]:
-                held = held | {"table": self._create(unique, dimension)}
+                name = f"chunks-{secrets.token_hex(4)}"
+                data = arrow_table(unique, dimension)
+                self._table = self._database().create_table(name, data=data)
+                self._name = name
+                held = held | {"table": name}
             elif held["table"] and (unique or replaced):
-                self._merge(unique, dimension, replaced)
+                merge = self._table.merge_insert("key")
+                merge = merge.when_matched_update_all().when_not_matched_insert_all()
+                if replaced:
+                    merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", replaced))
+                merge.execute(arrow_table(unique, dimension))
             self._note(held, dimension=dimension, record=record)
-
-    def _create(self, rows: list[VectorRow], dimension: int) -> str:
-        name = f"chunks-{secrets.token_hex(4)}"
-        self._table = self._database().create_table(name, data=arrow_table(rows, dimension))
-        self._name = name
-        return name
-
-    def _merge(self, rows: list[VectorRow], dimension: int, replaced: list[str]) -> None:
-        merge = self._table.merge_insert("key")
-        merge = merge.when_matched_update_all().when_not_matched_insert_all()
-        if replaced:
-            merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", replaced))
-        merge.execute(arrow_table(rows, dimension))
 
     def _note(self, held: dict[str, Any], *, record: str | None, **news: object) -> None:
         version = self._table.version if self._name else 0
@@ -400,8 +317,3 @@ class LanceVectors:
 
     def close(self) -> None:
         self._table, self._name = None, ""
-
-
-def _dicts(asked: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a query of the library
-    found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as replace_fields
@@ -21,13 +22,13 @@ from vaultsync.backends.vectors.columns import (
     ROW_DTYPE,
     TAG_DTYPE,
     FilterColumns,
+    FilterFields,
     RowKeys,
     best_by_fact,
     check_dimension,
+    chunks_by_fact,
     dimension_of,
     encode_rows,
-    fact_from_entry,
-    filterable_fields,
     index_busy_error,
     index_missing_error,
     not_finite_error,
@@ -59,7 +60,7 @@ class MatrixSnapshot:
         self._maps: dict[str, mmap.mmap | bytes] = {
             part: _mapped(header, files, part, old) for part in MATRIX_PARTS
         }
-        seen = old.header if old else MatrixHeader(header.identity)
+        seen = old.header if old else MatrixHeader(None)
         for part in MATRIX_PARTS[1:]:  # to read all of the vectors takes too long
             _check(self._maps[part], seen, header, part)
         columns = old.columns if old else FilterColumns.empty()
@@ -90,24 +91,18 @@ class MatrixSnapshot:
         tagged: dict[int, list[str]] = {}
         for row, word in tags[chosen[tags["row"]]].tolist():
             tagged.setdefault(row, []).append(words[word])
-        return [
-            VectorRow(
-                fact_from_entry(entry, words, tuple(tagged.get(row, ()))),
-                entry["chunk"].decode(),
-                vector,
-            )
-            for row, entry, vector in zip(
-                rows.tolist(), self.rows[rows], self.vectors[rows], strict=True
-            )
-        ]
+        found = []
+        entries = zip(rows.tolist(), self.rows[rows].tolist(), self.vectors[rows], strict=True)
+        for row, (fact_id, chunk, *numbers, created, priority, head), vector in entries:
+            scope, kind, status = (words[number] for number in numbers)
+            tags_of_row = tagged.get(row, ())
+            fields = FilterFields(scope, kind, status, priority, head, created, tags_of_row)
+            found.append(VectorRow(fields.fact(fact_id.decode()), chunk.decode(), vector))
+        return found
 
     def verify(self) -> None:
-        """Read all vectors.
-
-        Raises:
-            DamagedError: they are not what was written.
-        """
-        _check(self._maps["vectors"], MatrixHeader(""), self.header, "vectors")
+        """Read all vectors; `DamagedError` if they are not what was written."""
+        _check(self._maps["vectors"], MatrixHeader(None), self.header, "vectors")
 
     def _array(self, part: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         count = self.header.sizes[part] // dtype.itemsize
@@ -197,54 +192,44 @@ class MatrixVectors:
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
         self._wait = wait
         self._seen: MatrixSnapshot | None = None
+        self._empty = MatrixSnapshot(MatrixHeader(None), self._files, None)
         self._bad: MatrixHeader | None = None
 
     def identity(self) -> str | None:
-        seen = self._now()
-        return seen.header.identity if seen else None
+        return self._now().header.identity
 
     def record(self) -> str | None:
-        seen = self._now()
-        return seen.header.record if seen else None
+        return self._now().header.record
 
     def reset(self, identity: str) -> None:
         with self.alone():
-            self._files.publish(self._files.begin(identity))
+            self._files.publish(MatrixHeader(identity, series=secrets.token_hex(4)))
 
     def chunks(self, fact_ids: Iterable[str] | None = None) -> Mapping[str, frozenset[str]]:
         seen = self._now()
-        if seen is None:
-            return {}
         if fact_ids is None:
             rows = seen.rows[seen.columns.alive]
         else:
             named = seen.keys.facts(fact_ids)
             rows = seen.rows[[row for many in named.values() for row in many]]
-        found: dict[bytes, set[str]] = {}
-        for fact, chunk in zip(rows["fact"].tolist(), rows["chunk"].tolist(), strict=True):
-            found.setdefault(fact, set()).add(chunk.decode())
-        return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
+        pairs = zip(rows["fact"].tolist(), rows["chunk"].tolist(), strict=True)
+        return chunks_by_fact((fact.decode(), chunk.decode()) for fact, chunk in pairs)
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         seen = self._now()
-        if seen is None:
-            return set()
-        given = {fact.id: filterable_fields(fact) for fact in facts}
+        given = {fact.id: FilterFields.of(fact) for fact in facts}
         rows = [many[0] for many in seen.keys.facts(given).values()]
         return {
             row.fact.id
             for row in seen.decoded(np.array(rows, np.intp))
-            if filterable_fields(row.fact) != given[row.fact.id]
+            if FilterFields.of(row.fact) != given[row.fact.id]
         }
 
     def count(self) -> int:
-        seen = self._now()
-        return seen.header.facts if seen else 0
+        return self._now().header.facts
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         seen = self._now()
-        if seen is None:
-            return {}
         return {
             chunk: seen.vectors[row].tolist() for chunk, row in seen.keys.chunks(chunk_ids).items()
         }
@@ -254,7 +239,7 @@ class MatrixVectors:
     ) -> None:
         with self.alone():
             seen = self._now()
-            if seen is None:
+            if seen.header.identity is None:
                 raise index_missing_error()
             self._files.publish(self._grown(seen, rows, set(replace), record))
 
@@ -298,7 +283,7 @@ class MatrixVectors:
         self, vector: Sequence[float], filters: FactFilters, *, limit: int
     ) -> list[NearFact]:
         seen = self._now()
-        if seen is None or not len(seen.rows) or limit < 1:
+        if not len(seen.rows) or limit < 1:
             return []
         check_dimension(vector, seen.header.dimension)
         return nearest_facts(seen, np.asarray(vector, np.float32), filters, limit)
@@ -306,14 +291,12 @@ class MatrixVectors:
     def tidy(self) -> None:
         """Write the files again without the dead rows, when these are many."""
         seen = self._now()
-        if seen is None:
-            return
-        dead = seen.header.sizes["dead"] // 4
+        dead = len(seen.dead)
         if dead < _MIN_DEAD[0] or dead < _MIN_DEAD[1] * len(seen.rows):
             return
         with self.alone():
             seen = self._now()
-            if seen is not None:
+            if seen.header.identity is not None:
                 self._files.publish(self._rewritten(seen))
 
     def close(self) -> None:
@@ -324,20 +307,17 @@ class MatrixVectors:
     def rows(self) -> int:
         """How many rows it holds."""
         seen = self._now()
-        return len(seen.rows) - len(seen.dead) if seen else 0
+        return len(seen.rows) - len(seen.dead)
 
     def uncopied(self) -> int:
         """How many rows were added or removed since the last copy."""
         seen = self._now()
-        if seen is None:
-            return 0
         return len(seen.rows) + len(seen.dead) - sum(seen.header.copied)
 
     @property
     def has_copy(self) -> bool:
         """Whether anything of it was copied."""
-        seen = self._now()
-        return seen is not None and seen.header.copied != (0, 0)
+        return self._now().header.copied != (0, 0)
 
     def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
         """What brings a copy up to date: facts whose rows are replaced, and new rows.
@@ -345,8 +325,6 @@ class MatrixVectors:
         The facts of the rows pass the same filters as those that were put.
         """
         seen = self._now()
-        if seen is None:
-            return set(), iter([])
         rows, dead = seen.header.copied
         changed = {each.decode() for each in seen.rows["fact"][seen.dead[dead:]].tolist()}
         chosen = np.arange(len(seen.rows)) >= rows
@@ -363,17 +341,13 @@ class MatrixVectors:
         """Note that the copy is up to date, or that there is none."""
         with self.alone():
             seen = self._now()
-            if seen is not None:
+            if seen.header.identity is not None:
                 whole = (0, 0) if nothing else (len(seen.rows), len(seen.dead))
                 self._files.publish(replace_fields(seen.header, copied=whole))
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While no other process writes.
-
-        Raises:
-            IndexBusyError: one does.
-        """
+        """While no other process writes; `IndexBusyError` if one does."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             with self._lock.acquire(timeout=self._wait):
@@ -383,8 +357,8 @@ class MatrixVectors:
 
     # --------------------------------------------------------------------------- inside
 
-    def _now(self) -> MatrixSnapshot | None:
-        """The newest snapshot; None when there is none, or it cannot be read."""
+    def _now(self) -> MatrixSnapshot:
+        """The newest snapshot; an empty one when there is none, or it cannot be read."""
         for again in (True, False):
             header = self._files.header()
             if header is None or header is self._bad:
@@ -400,7 +374,7 @@ class MatrixVectors:
             else:
                 return self._seen
         self._seen = None
-        return None
+        return self._empty
 
     def _rewritten(self, seen: MatrixSnapshot) -> MatrixHeader:
         """The header of files that hold the living rows alone."""
@@ -414,11 +388,12 @@ class MatrixVectors:
         place[alive] = np.arange(len(alive), dtype=np.int32)
         tags = seen.columns.tags[seen.columns.alive[seen.columns.tags["row"]]]
         tags["row"] = place[tags["row"]]
-        header = replace_fields(
-            self._files.begin(seen.header.identity),
+        header = MatrixHeader(
+            seen.header.identity,
             record=seen.header.record,
             dimension=seen.header.dimension,
             facts=seen.header.facts,
+            series=secrets.token_hex(4),
             copied=(len(alive), 0) if not self.uncopied() else (0, 0),
         )
         blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from vaultsync.backends.filesystem.folder_listing import is_unusable_name
+from vaultsync.backends.filesystem.tree import is_unusable_name
 from vaultsync.daemon.ports import WatchEvents
 from vaultsync.model.paths import VaultPath
 
@@ -35,14 +35,13 @@ class EventCollector:
         self._identity: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Remember the identity of the root, and make the folder of probes.
-
-        Raises:
-            OSError: the root is not there.
-        """
-        found = os.stat(self.root)  # noqa: PTH116 - as in `failure()`
+        """Remember the identity of the root, and make the folder of probes."""
+        self._identity = self._look()
         self.canary.mkdir(mode=0o700, exist_ok=True)
-        self._identity = (found.st_dev, found.st_ino)
+
+    def _look(self) -> tuple[int, int]:
+        found = os.stat(self.root)  # noqa: PTH116 - each second, and faster
+        return (found.st_dev, found.st_ino)
 
     def add(self, paths: Iterable[str]) -> None:
         """Add paths as the system reports them."""
@@ -90,26 +89,20 @@ class EventCollector:
 
     def drain(self) -> WatchEvents:
         with self._lock:
-            if not (self._notes or self._others or self._lost or self._probes):
-                return WatchEvents()
-            events = WatchEvents(
-                frozenset(self._notes), frozenset(self._others), self._lost, self._probes
-            )
-            self._notes.clear()
-            self._others.clear()
-            self._lost, self._probes = "", 0
+            notes, others = frozenset(self._notes), frozenset(self._others)
+            events = WatchEvents(notes, others, self._lost, self._probes)
+            self._forget("")
+            self._probes = 0
         return events
 
     def failure(self) -> str:
         if self._failure:
             return self._failure
         try:
-            found = os.stat(self.root)  # noqa: PTH116 - each second, and faster
+            same = self._look() == self._identity
         except OSError as error:
             return f"{self.root} cannot be seen: {error.strerror}"
-        if (found.st_dev, found.st_ino) != self._identity:
-            return f"{self.root} is another folder than the one that is watched"
-        return ""
+        return "" if same else f"{self.root} is another folder than the one that is watched"
 
     def probe(self) -> None:
         path = self.canary / PROBE_FILE

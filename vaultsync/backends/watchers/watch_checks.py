@@ -49,12 +49,9 @@ def _of_mountinfo(text: str) -> Iterable[tuple[str, str]]:
         before, dash, after = line.partition(" - ")
         fields = before.split(" ")
         if dash and len(fields) > 4:  # noqa: PLR2004 - proc(5): the fifth is where
-            yield _unescaped(fields[4]), after.split(" ")[0]
-
-
-def _unescaped(path: str) -> str:
-    """Blanks and tabs are written as octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+            # Blanks and tabs are written as octal numbers.
+            where = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[4])
+            yield where, after.split(" ")[0]
 
 
 def _of_mount() -> Iterable[tuple[str, str]]:  # pragma: no cover - macOS has no /proc
@@ -72,39 +69,25 @@ _AMPLE = 524_288
 
 def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
     """Check the mount, and how many folders the system watches for one user."""
-    yield _mount(root)
-    limit = _number(limits / "max_user_watches")
-    if limit is not None:
-        yield _watches(root, limit)
-
-
-def _mount(root: Path) -> HostCheck:
-    kind = mount_without_events(root)
-    if not kind:
-        return HostCheck("mount", ok=True, message="the system reports what changes here")
-    return HostCheck(
-        "mount",
-        ok=True,
-        message=f"the vault is on {kind}, where the system does not report what changes",
-        hint="`vaultsync watch` polls every `poll_seconds`",
-    )
-
-
-def _watches(root: Path, limit: int) -> HostCheck:
+    message, hint = "the system reports what changes here", ""
+    if kind := mount_without_events(root):
+        message = f"the vault is on {kind}, where the system does not report what changes"
+        hint = "`vaultsync watch` polls every `poll_seconds`"
+    yield HostCheck("mount", ok=True, message=message, hint=hint)
+    limit = system_limit("max_user_watches", limits)
+    if limit is None:
+        return
     folders = sum(1 for _ in os.walk(root))
+    message = f"{folders:,} folders are to be watched; the system allows {limit:,}"
     # Half of the limit: editors and cloud clients of the user watch folders too.
     enough = folders * 2 <= limit
     hint = f"sudo sysctl fs.inotify.max_user_watches={max(_AMPLE, folders * 4)}"
-    return HostCheck(
-        "inotify",
-        ok=enough,
-        message=f"{folders:,} folders are to be watched; the system allows {limit:,}",
-        hint="" if enough else hint,
-    )
+    yield HostCheck("inotify", enough, message, "" if enough else hint)
 
 
-def _number(path: Path) -> int | None:
+def system_limit(name: str, limits: Path = _LIMITS) -> int | None:
+    """A limit of inotify; None where there is no inotify."""
     try:
-        return int(path.read_text(encoding="ascii"))
+        return int((limits / name).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None

@@ -15,6 +15,7 @@ from pathlib import Path
 from watchfiles import Change, watch
 
 from vaultsync.backends.watchers.collector import EventCollector
+from vaultsync.backends.watchers.watch_checks import system_limit
 
 _TOGETHER_MS = 50
 _STEP_MS = 25
@@ -39,7 +40,7 @@ class WatchfilesWatcher(EventCollector):
 
     def __init__(self, root: Path, state_dir: Path, *, wake: Callable[[], None]) -> None:
         super().__init__(root, state_dir, wake)
-        self._full = _queue_length() // 4
+        self._full = (system_limit("max_queued_events") or _QUEUE) // 4
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -90,11 +91,3 @@ class WatchfilesWatcher(EventCollector):
                     burst = 0
         except Exception as error:  # noqa: BLE001 - it ends the thread, and is reported
             self.fail(f"{type(error).__name__}: {error}")
-
-
-def _queue_length() -> int:
-    try:
-        text = Path("/proc/sys/fs/inotify/max_queued_events").read_text(encoding="ascii")
-        return int(text)
-    except (OSError, ValueError):
-        return _QUEUE

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vaultsync.markdown.yaml.positions import KeyPosition, key_positions
+from vaultsync.markdown.yaml.positions import KeyNodes, key_positions
 from vaultsync.markdown.yaml.writer import key_text
 
 
@@ -53,11 +53,7 @@ def scan_spans(
 ) -> dict[str, KeySpan] | None:
     """The spans of the `wanted` keys; None when the first column is not enough.
 
-    Args:
-        yaml: the text.
-        lines: its lines, without their line feeds.
-        keys: all of its top-level keys in order, as the parser read them.
-        wanted: the keys to find.
+    `keys` are all top-level keys in order, as the parser read them.
     """
     if "\r" in yaml and yaml.count("\r") != yaml.count("\r\n"):
         return None
@@ -111,16 +107,12 @@ def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
     if value and not found["block"]:
         # Comments below a complete value are not part of it. Anything else makes it a value
         # of several lines.
-        if any(not _is_aside(each) for each in lines[start + 1 : stop]):
+        below = (each.strip(" \t\r") for each in lines[start + 1 : stop])
+        if any(text and text[0] != "#" for text in below):
             return None
         stop = start + 1
     gap = found["gap"] if value else ""
     return KeySpan(start, stop, line[:colon], gap, value, found["tail"])
-
-
-def _is_aside(line: str) -> bool:
-    text = line.strip(" \t\r")
-    return not text or text[0] == "#"
 
 
 def _without_trailing(lines: list[str], start: int, stop: int, *, header: str) -> int:
@@ -141,43 +133,43 @@ def mark_spans(
 ) -> dict[str, KeySpan] | None:
     """As `scan_spans()`, by the positions of a full parser."""
     marks = key_positions(yaml)
-    if marks is None or [mark.key for mark in marks] != keys:
+    if marks is None or [mark.key.text for mark in marks] != keys:
         return None
     spans: dict[str, KeySpan] = {}
-    for mark, follower in zip(marks, [*marks[1:], None], strict=True):
-        if mark.key in wanted:
-            stop = yaml.count("\n", 0, follower.start) if follower else len(lines)
-            spans[mark.key] = _marked(yaml, lines, mark, stop)
+    for name, mark, follower in zip(keys, marks, [*marks[1:], None], strict=True):
+        if name in wanted:
+            stop = yaml.count("\n", 0, follower.key.start) if follower else len(lines)
+            spans[name] = _marked(yaml, lines, mark, stop)
     return spans
 
 
-def _marked(yaml: str, lines: list[str], mark: KeyPosition, stop: int) -> KeySpan:
-    start = yaml.count("\n", 0, mark.start)
+def _marked(yaml: str, lines: list[str], mark: KeyNodes, stop: int) -> KeySpan:
+    start = yaml.count("\n", 0, mark.key.start)
     line = lines[start].removesuffix("\r")
-    empty = mark.value_start == mark.value_end
+    empty = mark.value.start == mark.end.end
     if empty:  # the position is somewhere below, behind blank lines and comments
         stop = start + 1
     else:
-        behind = yaml.count("\n", 0, mark.value_end)
-        if yaml[mark.value_end - 1] != "\n":
+        behind = yaml.count("\n", 0, mark.end.end)
+        if yaml[mark.end.end - 1] != "\n":
             behind += 1
         stop = max(start + 1, min(behind, stop))
-        if mark.style in ("block", "|", ">"):
-            header = yaml[mark.value_start :].partition("\n")[0].partition("#")[0]
-            header = header if mark.style != "block" else ""
+        if mark.value.style in ("block", "|", ">"):
+            header = yaml[mark.value.start :].partition("\n")[0].partition("#")[0]
+            header = header if mark.value.style != "block" else ""
             stop = _without_trailing(lines, start, stop, header=header)
-    line_start = yaml.rfind("\n", 0, mark.start) + 1
-    colon = _COLON.match(line, mark.key_end - line_start)
+    line_start = yaml.rfind("\n", 0, mark.key.start) + 1
+    colon = _COLON.match(line, mark.key.end - line_start)
     rest = _REST.match(line, colon.end()) if colon else None
-    beside = not empty and "\n" not in yaml[mark.start : mark.value_start]
-    if not empty and mark.style not in ("block", "|", ">"):
-        end_of_line = yaml.find("\n", mark.value_end)
-        tail = _TAIL.match(yaml[mark.value_end : end_of_line].removesuffix("\r"))
+    beside = not empty and "\n" not in yaml[mark.key.start : mark.value.start]
+    if not empty and mark.value.style not in ("block", "|", ">"):
+        end_of_line = yaml.find("\n", mark.end.end)
+        tail = _TAIL.match(yaml[mark.end.end : end_of_line].removesuffix("\r"))
     else:
         tail = rest
-    if colon is None or line[: mark.start - line_start].strip(" "):  # `? key`
-        prefix = f"{key_text(mark.key)}:"
+    if colon is None or line[: mark.key.start - line_start].strip(" "):  # `? key`
+        prefix = f"{key_text(mark.key.text or '')}:"
     else:
         prefix = line[: colon.end()]
-    value = yaml[mark.value_start : mark.value_end] if beside else ""
+    value = yaml[mark.value.start : mark.end.end] if beside else ""
     return KeySpan(start, stop, prefix, " ", value, tail["tail"] if tail else "")

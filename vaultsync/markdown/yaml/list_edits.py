@@ -48,16 +48,9 @@ class _ListLines:
 def edit_items(
     lines: list[str], was: list[Value], value: list[Value], *, end: str
 ) -> list[str] | None:
-    """Change the lines of the list `was` to those of the list `value`.
+    """Change the lines of the list `was` to those of `value`; None if they are not one item each.
 
-    Args:
-        lines: the lines below the key, without line feeds.
-        was: their value.
-        value: the new value.
-        end: the end of new lines before the line feed.
-
-    Returns:
-        None when the lines are not one item each.
+    They are those below the key, without line feeds; `end` precedes the line feed of new ones.
     """
     items = _items(lines)
     if items is None or len(items.lines) != len(was) or not value:
@@ -91,11 +84,7 @@ def _places(was: list[Value], value: list[Value]) -> tuple[list[int | None], lis
 
 
 def edit_flow(text: str, was: list[Value], value: list[Value]) -> str | None:
-    """Change the `text` of the flow list `was` to that of `value`.
-
-    Returns:
-        None when the text is not a flow list of single values.
-    """
+    """Change the `text` of the flow list `was` to that of `value`; None if an item is nested."""
     found = _pieces(text)
     if found is None or len(found[0]) != len(was) or not value:
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _DEEPEST = 64
 """Deeper nodes are not needed, and hostile text nests thousands deep."""
@@ -43,17 +44,13 @@ class YamlOutline:
     """Whether the end was reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPosition:
-    """A top-level key and its value, as offsets in characters."""
+class KeyNodes(NamedTuple):
+    """The nodes of a top-level key and its value."""
 
-    key: str
-    start: int
-    key_end: int
-    value_start: int
-    value_end: int
-    style: str
-    """Of the value, as `YamlNode.style`."""
+    key: YamlNode
+    value: YamlNode
+    end: YamlNode
+    """The end of a list or map; else the value itself."""
 
 
 def yaml_outline(yaml: str) -> YamlOutline:
@@ -109,12 +106,12 @@ def _walk(yaml: str) -> Iterator[YamlNode]:
             opened.append((numbers, kind == "MappingStartEvent", 0))
 
 
-def key_positions(yaml: str) -> list[KeyPosition] | None:
+def key_positions(yaml: str) -> list[KeyNodes] | None:
     """The top-level keys in order; None when the root is not a block map."""
     seen = yaml_outline(yaml)
     if not (seen.whole and seen.nodes and seen.nodes[0].style == "block"):
         return None
-    marks: list[KeyPosition] = []
+    marks: list[KeyNodes] = []
     key: YamlNode | None = None
     value: YamlNode | None = None
     for node in seen.nodes[1:]:
@@ -125,11 +122,9 @@ def key_positions(yaml: str) -> list[KeyPosition] | None:
             if node.text is None:
                 return None
             continue
-        if key is None or key.text is None:
+        if key is None:
             return None
         value = value or node
         if node.is_end or node.style not in ("block", "flow"):
-            marks.append(
-                KeyPosition(key.text, key.start, key.end, value.start, node.end, value.style)
-            )
+            marks.append(KeyNodes(key, value, node))
     return marks

@@ -24,8 +24,8 @@ MAX_ALIASES = 20
 
 _LARGEST = 10**308
 """Limit of integers that other JSON readers accept."""
-_LONG_NUMBER = 250
-"""Characters of the shortest number that is too large, in hexadecimal."""
+_LONG_NUMBER = re.compile(r"(?=.{251})[+-]*\d", re.DOTALL)
+"""In hexadecimal, no shorter number is too large."""
 _FIRST_LINE = 2
 """Number of the first line of the YAML in the file, below the opening fence."""
 _WIDE = 99
@@ -97,12 +97,16 @@ def load_yaml(yaml: str, path: str) -> dict[str, Value] | None:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        _check_one_document(found, yaml, path)
+        if isinstance(found, list) and any(isinstance(each, dict) for each in found):
+            marker = _DOCUMENT.search(yaml)  # several documents are a list, too
+            if marker:
+                why = "more than one YAML document"
+                raise _refused(why, yaml, path, at=marker.start())
         return None
     try:
-        values = _checked(found)
+        values = _PlainConverter().map_of(found, 1)
     except _RefusedError as error:
-        raise _refused(error.why, yaml, path) from None
+        raise _refused(str(error), yaml, path) from None
     _check_notation(yaml, path)
     return values
 
@@ -117,20 +121,16 @@ def jsonable(value: object) -> Value:
 
 
 class _RefusedError(ValueError):
-    """The values are not valid properties of a note."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    """The values are not valid properties of a note, for the reason given."""
 
 
 class _PlainConverter:
     """Converts values to JSON, and counts their keys."""
 
-    __slots__ = ("keys",)
+    __slots__ = ("_keys",)
 
     def __init__(self) -> None:
-        self.keys = 0
+        self._keys = 0
 
     def of(self, value: object, depth: int) -> Value:
         """The value as JSON; `depth` is its own, that of the root is 1."""
@@ -148,39 +148,21 @@ class _PlainConverter:
             return [self.of(each, depth + 1) for each in value]
         if not isinstance(value, Mapping):
             raise _RefusedError(_KIND)
-        self.count(len(value))
-        mapping: dict[str, Value] = {}
-        for key, each in value.items():
-            mapping[_name(key)] = self.of(each, depth + 1)
-        return mapping
+        return self.map_of(value, depth)
 
-    def count(self, keys: int) -> None:
-        """Count more keys."""
-        self.keys += keys
-        if self.keys > MAX_KEYS:
+    def map_of(self, mapping: Mapping[object, object], depth: int) -> dict[str, Value]:
+        """The same for a map, whose keys must be valid names of properties."""
+        self._keys += len(mapping)
+        if self._keys > MAX_KEYS:
             raise _RefusedError(_KEYS)
-
-
-def _name(key: object) -> str:
-    """The key, if it is a valid name of a property."""
-    if type(key) is not str:
-        raise _RefusedError(_KEY)
-    if key == "<<":
-        raise _RefusedError(_MERGE)
-    return key
-
-
-_AS_IS = frozenset({str, bool, type(None)})
-
-
-def _checked(found: dict[object, object]) -> dict[str, Value]:
-    converter = _PlainConverter()
-    converter.count(len(found))
-    values: dict[str, Value] = {}
-    for key, value in found.items():
-        # Most values are JSON already.
-        values[_name(key)] = value if type(value) in _AS_IS else converter.of(value, 2)  # type: ignore[assignment]
-    return values
+        found: dict[str, Value] = {}
+        for key, value in mapping.items():
+            if type(key) is not str:
+                raise _RefusedError(_KEY)
+            if key == "<<":
+                raise _RefusedError(_MERGE)
+            found[key] = self.of(value, depth + 1)
+        return found
 
 
 def _check_before(yaml: str, path: str) -> None:
@@ -228,15 +210,6 @@ def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
     return _refused(why, yaml, path, at=at, hint=_QUOTE)
 
 
-def _check_one_document(found: object, yaml: str, path: str) -> None:
-    """Refuse several documents, which the parser returns as a list."""
-    if isinstance(found, list) and any(isinstance(each, dict) for each in found):
-        marker = _DOCUMENT.search(yaml)
-        if marker:
-            why = "more than one YAML document"
-            raise _refused(why, yaml, path, at=marker.start())
-
-
 def _refused(
     why: str, yaml: str, path: str, *, at: int | None = None, hint: str = ""
 ) -> UnreadableNoteError:
@@ -258,16 +231,12 @@ def _is_text_key(node: YamlNode) -> bool:
     return isinstance(found, str)
 
 
-def _is_large(text: str) -> bool:
-    return len(text) > _LONG_NUMBER and text.lstrip("+-")[0].isdecimal()
-
-
 _PROBLEM_NODES: dict[str, Callable[[YamlNode], bool]] = {
     _DEPTH: lambda node: node.text is None and node.depth > MAX_DEPTH,
     _KEY: lambda node: node.is_key and not _is_text_key(node),
     _MERGE: lambda node: node.is_key and node.text == "<<",
     _KIND: lambda node: node.tagged,
-    _LARGE: lambda node: node.style == "plain" and _is_large(node.text or ""),
+    _LARGE: lambda node: node.style == "plain" and _LONG_NUMBER.match(node.text or "") is not None,
 }
 
 

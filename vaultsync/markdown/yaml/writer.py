@@ -81,7 +81,7 @@ def is_tall(value: Value) -> bool:
 @lru_cache(maxsize=1024)  # notes share their few names of properties
 def key_text(key: str) -> str:
     """The name of a property, quoted where it has to be."""
-    return _quoted(key) if key[:1].isdecimal() else _text(key)
+    return quoted(key) if key[:1].isdecimal() else _text(key)
 
 
 def emit_inline(value: Value) -> str:
@@ -99,7 +99,7 @@ def _text(text: str) -> str:
         plain = _UUID.match(text) is not None or _is_time(text)
     else:
         plain = _WORDS.match(text) is not None and text.lower() not in _RESERVED
-    return text if plain else _quoted(text)
+    return text if plain else quoted(text)
 
 
 def _is_time(text: str) -> bool:
@@ -112,7 +112,8 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text in double quotes, as YAML and JSON both read it."""
     return _ESCAPED.sub(
         lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)
     )
@@ -120,26 +121,19 @@ def _quoted(text: str) -> str:
 
 def _json(value: Value) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        return _number(value)
+        text = float.__repr__(value) if math.isfinite(value) else quoted(non_finite(value))
+        # `1e+22` is text in YAML 1.1.
+        return text.replace("e", ".0e") if "e" in text and "." not in text else text
     if isinstance(value, Mapping):
-        pairs = (f"{_quoted(key)}: {_json(each)}" for key, each in value.items())
+        pairs = (f"{quoted(key)}: {_json(each)}" for key, each in value.items())
         return f"{{{', '.join(pairs)}}}"
     return f"[{', '.join(map(_json, value))}]"
-
-
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        return _quoted(non_finite(value))
-    text = float.__repr__(value)
-    if "e" in text and "." not in text:  # text in YAML 1.1
-        text = text.replace("e", ".0e")
-    return text
 
 
 def non_finite(value: float) -> str:

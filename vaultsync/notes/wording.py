@@ -1,15 +1,31 @@
-"""Read a note through its view: restore placeholders and remove escapes."""
+"""Between the original texts of a fact and their wording in its note.
+
+Reading restores placeholders and removes escapes; in writing, unchanged text keeps its wording.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from vaultsync.markdown.diff3 import common_lines
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.notes.parse import FieldProblem, Note, UnknownPlaceholder
-from vaultsync.privacy.escaping import unescape
-from vaultsync.privacy.fact_texts import LINK_KEYS, map_value_texts, text_spellings
-from vaultsync.privacy.redaction import REDACTION_PREFIX, KnownSecrets, learn_placeholders
+from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
+from vaultsync.privacy.fact_texts import (
+    LINK_KEYS,
+    map_fact_values,
+    map_value_texts,
+    restore_value_texts,
+    text_spellings,
+)
+from vaultsync.privacy.redaction import (
+    REDACTION_PREFIX,
+    KnownSecrets,
+    Redaction,
+    learn_placeholders,
+)
 
 _MARK = REDACTION_PREFIX.encode()
 
@@ -29,7 +45,7 @@ class NoteViewReader:
     find: Callable[[], KnownSecrets]
     shown: Note
     """A version of the note that shows placeholders whose secrets are unknown."""
-    originals: Mapping[str, Value]
+    originals: Callable[[], Mapping[str, Value]]
     """The original values of that version, by key, from which they are learned."""
     known: bool
     """Whether the fact is known, so that an unknown placeholder is a problem."""
@@ -67,20 +83,17 @@ class NoteViewReader:
         read: dict[str, Value] = {}
         for key, value in shown.items():
             unknown: list[str] = []
-            read[key] = self._value(value, unknown, bare=key in LINK_KEYS)
+            bare = key in LINK_KEYS
+            read[key] = restore_value_texts(value, self._original, unknown, bare=bare)
             if read[key] != value:
                 spelled[key] = value
             if unknown and self.known:
-                problems.append(_unknown(self.note, key, unknown[0]))
+                text = self.note.parts.text
+                line = text.count("\n", 0, max(text.find(unknown[0]), 0)) + 1
+                message = f"{unknown[0]} stands for no secret of this fact"
+                hint = "write what you mean in its place, or take it out"
+                problems.append(UnknownPlaceholder(key, line, message, hint))
         return read
-
-    def _value(self, value: Value, unknown: list[str], *, bare: bool) -> Value:
-        def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-            restored, missing = self._original(text, bare=bare)
-            unknown.extend(missing)
-            return restored
-
-        return map_value_texts(value, change, bare=bare)
 
     def _original(self, text: str, *, bare: bool) -> tuple[str, list[str]]:
         if not may_be_redacted(text):
@@ -101,8 +114,9 @@ class NoteViewReader:
         found: dict[str, str] = {}
         shown = self.shown
         seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
+        originals = self.originals()
         for key, value in {**seen, **shown.spelled}.items():
-            for true, text in text_spellings(self.originals.get(key), value):
+            for true, text in text_spellings(originals.get(key), value):
                 if REDACTION_PREFIX in text:
                     found |= learn_placeholders(unescape(text), true, bare=key in LINK_KEYS)
         if self.sure:
@@ -115,11 +129,45 @@ class NoteViewReader:
         }
 
 
-def _unknown(note: Note, key: str, name: str) -> UnknownPlaceholder:
-    line = note.parts.text[: max(note.parts.text.find(name), 0)].count("\n") + 1
-    return UnknownPlaceholder(
-        key,
-        line,
-        f"{name} stands for no secret of this fact",
-        "write what you mean in its place, or take it out",
-    )
+@dataclass(frozen=True, slots=True)
+class NoteViewWriter:
+    """Words a merged fact as one note shows it."""
+
+    note: Note
+    redaction: Redaction
+    runs: bool
+
+    def fact(self, merged: Fact) -> Fact:
+        """The merged fact in the note's wording."""
+        return map_fact_values(merged, self._value)
+
+    def _value(self, key: str, value: Value) -> Value:
+        places = (self.note.spelled, self.note.values, self.note.properties)
+        shown = next((place[key] for place in places if key in place), None)
+        if isinstance(value, str):
+            return self._text(value, shown if isinstance(shown, str) else "")
+        original = self.note.values.get(key, self.note.properties.get(key))
+        if original is None and key == "entities":
+            original = self.note.body.entities
+        spelling = dict(text_spellings(original, shown))
+
+        def change(text: str, *, bare: bool) -> str:
+            kept = spelling.get(text)
+            if kept is not None:
+                return kept
+            return escape(self.redaction.hide(text, bare=bare), runs=self.runs)
+
+        return map_value_texts(value, change, bare=key in LINK_KEYS)
+
+    def _text(self, text: str, shown: str) -> str:
+        """A text in which lines that the note already shows keep their wording."""
+        fresh = escape(self.redaction.hide(text, shown=shown), runs=True)
+        if shown:
+            lines, others = fresh.split("\n"), shown.split("\n")
+            for here, there in common_lines(self._originals(lines), self._originals(others)):
+                lines[here] = others[there]
+            fresh = "\n".join(lines)
+        return fresh if self.runs else escape_active(fresh, active_constructs(shown))
+
+    def _originals(self, lines: list[str]) -> list[str]:
+        return [self.redaction.secrets.restore(unescape(line))[0] for line in lines]

@@ -1,13 +1,16 @@
-"""Memory files by name and by pattern."""
+"""Files below a folder: memory files by pattern, and all files of a vault."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
+
+from vaultsync.errors import UnsafePathError
+from vaultsync.model.paths import VaultPath, vault_path
 
 DEFAULT_INCLUDE = ("MEMORY.md",)
 """The files of a folder that are read by default."""
@@ -71,3 +74,19 @@ def _pattern(glob: str) -> re.Pattern[str]:
     if glob.endswith("**"):
         return re.compile(whole + "[^/]+")
     return re.compile(whole.removesuffix("/"))
+
+
+def vault_files(root: Path) -> Iterator[VaultPath]:
+    """The paths of all files below the root that Obsidian shows, in no order.
+
+    Hidden files and folders are left out, names that no path of a vault can hold, and
+    folders that cannot be listed.
+    """
+    for folder, below, names in os.walk(root):
+        below[:] = [name for name in below if not name.startswith(".")]
+        prefix = Path(folder).relative_to(root).as_posix()
+        for name in names:
+            try:
+                yield vault_path(name if prefix == "." else f"{prefix}/{name}")
+            except UnsafePathError:
+                continue

@@ -1,0 +1,162 @@
+"""Keys, tokens, and where a bridge says that it listens: for their owner's eyes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from vaultsync.api.privacy import environment_values
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.state import secret_files
+from vaultsync.backends.state.process_files import BridgeAddressFile
+from vaultsync.backends.state.secret_files import KEY_BYTES, TokenFile, read_or_make_key
+from vaultsync.errors import ConfigError
+
+
+def test_a_token_is_made_once_and_private_when_it_is_read(tmp_path: Path) -> None:
+    assert TokenFile(tmp_path).find() is None
+    token = TokenFile(tmp_path).token()
+
+    assert len(token) >= 43
+    assert TokenFile(tmp_path).token() == TokenFile(tmp_path).find() == token
+    assert os.listdir(tmp_path) == ["bridge.token"]  # noqa: PTH208 - names alone
+    (tmp_path / "bridge.token").chmod(0o644)
+    assert TokenFile(tmp_path).token() == token
+    assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_renewed_token_is_seen_by_all_who_hold_the_file(tmp_path: Path) -> None:
+    held = TokenFile(tmp_path)
+    before = held.token()
+    after = TokenFile(tmp_path).rotate()
+
+    assert before != after
+    assert held.token() == after
+
+
+def test_an_empty_file_and_a_link_are_no_token(tmp_path: Path) -> None:
+    (tmp_path / "bridge.token").write_text("\n")
+    assert TokenFile(tmp_path).find() is None
+    assert len(TokenFile(tmp_path).token()) >= 43
+
+    (tmp_path / "bridge.token").unlink()
+    (tmp_path / "secret").write_text("of somebody else")
+    (tmp_path / "bridge.token").symlink_to(tmp_path / "secret")
+
+    assert TokenFile(tmp_path).find() is None
+    with pytest.raises(ConfigError, match="token file"):
+        TokenFile(tmp_path).token()
+
+
+def test_where_nothing_can_be_written_there_is_no_token(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        TokenFile(tmp_path / "missing").rotate()
+    (tmp_path / "file").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        replace_file(tmp_path / "file", b"x")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_announced_is_found_until_it_is_withdrawn(tmp_path: Path) -> None:
+    said = BridgeAddressFile(tmp_path)
+    assert said.find() is None
+    said.write(27125, "indy")
+
+    found = BridgeAddressFile(tmp_path).find()
+    assert found is not None
+    assert (found.address, found.agent) == ("http://127.0.0.1:27125", "indy")
+    assert found.pid == os.getpid()
+    assert (tmp_path / "bridge.json").stat().st_mode & 0o777 == 0o600
+    said.remove_own()
+    assert said.find() is None
+    said.remove_own()
+
+
+def _gone() -> int:
+    """The id of a process that has ended."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    return done.pid
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"address": "http://127.0.0.1:1", "pid": "x"}',
+        '{"address": "http://127.0.0.1:1", "pid": -1}',
+        *(f'{{"address": "http://{host}", "pid": PID}}' for host in ("evil:1", "127.0.0.1:1@evil")),
+        '{"address": 7, "pid": PID}',
+    ],
+)
+def test_a_word_that_makes_no_sense_is_none(tmp_path: Path, said: str) -> None:
+    (tmp_path / "bridge.json").write_text(said.replace("PID", str(os.getpid())))
+
+    assert BridgeAddressFile(tmp_path).find() is None
+
+
+def test_what_another_bridge_said_stays_as_long_as_it_runs(tmp_path: Path) -> None:
+    for pid in (os.getppid(), _gone()):
+        said = {"address": "http://127.0.0.1:27125", "pid": pid}
+        (tmp_path / "bridge.json").write_text(json.dumps(said))
+        assert (BridgeAddressFile(tmp_path).find() is None) is (pid != os.getppid())
+        BridgeAddressFile(tmp_path).remove_own()
+        assert (tmp_path / "bridge.json").exists() is (pid == os.getppid())
+
+
+def test_a_key_is_made_once_and_private_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    key = read_or_make_key(path)
+    assert len(key) == KEY_BYTES
+    assert read_or_make_key(path) == key
+    assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
+
+    path.chmod(0o644)
+    assert read_or_make_key(path) == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_who_makes_a_key_at_once_with_others_has_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    with ThreadPoolExecutor(8) as many:
+        keys = set(many.map(lambda _: read_or_make_key(path), range(32)))
+    assert len(keys) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
+
+
+def test_what_is_no_key_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cut.key").write_bytes(b"short")
+    (tmp_path / "other").write_bytes(b"x" * KEY_BYTES)
+    (tmp_path / "link.key").symlink_to(tmp_path / "other")
+    for name in ("cut", "link", "missing/a"):
+        with pytest.raises(ConfigError, match="cut off" if name == "cut" else "cannot be used"):
+            read_or_make_key(tmp_path / f"{name}.key")
+
+
+def test_a_disk_without_links_holds_a_key_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", no_links)
+    key = read_or_make_key(tmp_path / "a.key")
+    assert read_or_make_key(tmp_path / "a.key") == key
+    secret_files._make_key(tmp_path / "a.key")
+    assert read_or_make_key(tmp_path / "a.key") == key
+
+
+def test_variables_that_are_not_set_have_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONE", " 1 ")
+    monkeypatch.setenv("EMPTY", " ")
+    monkeypatch.delenv("NONE", raising=False)
+    assert environment_values(["ONE", "EMPTY", "NONE"]) == {"ONE": "1"}

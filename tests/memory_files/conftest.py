@@ -1,0 +1,19 @@
+"""The worlds that tests of memory files begin with."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memory_file_worlds import ALL, MemoryWorld
+
+
+@pytest.fixture
+def world() -> MemoryWorld:
+    return MemoryWorld()
+
+
+@pytest.fixture
+def synced(world: MemoryWorld) -> MemoryWorld:
+    """Its file, `ALL`, was synced."""
+    world.takes(ALL)
+    return world

@@ -1,0 +1,601 @@
+"""What each command asks of the memory, prints and ends with: a row for each behaviour."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from msgspec import structs
+from msgspec.json import encode
+
+from tests.surfaces.command_line import (
+    ALICE,
+    BAD_CHECK,
+    BUSY_PASS,
+    CALM,
+    CONFLICT,
+    DIFFERENCE,
+    FACT,
+    FILE,
+    FILE_REPORT,
+    FINE_LINKS,
+    FOUND,
+    GRAPH,
+    HIT,
+    ID,
+    LINK_PROBLEM,
+    LONE,
+    NOTE,
+    NOTICE,
+    PACK,
+    QUIET,
+    QUIET_FILE,
+    RUN,
+    FakeMemory,
+    counts,
+    one_object,
+    run,
+)
+from vaultsync import errors
+from vaultsync.api.memory import GraphColours
+from vaultsync.cli import recall_commands
+from vaultsync.context_packs.formats import PACK_FORMS
+from vaultsync.context_packs.pack import INTENTS
+from vaultsync.facts.listing import FactPage
+from vaultsync.facts.service import ForgetResult
+from vaultsync.graph.model import build_graph
+from vaultsync.graph.service import neighborhood
+from vaultsync.graph.stats import graph_stats
+from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
+from vaultsync.memory_files.sections import memory_file_notice
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import FieldConflict
+from vaultsync.operations.check_links import LinkReport
+from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
+from vaultsync.sync.decision_table import REASON_BASE_ONLY
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, LastRun, Report, notices_of, proof_of
+
+OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
+LAST = LastRun(RUN, "2026-02-14T13:45:00Z", "sync", {})
+NEEDS_REVIEW = structs.replace(BUSY_PASS, attention=[NOTICE])
+REPORTS = {
+    "sync": "sync",
+    "adopt": "adopt",
+    "undo": f"undo {RUN}",
+    "rebuild": "rebuild --from vault",
+    "maintain": "maintain",
+}
+
+
+def ask(words: str, **answers: object) -> Result:
+    return run(*shlex.split(words), memory=FakeMemory(**answers))
+
+
+def test_the_stats_of_a_graph_as_json() -> None:
+    stats = one_object(run("graph", "stats", "--json"))
+    alice = {"id": ALICE.id, "label": "Alice", "type": "person", "path": ALICE.path}
+    assert (stats["nodes"], stats["links"], stats["components"]) == (4, 2, [3])
+    assert stats["hubs"][0]["label"] == "Bob"
+    assert stats["hubs"][1] == {**alice, "rank": stats["hubs"][1]["rank"], "degree": 2}
+    assert [each["label"] for each in stats["orphans"]] == ["Lone"]
+
+
+def test_the_counts_of_a_report_are_all_there_and_in_order() -> None:
+    assert list(one_object(run("sync", "--json"))["counts"]) == list(REPORT_COUNTS)
+
+
+def test_the_choices_match_the_formats_and_intents() -> None:
+    assert set(recall_commands.PACK_FORMATS) == set(PACK_FORMS)
+    assert set(recall_commands.INTENT_NAMES) == set(INTENTS)
+
+
+CALLS = """
+remember 'We chose it.' --type decision --title Choice --scope team-x --priority 0 --tag a
+    --tag b --entity Alice --field outcome=done --field score=3 --context standup --id 01a1
+-> remember('We chose it.', context='standup', entities=('Alice',),
+    fields={'outcome': 'done', 'score': 3}, id='01a1', priority=0, scope='team-x',
+    tags=('a', 'b'), title='Choice', type='decision')
+
+update 01a1 --content new --set priority=1 --set x=a=b --add-tag a --remove-tag b --expect 3-7
+-> update('01a1', add_tags=('a',), content='new', expect='3-7', remove_tags=('b',),
+    set={'priority': 1, 'x': 'a=b'})
+
+list --type note --scope public --status active --tag a --since 2026-01 --until 2026-02
+    --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
+-> list(after='01a1', limit=5, links_from='a.md', links_to='Tea', newest=True, scope='public',
+    since='2026-01', status='active', tag='a', type='note', until='2026-02')
+
+sync --dry-run --allow-scope-moves --max-delete 0 --confirm r1
+-> sync(allow_scope_moves=True, confirm='r1', dry_run=True, max_delete=0, progress=None)
+
+adopt a.md b --scope team-x --type note --dry-run
+-> adopt(('a.md', 'b'), dry_run=True, progress=None, scope='team-x', type='note')
+
+maintain --dry-run --max-delete 3 --confirm r1
+-> maintain(confirm='r1', dry_run=True, max_delete=3, progress=None)
+
+undo r1
+-> undo('r1', progress=None)
+
+rebuild --from store
+-> rebuild(progress=None, source='store')
+
+resolve x --take store --field title
+-> resolve('x', field='title', take='store')
+
+graph export - --around Alice --depth 2 --scope public
+-> graph_export(around='Alice', depth=2, format='json', scope='public')
+
+links check --fix
+-> links_check(fix=True, progress=None)
+
+memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-run
+-> sync_memory_file('m', 'x', again=True, dry_run=True, exclude=('b',), include=('*.md',),
+    progress=None, scope='public')
+
+context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u
+-> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
+    budget=9, format='xml', intent='recent', mode='auto', max_priority=4, user='u', agent=None))
+
+recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
+    --max-priority 4 --since 2026-01-01 --user u-1 --explain
+-> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
+    since='2026-01-01', limit=3, max_priority=4, until=None, mode='fused', status='active',
+    heads_only=True, user='u-1', explain=True, agent=None))
+
+memory-file add m text --section Lessons --replace
+-> add_to_memory_file('m', 'text', replace_all=True, section='Lessons')
+"""
+"""Command lines, and the calls of `Memory` that they lead to."""
+
+
+@pytest.mark.parametrize("row", CALLS.strip().split("\n\n"), ids=lambda row: row.split()[0])
+def test_the_options_reach_the_memory(row: str) -> None:
+    words, call = row.split("->")
+    memory = FakeMemory()
+
+    result = run(*shlex.split(words), memory=memory)
+
+    assert result.exit_code == 0, result.output
+    method = call.strip().partition("(")[0]
+    args, named = memory.call(method)
+    given = [repr(each) for each in args] + [f"{key}={named[key]!r}" for key in sorted(named)]
+    assert f"{method}({', '.join(given)})" == " ".join(call.split())
+
+
+def acts(*actions: ActionTaken, **change: object) -> dict[str, object]:
+    """A sync that did something."""
+    return {"sync": structs.replace(BUSY_PASS, actions=list(actions), **change)}
+
+
+def notices(*found: object, base: Report = QUIET) -> dict[str, object]:
+    """A sync with notices."""
+    return {"sync": structs.replace(base, attention=list(found))}
+
+
+WAIT = ActionTaken("wait", ID, NOTE, (), "the note is gone")
+SAME = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
+MOVED = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
+MANY = [ActionTaken("create_note", ID, f"public/{n}.md", (), "") for n in range(25)]
+LONG = "x" * 300
+KEPT = ForgetResult(ID, "active")
+UNDO = f"`vaultsync undo {RUN}` undoes this run"
+SUMMARY = "3 notes created, 1 fact updated"
+HELD = structs.replace(DIFFERENCE, why="priority cannot be 7")
+FIXED = LinkReport(fixed=(LINK_PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),))
+BROKEN = structs.replace(
+    FINE_LINKS,
+    broken=(structs.replace(LINK_PROBLEM, line=9, link="[[X]]", fix=None),),
+    alias_only=(LINK_PROBLEM,),
+)
+MISSED = memory_file_notice(
+    "UnreadableMemoryFileError",
+    FILE,
+    errors.UnreadableMemoryFileError(FILE, "it is binary").message,
+    "",
+)
+EMPTY_FILE = FileResult(FILE, 0, counts_of(()))
+WAITS_FOR_USER = structs.replace(
+    QUIET_FILE,
+    attention=list(
+        notices_of([memory_file_notice("EditedElsewhere", FILE, "it was edited", "write it", 7)])
+    ),
+)
+STAGES = (
+    RecallStage("catch-up", 0.0001),
+    RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
+)
+EMPTY_PACK = structs.replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+DELETED = replace(CONFLICT, fields=(FieldConflict("note", "3-70b39ef6", "changed", "deleted"),))
+ANONYMOUS = [structs.replace(NOTICE, path=f"{n}.md", line=None) for n in range(1000)]
+QUEUED = AddResult(FILE, "Lessons", "queued", "it is taken")
+THERE = AddResult(FILE, "Lessons", "unchanged", synced=QUIET_FILE)
+BESIDE = AddResult(FILE, "Lessons", "written", synced=WAITS_FOR_USER)
+STRANGER = Fact(ID, title=f"{LONG}\ty", path=NOTE)
+
+
+def case(words: str, **answers: object) -> tuple[str, dict[str, object]]:
+    """A command line, and what the memory answers in place of `ANSWERS`."""
+    return words, answers
+
+
+CASES = {
+    "a new fact": case("remember x"),
+    "a new fact, quietly": case("remember x --quiet"),
+    "a new fact without a note": case("remember x --json", remember=Fact(ID, revision="1-0")),
+    "a fact": case(f"get {ID}"),
+    "a list": case("list"),
+    "a long title in a pipe": case("list", list=FactPage((STRANGER,), None)),
+    "an empty list": case("list", list=FactPage((), None)),
+    "an update": case(f"update {ID} --add-tag x", update=FACT.evolve(revision="4-0123abcd")),
+    "an update that changes nothing": case(f"update {ID} --add-tag x"),
+    "an update whose start is unknown": case(
+        f"update {ID} --add-tag x", get=errors.StoreUnavailableError("it is away")
+    ),
+    "an update beside an edit": case(f"update {ID} --add-tag x", conflicts=(CONFLICT,)),
+    "a fact that replaces another": case(f"supersede {ID} text"),
+    "a fact is forgotten": case(f"forget {ID}"),
+    "a fact that an edit kept": case(f"forget {ID}", forget=KEPT, conflicts=(CONFLICT,)),
+    "a fact that an edit kept, without a conflict": case(f"forget {ID}", forget=KEPT),
+    "a fact is restored": case(f"restore {ID}"),
+    "a queued fact": case("remember x", waits=True),
+    "a queued update": case(f"update {ID} --add-tag x", waits=True),
+    "a queued replacement": case(f"supersede {ID} text", waits=True),
+    "a queued deletion": case(f"forget {ID}", waits=True),
+    "a report": case("sync", sync=BUSY_PASS),
+    "a sync without changes": case("sync"),
+    "a dry run": case("sync --dry-run", **acts(dry_run=True)),
+    "actions that only move the base": case("sync", **acts(SAME, MOVED)),
+    "all actions": case("sync -v", **acts(SAME, MOVED)),
+    "waiting notes": case("sync", **acts(*BUSY_PASS.actions, WAIT)),
+    "nothing but waiting notes": case("sync", sync=structs.replace(QUIET, actions=[WAIT, WAIT])),
+    "open conflicts": case("sync", conflicts=(CONFLICT,)),
+    "a notice, even with quiet": case("sync --quiet", **notices(NOTICE, base=BUSY_PASS)),
+    "a notice does not repeat the path of its message": case(
+        "sync -q", **notices(structs.replace(NOTICE, message="public/bad.md:3: bad", hint=""))
+    ),
+    "the same notice of two notes": case(
+        "sync -q", **notices(NOTICE, structs.replace(NOTICE, path="worse.md"))
+    ),
+    "the same notice of many notes": case("sync -q", **notices(*ANONYMOUS)),
+    "an undo": case(f"undo {RUN}", undo=BUSY_PASS),
+    "an undo without changes": case(f"undo {RUN}"),
+    "the status names the next command": case(
+        "status", status=structs.replace(CALM, pending=2, foreign=3, last_run=LAST)
+    ),
+    "no conflicts": case("conflicts"),
+    "a conflict": case("conflicts", conflicts=(CONFLICT,)),
+    "a deletion is shown without its base revision": case("conflicts", conflicts=(DELETED,)),
+    "a conflict is resolved": case("resolve x --take vault"),
+    "one of two conflicts is resolved": case("resolve x --take vault", conflicts=(CONFLICT,)),
+    "a history": case(f"history {ID}"),
+    "an empty history": case(f"history {ID}", history=[]),
+    "equal sides": case("verify"),
+    "invalid values": case("verify", verify=proof_of(7, held=(HELD,))),
+    "different sides": case("verify", verify=proof_of(7, [DIFFERENCE])),
+    "checks": case("doctor"),
+    "a check that fails has a hint": case("doctor", doctor=(BAD_CHECK,)),
+    "an answer": case("recall 'why sqlite?'"),
+    "what an answer lacks": case(
+        "recall q",
+        answer=RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT)),
+    ),
+    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, (), 0.001, ())),
+    "an explained answer": case("recall q --explain", answer=structs.replace(FOUND, stages=STAGES)),
+    "a pack": case("context why?"),
+    "a quiet pack": case("context why? --quiet"),
+    "an empty pack": case("context why?", pack=EMPTY_PACK),
+    "an exported graph is alone on stdout": case("graph export -"),
+    "stats": case("graph stats --hubs 2"),
+    "stats of an empty graph": case("graph stats", graph_stats=graph_stats(build_graph([]))),
+    "neighbors": case("graph neighbors Alice --depth 2"),
+    "a node without neighbors": case(
+        "graph neighbors Lone", graph_neighbors=neighborhood(GRAPH, "Lone")
+    ),
+    "an unknown node": case("graph neighbors x", graph_neighbors=errors.NotFoundError("no x")),
+    "colours": case("graph colours"),
+    "colours that are there": case("graph colours", graph_colours=OLD_COLOURS),
+    "settings that are not JSON": case("graph colours", graph_colours=errors.ConfigError("no")),
+    "every link resolves": case("links check"),
+    "broken links": case("links check", links_check=BROKEN),
+    "fixed links": case("links check --fix", links_check=FIXED),
+    "fixed links, quietly": case("links check --quiet", links_check=FIXED),
+    "a memory file": case("memory-file sync m", sync_memory_file=FILE_REPORT),
+    "a memory file, quietly": case("memory-file sync m -q", sync_memory_file=FILE_REPORT),
+    "a memory file that waits": case("memory-file sync m", sync_memory_file=WAITS_FOR_USER),
+    "a dry run of a memory file": case(
+        "memory-file sync m --dry-run", sync_memory_file=structs.replace(FILE_REPORT, dry_run=True)
+    ),
+    "an empty memory file": case(
+        "memory-file sync m", sync_memory_file=report_of_files([EMPTY_FILE])
+    ),
+    "a skipped memory file": case(
+        "memory-file sync m", sync_memory_file=report_of_files([EMPTY_FILE], notices_of([MISSED]))
+    ),
+    "a missing memory file": case(
+        "memory-file sync m", sync_memory_file=errors.MemoryFileMissingError(FILE)
+    ),
+    "an error with its hint": case(f"get {ID}", get=errors.FactNotFoundError(ID)),
+    "an interrupted command": case("sync", sync=KeyboardInterrupt()),
+    "an explained answer without a store": case("recall tea --vault-only --explain"),
+    "a semantic search without a store": case("recall tea --vault-only --mode vector"),
+    "a hybrid search without a store": case("recall tea --vault-only --mode fused --json"),
+    "a missing choice": case("resolve x"),
+    "an option before the command": case("--json status"),
+    "an agent's text": case("memory-file add m text --section Lessons"),
+    "an agent's text that is there": case(
+        "memory-file add m text --section Lessons", add_to_memory_file=THERE
+    ),
+    "an agent's text beside an edit": case(
+        "memory-file add m text --section Lessons", add_to_memory_file=BESIDE
+    ),
+    "an agent's text is queued": case(
+        "memory-file add m text --section Lessons", add_to_memory_file=QUEUED
+    ),
+}
+AS_JSON = [
+    *("a new fact", "a fact", "a list", "an update", "an update beside an edit"),
+    *("a fact that replaces another", "a fact is forgotten", "a fact is restored", "a report"),
+    *("the status names the next command", "no conflicts", "a conflict", "a history"),
+    *("one of two conflicts is resolved", "equal sides", "different sides", "checks"),
+    *("a queued fact", "a queued update", "a queued replacement", "a queued deletion"),
+    *("an error with its hint", "an interrupted command", "an answer", "a pack", "neighbors"),
+    *("colours", "broken links", "a memory file", "a memory file that waits"),
+    *("an agent's text", "an agent's text beside an edit"),
+]
+"""Cases that the golden page shows as JSON too."""
+for _name in AS_JSON:
+    _words, _answers = CASES[_name]
+    CASES[f"{_name}, as JSON"] = case(f"{_words} --json", **_answers)
+PAGE = Path(__file__).parents[2] / "golden" / "surface" / "cli-output.txt"
+
+
+def shown(name: str) -> str:
+    """What a command prints, with `2>` before the lines of stderr, and its exit code."""
+    words, answers = CASES[name]
+    result = ask(words, **answers)
+    err = "".join(f"2> {line}".rstrip() + "\n" for line in result.stderr.splitlines())
+    return f"# {name}\n$ vaultsync {words}\n{result.stdout}{err}exit {result.exit_code}\n"
+
+
+def test_the_output_of_commands_is_as_the_golden_page_says() -> None:
+    page = "\n".join(map(shown, CASES))
+    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1":
+        PAGE.write_text(page, encoding="utf-8")
+
+    assert page == PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", REPORTS.values())
+def test_every_report_is_the_same_json(words: str) -> None:
+    method = words.split(maxsplit=1)[0]
+    result = ask(f"{words} --json", **{method: NEEDS_REVIEW})
+
+    assert one_object(result) == json.loads(encode(NEEDS_REVIEW))
+    assert result.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "few"),
+    [
+        ("sync", "create note", acts(*MANY)),
+        ("links check", "fixed\tpublic/notes", {"links_check": FIXED}),
+    ],
+)
+def test_only_verbose_lists_more_than_twenty_rows(
+    words: str, rows: str, few: dict[str, object]
+) -> None:
+    result = ask(words, **few)
+
+    assert result.stdout.count(rows) == 20
+    assert "5 more" in result.stderr
+    assert ask(f"{words} --verbose", **few).stdout.count(rows) == 25
+
+
+def test_long_lists_of_the_graph_are_cut() -> None:
+    many = build_graph(LONE.evolve(id=f"{n:02}") for n in range(30))
+
+    result = ask("graph stats", graph_stats=graph_stats(many))
+
+    assert result.stdout.count("Lone\tnote") == 20
+    assert "10 more" in result.stderr
+
+
+@pytest.mark.parametrize(("method", "words"), REPORTS.items())
+@pytest.mark.parametrize(
+    ("answer", "waiting", "code"),
+    [
+        (QUIET, (), 0),
+        (BUSY_PASS, (), 0),
+        (structs.replace(QUIET, attention=[NOTICE]), (), 3),
+        (structs.replace(QUIET, counts=counts(conflicts=1)), (), 3),
+        (QUIET, (CONFLICT,), 3),
+    ],
+)
+@pytest.mark.parametrize("form", ["", " --json", " --quiet"])
+def test_a_run_that_needs_attention_ends_with_3(
+    *, method: str, words: str, answer: Report, waiting: tuple[object, ...], code: int, form: str
+) -> None:
+    assert ask(words + form, **{method: answer}, conflicts=waiting).exit_code == code
+
+
+@pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])
+@pytest.mark.parametrize("form", ["", " --json"])
+def test_status_ends_with_3_when_something_waits(change: dict[str, Any], form: str) -> None:
+    assert ask(f"status{form}", status=structs.replace(CALM, **change)).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("why", "shown"),
+    [
+        (f"{NOTE}:3: bad YAML: a: b", "line 3: bad YAML: a: b"),
+        (f"{NOTE}: no such note", "no such note"),
+        (f"{NOTE} is odd: very", f"{NOTE} is odd: very"),
+        ("not equal: at all", "not equal: at all"),
+    ],
+)
+def test_a_difference_names_its_note_once(why: str, shown: str) -> None:
+    result = ask("verify", verify=proof_of(7, [structs.replace(DIFFERENCE, why=why)]))
+
+    assert result.stdout.splitlines()[1].split("\t")[-1] == shown
+
+
+@pytest.mark.parametrize(
+    "error", [errors.VaultMissingError("v", "no marker"), errors.StoreUnavailableError("locked")]
+)
+def test_doctor_checks_a_vault_that_cannot_be_opened(error: Exception) -> None:
+    result = ask("doctor --json", open=error)
+
+    assert result.exit_code == 1
+    (check,) = one_object(result)["checks"]
+    assert check["ok"] is False
+
+
+# ------------------------------------------------------------------- texts and values
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "text"),
+    [
+        ("remember", "Größe\nzwei\n", "Größe\nzwei\n"),
+        ("remember -", "Größe\n", "Größe\n"),
+        ("remember -", b"\xef\xbb\xbfhi", "hi"),  # a byte order mark is no text
+        (f"supersede {ID}", "Größe\n", "Größe\n"),
+        (f"update {ID} --content -", "new", "new"),
+        ("memory-file add m --section S", "new", "new"),
+        ("memory-file add m - --section S", "new", "new"),
+    ],
+)
+def test_text_may_be_piped_in(words: str, stdin: str | bytes, text: str) -> None:
+    memory = FakeMemory()
+
+    assert run(*words.split(), memory=memory, stdin=stdin).exit_code == 0
+    assert any(text in (*args, named.get("content")) for _, args, named in memory.calls)
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        ("remember", ""),
+        ("remember ' '", None),
+        (f"supersede {ID}", "\n"),
+        ("remember -", b"\xff"),
+        (f"update {ID}", None),
+        (f"update {ID} --set no-value", None),
+        (f"update {ID} --set =x", None),
+        (f"update {ID} --set a=1 --set a=2", None),
+        ("memory-file sync", None),
+        ("resolve x", None),
+        ("resolve x --take mine", None),
+        ("rebuild", None),
+        ("rebuild --from git", None),
+        ("export - --json", None),
+        ("graph export - --json", None),
+        ("graph export g.xyz", None),
+    ],
+)
+def test_what_cannot_be_done_is_wrong_usage(words: str, stdin: str | bytes | None) -> None:
+    memory = FakeMemory()
+
+    result = run(*shlex.split(words), "--json", memory=memory, stdin=stdin)
+
+    assert result.exit_code == 2
+    assert one_object(result)["error"]["kind"] == "UsageError"
+    assert memory.calls == []
+
+
+def test_a_title_is_enough_to_remember() -> None:
+    memory = FakeMemory()
+
+    assert run("remember", "--title", "T", memory=memory, stdin="").exit_code == 0
+    assert memory.call("remember")[1]["title"] == "T"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("priority=0", 0),
+        ("importance=0.50", 0.5),
+        ("observationCompressed=true", True),
+        ("title=1.10", "1.10"),
+        ("title=true", "true"),
+        ("outcome=1.10", "1.10"),
+        ("decisionOutcome=2", "2"),
+        ("context=null", None),
+        ("context=", ""),
+        ("tags=2026", "2026"),
+        ('tags=["a", "b"]', ["a", "b"]),
+        ("mine=1.5", 1.5),
+        ("mine=[1, true]", [1, True]),
+        ("mine=false", False),
+        ("mine=NaN", "NaN"),
+        ('mine="a"', '"a"'),
+        ('mine={"a": 1}', '{"a": 1}'),
+        ("mine=[1", "[1"),
+        ("mine=" + "[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_a_value_is_json_where_the_field_takes_json(setting: str, value: object) -> None:
+    memory = FakeMemory()
+
+    assert run("update", ID, "--set", setting, memory=memory).exit_code == 0
+    (found,) = memory.call("update")[1]["set"].values()
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_options_follow_the_command_and_default_to_the_environment() -> None:
+    memory = FakeMemory()
+
+    run("get", ID, "--vault", "v", "--state-dir", "s", memory=memory)
+    assert memory.opened == {"path": "v", "state_dir": "s", "agent": None}
+    # It is closed before anything is printed.
+    assert [name for name, _, _ in memory.calls] == ["get", "close"]
+
+    env = {"VAULTSYNC_VAULT": "ev", "VAULTSYNC_STATE_DIR": "es", "VAULTSYNC_AGENT": "indy"}
+    run("get", ID, memory=memory, env=env)
+    assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy"}
+
+
+def test_json_keeps_the_content_of_a_fact() -> None:
+    content = "\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600"
+
+    result = ask(f"get {ID} --json", get=Fact(ID, content=content))
+
+    assert json.loads(result.stdout)["content"] == content
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout)
+    assert "ü \U0001f600" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "form"),
+    [
+        ("g.json", "", "json"),
+        ("g.HTML", "", "html"),
+        ("g.canvas", "", "canvas"),
+        ("g", "", "json"),
+        ("g.json", "--format graphml", "graphml"),
+        ("g.xml", "--format graphml", "graphml"),
+    ],
+)
+def test_a_graph_is_exported_in_the_form_of_its_file(
+    tmp_path: Path, name: str, more: str, form: str
+) -> None:
+    memory, file = FakeMemory(), tmp_path / name
+    words = ("graph", "export", str(file), *more.split())
+
+    result = run(*words, memory=memory)
+
+    assert result.exit_code == 0, result.output
+    assert file.read_text() == "text\n"
+    assert memory.call("graph_export")[1]["format"] == form
+    assert f"3 nodes, 2 links written to {file} as json" in result.stdout
+    said = {"file": str(file), "format": "json", "nodes": 3, "links": 2}
+    assert one_object(run(*words, "--json")) == said
+    assert run(*words, "--quiet").output == ""

@@ -1,0 +1,102 @@
+"""What the daemon and the bridge of a vault say about themselves, in files of its state folder.
+
+Each file is one JSON object, replaced in one step, and counts only while its process runs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.model.schema import Value
+
+_log = logging.getLogger(__name__)
+_LOOPBACK = re.compile(r"http://127\.0\.0\.1:([0-9]{1,5})")
+
+
+def _read_while_running(path: Path) -> dict[str, Any] | None:
+    """The values of a file; None when there are none, or the process that wrote it has ended."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values["pid"], int) or values["pid"] <= 0:
+            return None
+        os.kill(values["pid"], 0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # also when another user's process has the number now
+    return dict(values)
+
+
+class DaemonFile:
+    """What the daemon reports, for other processes.
+
+    It is written when something changed, and not flushed: it is about this moment only.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / "daemon.json"
+
+    def write(self, values: Mapping[str, Value]) -> None:
+        """Write the values and the process id. A full disk must not stop the daemon."""
+        text = json.dumps({**values, "pid": os.getpid()}, ensure_ascii=False)
+        try:
+            replace_file(self._path, f"{text}\n".encode(), durable=False)
+        except OSError as error:
+            _log.debug("%s was not written: %s", self._path, error)
+
+    def read(self) -> dict[str, Value] | None:
+        """The values written last; None when there are none, or the daemon has ended."""
+        return _read_while_running(self._path)
+
+    def remove(self) -> None:
+        """Remove the file: the daemon ends."""
+        with suppress(OSError):  # `read()` sees that the process has ended
+            self._path.unlink()
+
+
+class BridgeAddress(NamedTuple):
+    """A bridge that runs."""
+
+    address: str
+    """Its URL."""
+    port: int
+    pid: int
+    agent: str | None
+    """On whose behalf it asks; None is the user, who sees everything."""
+
+
+class BridgeAddressFile:
+    """Where the bridge of a vault listens."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / "bridge.json"
+
+    def write(self, port: int, agent: str | None) -> None:
+        """Announce that a bridge of this process listens at a port."""
+        values = {"address": f"http://127.0.0.1:{port}", "pid": os.getpid(), "agent": agent}
+        replace_file(self._path, f"{json.dumps(values)}\n".encode())
+
+    def find(self) -> BridgeAddress | None:
+        """The bridge that runs; None when there is none, or its process has ended."""
+        values = _read_while_running(self._path) or {}
+        address, agent = str(values.get("address")), values.get("agent")
+        found = _LOOPBACK.fullmatch(address)
+        agent = agent if isinstance(agent, str) else None
+        return BridgeAddress(address, int(found[1]), values["pid"], agent) if found else None
+
+    def is_own(self) -> bool:
+        """Whether the bridge is of this process."""
+        found = self.find()
+        return found is not None and found.pid == os.getpid()
+
+    def remove_own(self) -> None:
+        """Remove the file, unless it is of another process that runs."""
+        if self.find() is None or self.is_own():
+            with suppress(OSError):  # `find()` sees that the process has ended
+                self._path.unlink()

@@ -1,0 +1,117 @@
+"""Random secrets, in files that only their owner can read: the key of a machine, and a token.
+
+A vault is synced and shared; they are outside of it, and never are.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.errors import ConfigError
+
+KEY_BYTES = 32
+
+
+def _read_private(path: Path, size: int) -> bytes:
+    """Up to `size` bytes of a file, which is closed to others first."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(fd).st_mode & 0o077:
+            os.fchmod(fd, 0o600)
+        return os.read(fd, size)
+    finally:
+        os.close(fd)
+
+
+def read_or_make_key(path: Path) -> bytes:
+    """The key in a file, which is made when there is none.
+
+    Two processes that make it at once agree: the file is written whole, and only one of
+    them can link it to its name. `ConfigError`: it cannot be made, read, or closed to others.
+    """
+    try:
+        try:
+            key = _read_private(path, KEY_BYTES)
+        except FileNotFoundError:
+            _make_key(path)
+            key = _read_private(path, KEY_BYTES)
+    except OSError as error:
+        raise ConfigError(
+            f"the key {path} cannot be used: {error.strerror}",
+            hint="give yourself the right to read and write it",
+        ) from None
+    if len(key) < KEY_BYTES:
+        raise ConfigError(f"the key {path} is cut off", hint="remove it; a new one is made")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(fd, os.urandom(KEY_BYTES))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process was faster: its key is the key
+    except OSError:  # a disk without links
+        if not path.exists():
+            draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class TokenFile:
+    """The token of a vault's bridge, in the vault's state folder."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / "bridge.token"
+        self._known: tuple[tuple[int, int], str] | None = None
+
+    def token(self) -> str:
+        """The token; one is made when there is none.
+
+        `ConfigError`: the file cannot be read, or it is another user's and open to others.
+        """
+        try:
+            found = self._path.stat()
+            at = (found.st_mtime_ns, found.st_ino)
+            if self._known is None or self._known[0] != at:
+                self._known = (at, self._read())
+        except FileNotFoundError:
+            return self.rotate()
+        except OSError as error:
+            raise self._unusable(error) from None
+        return self._known[1] or self.rotate()
+
+    def find(self) -> str | None:
+        """The token; None when there is none to be read. Makes nothing."""
+        try:
+            return self._read() or None
+        except OSError:
+            return None
+
+    def rotate(self) -> str:
+        """A new token of 256 random bits; the old one is not valid any more."""
+        import secrets  # a question asks for the key alone, and this is slow to load
+
+        token = secrets.token_urlsafe(32)
+        try:
+            replace_file(self._path, f"{token}\n".encode())
+        except OSError as error:
+            raise self._unusable(error) from None
+        return token
+
+    def _read(self) -> str:
+        return _read_private(self._path, 1024).decode("ascii", "replace").strip()
+
+    def _unusable(self, error: OSError) -> ConfigError:
+        return ConfigError(
+            f"the token file {self._path} cannot be used: {error.strerror}",
+            hint="remove it; a new token is made then",
+        )
