@@ -15,6 +15,7 @@ from tests.golden import GOLDEN
 from tests.snippets import packages_after
 from vaultsync.backends.embedders import minilm
 from vaultsync.backends.embedders.bert_graph import bert_graph
+from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.minilm import PackagedModel, packaged_tokenizer, packaged_weights
 from vaultsync.backends.embedders.onnx_file import Array
 from vaultsync.backends.embedders.sentence import packaged_model
