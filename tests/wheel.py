@@ -23,6 +23,7 @@ from hatch_build import FILES
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build"
+DOCKERFILE = ROOT / "Dockerfile"
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 PLUGIN = tuple(f"vaultsync/obsidian/{name}" for name in FILES)
 LARGEST: Mapping[str, int] = {"": 80, "live,mcp": 150, "local": 300}
@@ -135,6 +136,12 @@ class Alone:
             *("install", "--constraint", str(limits)),
             f"{wheel}[{extras}]" if extras else str(wheel),
         )
+        self.environment = {
+            "HOME": str(self.place / "home"),
+            "VAULTSYNC_VAULT": str(self.place / "vault"),
+            "VAULTSYNC_STATE_DIR": str(self.place / "state"),
+            "VAULTSYNC_MODELS": str(self.place / "models"),
+        }
         size = _megabytes(environment)
         print(f"package: with {name} dependencies, {size} MB are installed")
         if size > LARGEST[extras]:
@@ -150,10 +157,7 @@ class Alone:
             codes=codes,
             cwd=cwd or self.place,
             stdin=stdin,
-            HOME=str(self.place / "home"),
-            VAULTSYNC_VAULT="" if cwd else str(self.place / "vault"),
-            VAULTSYNC_STATE_DIR=str(self.place / "state"),
-            VAULTSYNC_MODELS=str(self.place / "models"),
+            **{**self.environment, **({"VAULTSYNC_VAULT": ""} if cwd else {})},
         )
 
 
@@ -240,10 +244,33 @@ def serves(alone: Alone) -> None:
     """With the extras of the guides, the daemon watches, and an agent is greeted."""
     alone.vaultsync("init", str(alone.place / "vault"))
     alone.vaultsync("watch", "--once-settled")
+    is_healthy(alone)
     said = alone.vaultsync("mcp", stdin=json.dumps(INITIALIZE) + "\n")
     if json.loads(said.splitlines()[0])["result"]["serverInfo"]["name"] != "vaultsync":
         sys.exit(f"package: an agent is not greeted:\n{said}")
     print("package: it watches, and greets an agent")
+
+
+def is_healthy(alone: Alone) -> None:
+    """The check of the container finds a daemon healthy, and its absence not."""
+    (words,) = re.findall(r"CMD (vaultsync status .*)$", DOCKERFILE.read_text(), re.MULTILINE)
+    environment = {**os.environ, **alone.environment}
+    environment["PATH"] = f"{alone.python.parent}{os.pathsep}{os.environ['PATH']}"
+
+    def healthy() -> bool:
+        done = subprocess.run(words, shell=True, env=environment, check=False)  # noqa: S602
+        return done.returncode == 0
+
+    if healthy():
+        sys.exit("package: a container without a daemon is healthy")
+    command = [str(alone.python.with_name("vaultsync")), "watch", "--quiet"]
+    daemon = subprocess.Popen(command, env=environment)
+    try:
+        if not any(healthy() for _ in range(30)):
+            sys.exit("package: a container with a daemon is not healthy")
+    finally:
+        daemon.terminate()
+        daemon.wait(30)
 
 
 def recalls_by_meaning(alone: Alone) -> None:
