@@ -436,8 +436,12 @@ class ApplyBatch:
     # 5 ------------------------------------------------------------------- durable
 
     def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
-        """Replace stamps so recent that a change in the same clock tick could hide behind them."""
-        now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
+        """Replace stamps so recent that a change in the same clock tick could hide behind them.
+
+        Where the clock of the files is ahead, waiting does not help: their stamps are not kept,
+        and the next scan reads these files.
+        """
+        now_ns = self._now_ns()
         racy = [
             item
             for item in items
@@ -446,11 +450,17 @@ class ApplyBatch:
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, upcoming)
+        wait_ns = min(newest - now_ns, 0) + RACY_WINDOW_NS
+        sleep_while(self.ctx.clock, wait_ns / 1e9, upcoming)
+        now_ns = self._now_ns()
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             again = self.ctx.find_file(path)
-            item.stamp = again.stamp if again and again.sha == item.sha else None
+            same = again is not None and again.sha == item.sha
+            item.stamp = trusted_stamp(again.stamp, now_ns) if again and same else None
+
+    def _now_ns(self) -> int:
+        return int(self.ctx.clock.now().timestamp() * 1e9)
 
     # 6 -------------------------------------------------------------------- record
 
