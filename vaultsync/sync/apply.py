@@ -438,10 +438,10 @@ class ApplyBatch:
     def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
         """Replace stamps so recent that a change in the same clock tick could hide behind them.
 
-        Where the clock of the files is ahead, waiting does not help: their stamps are not kept,
-        and the next scan reads these files.
+        The clock of the files, which may be ahead of this one, moves on as this one waits: no
+        wait is longer than its tick.
         """
-        now_ns = self._now_ns()
+        now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
             item
             for item in items
@@ -452,15 +452,10 @@ class ApplyBatch:
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
         wait_ns = min(newest - now_ns, 0) + RACY_WINDOW_NS
         sleep_while(self.ctx.clock, wait_ns / 1e9, upcoming)
-        now_ns = self._now_ns()
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             again = self.ctx.find_file(path)
-            same = again is not None and again.sha == item.sha
-            item.stamp = trusted_stamp(again.stamp, now_ns) if again and same else None
-
-    def _now_ns(self) -> int:
-        return int(self.ctx.clock.now().timestamp() * 1e9)
+            item.stamp = again.stamp if again and again.sha == item.sha else None
 
     # 6 -------------------------------------------------------------------- record
 
