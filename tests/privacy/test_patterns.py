@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import re
+import sys
 import time
-from types import ModuleType
 
 import pytest
 
@@ -69,14 +68,7 @@ def test_a_piece_with_too_many_matches_is_hidden_as_a_whole() -> None:
 
 
 def test_the_extra_that_runs_patterns_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: object, **named: object) -> ModuleType:
-        if name == "re2":
-            raise ImportError(name)
-        return real(name, *args, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "re2", None)
     with pytest.raises(MissingExtraError) as caught:
         compile_pattern("never-compiled-before")
     assert "vaultsync[patterns]" in caught.value.hint

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Protocol
 
-from vaultsync.errors import MissingExtraError
+from vaultsync.errors import needs_extra
 
 MAX_PATTERN_CHARS = 1_000
 PIECE_CHARS = 4_096
@@ -57,10 +57,8 @@ def compile_pattern(pattern: str) -> SecretPattern:
     if len(pattern) > MAX_PATTERN_CHARS:
         why = f"longer than {MAX_PATTERN_CHARS:,} characters"
         raise ValueError(why)
-    try:
+    with needs_extra("a pattern of your own"):
         import re2  # type: ignore[import-untyped] # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtraError("a pattern of your own", "google-re2", "patterns") from None
     options = re2.Options()
     options.log_errors = False
     try:

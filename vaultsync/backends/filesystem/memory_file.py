@@ -23,6 +23,7 @@ from vaultsync.errors import (
     NotRegularFileError,
     UnreadableMemoryFileError,
     UnreadableNoteError,
+    needs_extra,
 )
 from vaultsync.markdown.yaml.reader import load_yaml
 from vaultsync.model.schema import Value
@@ -242,12 +243,9 @@ class FrontmatterReader:
     """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        try:
+        with needs_extra("reading frontmatter"):
             import frontmatter
             from frontmatter.default_handlers import YAMLHandler
-        except ImportError:
-            why = "its frontmatter needs python-frontmatter (`vaultsync[memory-file]`)"
-            raise UnreadableMemoryFileError(name, why) from None
 
         class BoundedYaml(YAMLHandler):  # type: ignore[misc, unused-ignore]
             is_map = True
