@@ -64,8 +64,8 @@ def compile_pattern(pattern: str) -> SecretPattern:
     try:
         compiled: SecretPattern = re2.compile(pattern, options)
     except (re2.error, RecursionError) as wrong:
-        why = wrong.args[0] if wrong.args else wrong
-        raise ValueError(why.decode() if isinstance(why, bytes) else str(why)) from None
+        reason = wrong.args[0] if wrong.args else wrong
+        raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
     return compiled
 
 
