@@ -139,6 +139,7 @@ def test_words_and_samples_are_no_secrets(text: str) -> None:
         *("password&#61;hunter2x", "password&#x3d;hunter2x", "password=&quot;hunter2x&quot;"),
         *('{\\"password\\":\\"hunter2x\\"}', "a\\npassword: hunter2x\\nb", "x%26pwd=hunter2x"),
         *("İstanbul: password: hunter2x", "Şifre: hunter2x", "the password for it is now hunter2x"),
+        *("password: 'hunter2x and more", "password: „hunter2x“"),
         *("パスワードはhunter2xです", "password：hunter2x", "„Passwort“: „hunter2x“"),
     ],
 )
@@ -159,6 +160,13 @@ def test_a_password_is_found_however_its_sign_is_written(text: str) -> None:
 )
 def test_what_belongs_to_a_secret_is_none(text: str) -> None:
     assert list(find_secrets(text)) == []
+
+
+def test_a_key_with_slashes_is_random_and_a_path_is_not() -> None:
+    key = "aB3/dE6/gH9/jK2/mN5/pQ8/sT1/vW4/yZ7"
+    (span,) = find_secrets(f"api_key: {key}")
+    assert span.kind == "secret"
+    assert list(find_secrets("api_key: src/lib/App2/Main/Keys")) == []
 
 
 def test_a_run_of_names_hides_as_a_whole_and_what_follows_is_looked_at() -> None:

@@ -200,3 +200,16 @@ def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
     register_rules(Redactor(KEY, values=("swordfish",)))
     said = f"no ACME-1234, swordfish or {TOKEN}"
     assert scrub(said) == "no [REDACTED:custom], [REDACTED:environment] or [REDACTED:github]"
+
+
+def test_many_secrets_are_found_again_wherever_they_are() -> None:
+    many = [f"hunter{number}xyz" for number in range(100)]
+    redactor = Redactor(b"k" * 32)
+    known = KnownSecrets({redactor.placeholder("password", each): each for each in many})
+    text = " and ".join((*many, "hunter100xyz", "xhunter1xyz"))
+    hidden = redactor.hide(text, known)
+    assert [each for each in many if f" {each} " in hidden] == []
+    assert hidden.count("REDACTED:") == len(many)
+    assert "hunter100xyz" in hidden
+    assert "xhunter1xyz" in hidden  # shorter than what is hidden within words
+    assert known.restore(hidden)[0] == text

@@ -223,9 +223,16 @@ def is_random(value: str) -> bool:
 
 
 def _changes(value: str) -> float:
-    """How often the kind of character changes, per character; in names of words it rarely does."""
-    kinds = [(each.islower(), each.isupper(), each.isdigit(), each == "/") for each in value]
-    return sum(one != other for one, other in pairwise(kinds)) / len(kinds)
+    """How often the kind of character changes, per character.
+
+    In names of words it rarely does, but for a capital at the beginning of each.
+    """
+    kinds = [
+        "a" if x.islower() else "A" if x.isupper() else "1" if x.isdigit() else x for x in value
+    ]
+    pairs = pairwise(kinds)
+    changed = sum(x != y and x + y != "Aa" and "/" not in (x, y) for x, y in pairs)
+    return changed / len(kinds)
 
 
 def entropy(text: str) -> float:

@@ -18,7 +18,7 @@ from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render_note
 from vaultsync.notes.view import NoteView
 from vaultsync.privacy.active_content import inert_fences
-from vaultsync.privacy.escaping import active_constructs, escape, unescape
+from vaultsync.privacy.escaping import active_constructs, escape, escape_active, unescape
 from vaultsync.privacy.redaction import Redactor
 
 PATH = VaultPath("public/notes/a.md")
@@ -136,3 +136,23 @@ def test_each_group_of_inert_languages_gives_its_reason() -> None:
     assert all(row["why"] for row in groups.values())
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z0-9+#-]+", each) for each in names)
+
+
+def test_constructs_within_each_other_are_known_by_the_whole_text() -> None:
+    nested = "<% " * 3_000
+    known = active_constructs(nested)
+    assert escape_active(nested, known) == nested
+    other = f"{nested}x"
+    assert escape_active(other, known).count("\\") > 2_900
+    assert sum(map(len, known)) < 40 * len(nested)
+
+
+def test_a_link_in_a_tag_is_judged_by_where_it_leads() -> None:
+    assert escape("<a title='x' href=page.md>") == "<a title='x' href=page.md>"
+    assert escape("<a title='x' href=javascript:x>") != "<a title='x' href=javascript:x>"
+
+
+def test_an_image_with_an_escaped_bracket_is_judged_by_where_it_leads() -> None:
+    assert escape("![a\\]b](https://evil.example)") == "!\\[a\\]b](https://evil.example)"
+    assert escape("![a\\]b](here.png)") == "![a\\]b](here.png)"
+    assert escape("![a `b\n\n[c](https://evil.example)") == "![a `b\n\n[c](https://evil.example)"
