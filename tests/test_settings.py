@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import vaultsync
+from tests.machines import configure_machine
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import recall_from_index_files
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
@@ -21,7 +23,7 @@ def _set(root: Path, settings: str) -> None:
     """Settings beside the identity, which stays as it is."""
     marker = root / ".meta" / "config.toml"
     marker.parent.mkdir(parents=True, exist_ok=True)
-    text = marker.read_text() if marker.exists() else 'vault_id = "x"\n'
+    text = marker.read_text() if marker.exists() else f'vault_id = "{SystemClock().new_id()}"\n'
     kept = [line for line in text.splitlines() if line.startswith("vault_id")]
     marker.write_text("\n".join([*kept, settings]))
 
@@ -43,8 +45,8 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
     found = _load(tmp_path, "").hygiene
     assert found == PrivacySettings()
     assert (found.secrets, found.neutralise) == (True, True)
-    said = '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\nenvironment = ["TOKEN"]\n'
-    found = _load(tmp_path, said).hygiene
+    configure_machine(tmp_path, '[hygiene]\nenvironment = ["TOKEN"]\n')
+    found = _load(tmp_path, '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\n').hygiene
     assert (found.patterns, found.environment) == (("acme-[0-9]{4}", "@iban"), ("TOKEN",))
 
 
@@ -65,7 +67,7 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
         ("[weights.fields]\ntitle = -1", "0 or more"),
         ("[weights]\nsimilarity = 0\nrecency = 0\nutility = 0", "above 0"),
         ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS), "above 0"),
-        ("max_note_bytes = 'big'", "expected a number of bytes (0 or more), got 'big'"),
+        ("max_note_bytes = 'big'", "expected a number of bytes (1024 or more), got 'big'"),
         ("ignore = 'Templates'", 'a list of folders, such as ["Templates"]'),
         ("watch = 1", "setting watch: expected a table, got 1"),
         ("[watch]\nwatcher = 'eyes'", "one of auto, watchfiles, watchdog, polling"),
@@ -93,7 +95,7 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
         ("ignores = []", "'ignores' in .meta/config.toml did you mean 'ignore'?"),
         ("agent = 'indy'", "'agent' in .meta/config.toml"),
         ("root = '/'", "'root' in .meta/config.toml"),
-        ("[hygiene]\noptional = []", "in [hygiene] of .meta/config.toml the settings are secrets"),
+        ("[hygiene]\noptional = []", "in [hygiene] of .meta/config.toml the settings are patterns"),
         ("[watch]\nwacther = 'auto'", "in [watch] of .meta/config.toml did you mean 'watcher'?"),
         ("zzz = 1", "unknown setting 'zzz' in .meta/config.toml the settings are vault_id, "),
     ],
@@ -174,7 +176,7 @@ def test_the_doctor_says_that_a_file_is_where_the_tables_shall_be(root: Path, fo
 
 
 def test_the_doctor_says_what_is_not_escaped(root: Path) -> None:
-    _set(root, "[hygiene]\nneutralise = false\n")
+    configure_machine(root, "[hygiene]\nneutralise = false\n")
     ok, said = _checks(root)["hygiene"]
     assert ok
     assert "not escaped" in said

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 import vaultsync
 from tests.daemons import watched
 from tests.fakes import START
+from tests.machines import configure_machine
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
@@ -83,8 +84,7 @@ def test_the_log_can_go_to_a_file(tmp_path: Path) -> None:
 
 
 def test_invalid_settings_are_wrong_usage(vault: Path) -> None:
-    with (vault / ".meta" / "config.toml").open("a") as file:
-        file.write('\n[watch]\nwatcher = "crystal ball"\n')
+    configure_machine(vault, '[watch]\nwatcher = "crystal ball"\n')
     done = watch()
     assert done.exit_code == WRONG
     assert "watchfiles" in done.stderr

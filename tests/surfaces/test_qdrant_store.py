@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from vaultsync.api import opening as app
@@ -128,9 +129,8 @@ def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
 def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:
     vault = str(tmp_path / "vault")
     app.init(vault, store="qdrant+edge:../edge")
-    config = tmp_path / "vault" / ".meta" / "config.toml"
-    with config.open("a", encoding="utf-8") as file:
-        file.write("\n[qdrant]\nretention_days = 0\n")
+    lines = 'store = "qdrant+edge:../edge"\n[qdrant]\nretention_days = 0\n'
+    configure_machine(tmp_path / "vault", lines)
     with app.open(vault) as memory:
         fact = memory.remember("Gone soon.")
         memory.forget(fact.id)
