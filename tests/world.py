@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import pytest
 from msgspec import to_builtins
 
 from tests.doubles.links import MemoryLinks
@@ -14,6 +15,7 @@ from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
+from vaultsync.errors import StoreRewoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -39,6 +41,7 @@ LINES = "Alpha says this.\n\nBravo says that.\n\nCharlie says more."
 """A content of which a person edits the first line and an agent the last."""
 PERSONS = LINES.replace("Alpha says this.", "Alpha says what the person says.")
 AGENTS = LINES.replace("Charlie says more.", "Charlie says what the agent says.")
+ALPHA, PERSONS_ALPHA = LINES.split("\n", maxsplit=1)[0], PERSONS.split("\n")[0]
 MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says.")
 
 
@@ -101,27 +104,30 @@ class World:
         self.clock.advance(5)
 
     def at(self, step: str, act: Callable[[], object], *, number: int = 1) -> None:
-        """Let something happen once, right before a step of the vault is done."""
+        """Let something happen once, right before a step of the vault or the store is done.
+
+        The step "" is any.
+        """
         left = number
 
         def before(now: str) -> None:
             nonlocal left
-            left -= now == step
-            if now == step and not left:
-                self.vault.before = _nothing
+            left -= step in ("", now)
+            if not left:
+                self.vault.before = self.store.before = _nothing
                 act()
 
-        self.vault.before = before
+        self.vault.before = self.store.before = before
 
     def dies_at(
         self, step: str, *, number: int = 1, keep: Callable[[int], bool] | None = None
     ) -> None:
-        """A pass that ends right before a step of the vault; `keep` as for a crash."""
-        self.at(step, _die, number=number)
+        """A pass that ends right before a step; `keep` as for a crash."""
+        self.at(step, die, number=number)
         with contextlib.suppress(KeyboardInterrupt):
             self.sync()
             raise AssertionError(f"no {number}. {step} in this pass")
-        self.vault.before = _nothing
+        self.vault.before = self.store.before = _nothing
         self.vault.crash(keep)
 
     # --- the agents ------------------------------------------------------------------
@@ -165,6 +171,26 @@ class World:
             self.store.before = before
 
         self.store.before = before
+
+    @contextlib.contextmanager
+    def outage(self) -> Iterator[None]:
+        """The store is away for a while."""
+        self.store.away = True
+        yield
+        self.store.away = False
+
+    def sync_without_answer(self) -> None:
+        """A pass whose write to the store is done, and the answer lost."""
+        self.store.lose_ack = True
+        with pytest.raises(StoreUnavailableError):
+            self.sync()
+        self.store.lose_ack = False
+
+    def confirm(self) -> None:
+        """A pass that is stopped because the store lost something, and then confirmed."""
+        with pytest.raises(StoreRewoundError) as stopped:
+            self.sync()
+        self.sync(SyncRequest(confirm=stopped.value.run))
 
     def lose_archive(self) -> None:
         """Begin with an archive that knows nothing, as after a reinstallation."""
@@ -317,8 +343,14 @@ def _nothing(_: str) -> None:
     """Let everything go on."""
 
 
-def _die() -> None:
+def die() -> None:
+    """The program is killed."""
     raise KeyboardInterrupt
+
+
+def refuse() -> None:
+    """The system denies a step."""
+    raise PermissionError(13, "Permission denied")
 
 
 def taken(report: Report, fact_id: str) -> list[str]:

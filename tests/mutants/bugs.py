@@ -107,16 +107,14 @@ BUGS: tuple[Bug, ...] = (
         "sync/identity.py",
         "row and row.revision == seen.canonical_of.revision and",
         "row and",
-        "sync/test_canonical_form.py"
-        "::test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base",
+        "sync/test_canonical_form.py::test_what_an_agent_writes_during_the_scan_is_no_base",
     ),
     Bug(
         "what a deletion took away goes when the pass crashed",
         "sync/recovery.py",
-        "        displaced = _keep_displaced(ctx, intent, staged)\n",
+        "            self._keep_displaced(staged)\n",
         "",
-        "sync/test_recovery.py"
-        "::test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept",
+        "sync/test_recovery.py::test_a_save_into_the_file_of_a_deleted_note_is_kept",
     ),
     Bug(
         "size decides instead of bytes",
@@ -151,8 +149,7 @@ BUGS: tuple[Bug, ...] = (
         "sync/outbox.py",
         "    merged = merge(before, current, wanted, peers=True)\n",
         "    merged = merge(current, current, wanted)\n",
-        "sync/test_store_errors.py::"
-        "test_what_others_wrote_during_our_outage_is_not_overwritten_by_the_outbox",
+        "sync/test_store_errors.py::test_what_others_wrote_is_not_overwritten_by_the_outbox",
     ),
     Bug(
         "the outbox waits for no conflict note",
@@ -164,8 +161,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a store that went back goes unnoticed",
         "sync/preconditions.py",
-        " else _rewind_evidence(ctx, state, request)\n",
-        " else None\n",
+        "    why = _rewind_evidence(ctx, state, since)\n",
+        "    why = None\n",
         "sync/test_store_errors.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
     Bug(

@@ -14,14 +14,14 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/schedule.py",
         "return min(self._last[path] + self._quiet, self._first[path] + self._longest)\n",
         "return self._last[path] + self._quiet\n",
-        f"{SETTLE}::test_a_path_that_is_saved_without_end_settles_all_the_same",
+        f"{SETTLE}::test_every_path_is_taken_once_when_it_is_due",
     ),
     Bug(
         "a note settles after its first event",
         "daemon/schedule.py",
         "            self._last[path] = now\n",
         "            self._last.setdefault(path, now)\n",
-        f"{SETTLE}::test_every_path_is_taken_once_after_its_last_mark_and_never_too_early",
+        f"{SETTLE}::test_every_path_is_taken_once_when_it_is_due",
     ),
     Bug(
         "a note that is being saved is written all the same",
@@ -56,7 +56,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/loop.py",
         "            run=stopped if whole else None,\n",
         "",
-        f"{DAEMON}::test_what_was_stopped_when_somebody_asked_can_still_be_confirmed",
+        f"{DAEMON}::test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed",
     ),
     Bug(
         "a dead watcher is trusted",

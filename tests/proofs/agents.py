@@ -12,7 +12,6 @@ Change: TypeAlias = Callable[[Fact, str], dict[str, Value]]
 
 
 def append(fact: Fact, word: str) -> dict[str, Value]:
-    """A paragraph more."""
     return {"content": f"{fact.content}\n\nAgent {word}."}
 
 
@@ -23,60 +22,48 @@ def first_line(fact: Fact, word: str) -> dict[str, Value]:
 
 
 def drop_first_line(fact: Fact, word: str) -> dict[str, Value]:
-    """The first line goes."""
     _, _, rest = fact.content.partition("\n")
     return {"content": rest.strip("\n") or f"Agent {word}."}
 
 
 def tag(fact: Fact, word: str) -> dict[str, Value]:
-    """A tag more."""
     return {"tags": [*fact.tags, word]}
 
 
 def untag(fact: Fact, word: str) -> dict[str, Value]:
-    """A tag fewer."""
     return {"tags": list(fact.tags[1:])} if fact.tags else {"status": word}
 
 
 def status(fact: Fact, word: str) -> dict[str, Value]:
-    """A scalar."""
-    del fact
     return {"status": word}
 
 
 def title(fact: Fact, word: str) -> dict[str, Value]:
-    """The heading of the note."""
-    del fact
     return {"title": f"T {word}"}
 
 
 def mood(fact: Fact, word: str) -> dict[str, Value]:
     """A property that is no field."""
-    del fact
     return {"mood": word}
 
 
 def source(fact: Fact, word: str) -> dict[str, Value]:
     """A field that is the store's alone."""
-    del fact
     return {"source": word}
 
 
 def context(fact: Fact, word: str) -> dict[str, Value]:
     """The line below the heading."""
-    del fact
     return {"context": word}
 
 
 def access(fact: Fact, word: str) -> dict[str, Value]:
     """A field that no note is written for."""
-    del word
     return {"accessCount": fact.access_count + 1}
 
 
 def priority(fact: Fact, word: str) -> dict[str, Value]:
     """A number; of an observation, the folder."""
-    del word
     return {"priority": (fact.priority + 1) % 5}
 
 

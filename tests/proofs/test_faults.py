@@ -17,7 +17,7 @@ import pytest
 
 from tests.proofs import agents, texts
 from tests.proofs.turns import THOROUGH, in_turns
-from tests.proofs.world import Crash, World
+from tests.proofs.world import Crash, World, mirrored
 from vaultsync.errors import (
     StoreUnavailableError,
     UnreadableNoteError,
@@ -30,22 +30,6 @@ from vaultsync.operations.undo import undo_run
 
 Work = Callable[[World], object]
 FOREVER = 10_000
-
-
-def _made(count: int = 1) -> World:
-    world = World()
-    for _ in range(count):
-        word = world.ledger.word
-        lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
-        world.remember({"title": "Plan", "content": lines, "tags": [word()]})
-    return world
-
-
-def _mirrored(count: int = 1) -> World:
-    world = _made(count)
-    world.turn()
-    world.clock.advance(1)
-    return world
 
 
 def _agent(world: World, change: agents.Change) -> None:
@@ -62,23 +46,29 @@ def _pass(world: World) -> object:
 
 
 def _first_pass() -> tuple[World, Work]:
-    return _made(3), _pass
+    world = World()
+    for _ in range(3):
+        world.plan()
+    return world, _pass
 
 
-def _adopt() -> tuple[World, Work]:
+def _with_new_notes() -> World:
     world = World()
     world.turn()
     world.new_note("Inbox/A.md")
     world.new_note("Inbox/B.md", front=True)
+    return world
 
+
+def _adopt() -> tuple[World, Work]:
     def work(world: World) -> object:
         return world.run(lambda: adopt_notes(world.ctx, [VaultPath("Inbox")]), world.at)
 
-    return world, work
+    return _with_new_notes(), work
 
 
 def _both_ways() -> tuple[World, Work]:
-    world = _mirrored(2)
+    world = mirrored(2)
     world.edit(world.notes()[0], texts.append)
     word, last = world.ledger.word(), list(world.facts())[-1]
     first = world.notes_by_id()[last] == [world.notes()[0]]
@@ -88,21 +78,21 @@ def _both_ways() -> tuple[World, Work]:
 
 
 def _merge() -> tuple[World, Work]:
-    world = _mirrored()
+    world = mirrored()
     _person(world, texts.change_last_line)
     _agent(world, agents.first_line)
     return world, _pass
 
 
 def _conflict() -> tuple[World, Work]:
-    world = _mirrored()
+    world = mirrored()
     _person(world, texts.change_line)
     _agent(world, agents.first_line)
     return world, _pass
 
 
 def _deleted_in_vault() -> tuple[World, Work]:
-    world = _mirrored(2)
+    world = mirrored(2)
     world.delete(world.notes()[0])
     world.turn()
     world.clock.advance(5)
@@ -110,20 +100,20 @@ def _deleted_in_vault() -> tuple[World, Work]:
 
 
 def _deleted_in_store() -> tuple[World, Work]:
-    world = _mirrored(2)
+    world = mirrored(2)
     world.forget(next(iter(world.facts())))
     return world, _pass
 
 
 def _move() -> tuple[World, Work]:
-    world = _mirrored()
+    world = mirrored()
     world.rename(world.notes()[0], "public/decisions/Other.md")
     _agent(world, agents.append)
     return world, _pass
 
 
 def _undo() -> tuple[World, Work]:
-    world = _mirrored()
+    world = mirrored()
     _agent(world, agents.append)
     _person(world, texts.status)
     report = world.turn()
@@ -132,25 +122,18 @@ def _undo() -> tuple[World, Work]:
     run = report.run
     # What is taken back is in the history from then on.
     world.ledger.at_least_kept(list(world.ledger.owed))
+    return world, _undoing(run)
 
-    def work(world: World) -> object:
-        return world.run(lambda: undo_run(world.ctx, run), world.at)
 
-    return world, work
+def _undoing(run: str) -> Work:
+    return lambda world: world.run(lambda: undo_run(world.ctx, run), world.at)
 
 
 def _undo_of_an_adoption() -> tuple[World, Work]:
-    world = World()
-    world.turn()
-    world.new_note("Inbox/A.md")
-    world.new_note("Inbox/B.md", front=True)
+    world = _with_new_notes()
     run = adopt_notes(world.ctx, [VaultPath("Inbox")]).run
     world.clock.advance(1)
-
-    def work(world: World) -> object:
-        return world.run(lambda: undo_run(world.ctx, run), world.at)
-
-    return world, work
+    return world, _undoing(run)
 
 
 SCENARIOS = {

@@ -9,19 +9,13 @@ import errno
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.proofs import texts
 from tests.proofs.agents import CHANGES
-from tests.proofs.turns import THOROUGH, load_everything
+from tests.proofs.turns import tell_stories
 from tests.proofs.world import World
 from vaultsync.errors import StoreUnavailableError
 
@@ -49,15 +43,7 @@ class Story(RuleBasedStateMachine):
 
     def _remember(self, type_name: str, title: str) -> None:
         word = self.world.ledger.word
-        lines = [f"One {word()}.", f"Two {word()}.", f"Three {word()}."]
-        self.world.remember(
-            {
-                "type": type_name,
-                "title": f"{title}",
-                "content": "\n".join(lines),
-                "tags": [word(), word()],
-            }
-        )
+        self.world.plan(type=type_name, title=title, tags=[word(), word()])
 
     def _path(self, which: int) -> str:
         paths = self.world.notes()
@@ -326,15 +312,4 @@ class Story(RuleBasedStateMachine):
 
 @pytest.mark.timeout(3600)
 def test_whatever_happens_nothing_is_lost_and_both_sides_end_equal() -> None:
-    load_everything()
-    run_state_machine_as_test(
-        Story,
-        settings=settings(
-            deadline=None,
-            max_examples=2000 if THOROUGH else 100,
-            stateful_step_count=80 if THOROUGH else 40,
-            suppress_health_check=list(HealthCheck),
-            print_blob=True,
-            report_multiple_bugs=False,
-        ),
-    )
+    tell_stories(Story, (100, 2000), (40, 80))

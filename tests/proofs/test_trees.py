@@ -68,9 +68,7 @@ trees = st.builds(
 
 def _remember(world: World, type_name: str, title: str) -> None:
     word = world.ledger.word
-    lines = "\n".join(f"Says {word()}." for _ in range(3))
-    said = {"type": type_name, "title": title, "content": lines, "tags": [word(), word()]}
-    world.remember(said)
+    world.plan(type=type_name, title=title, tags=[word(), word()])
 
 
 def _person(world: World, which: int, how: int) -> None:
@@ -111,7 +109,7 @@ def _shuffled(world: World, seed: int) -> Report | None:
     """A pass that carries out its plan in some other order."""
 
     def apply(work: SyncRun, *, progress: Progress | None) -> ApplyOutcome:
-        random.Random(seed).shuffle(work.plan.actions)
+        random.Random(seed).shuffle(work.actions)
         return apply_plan(work, progress=progress)
 
     with patch.object(passes, "apply_plan", apply):

@@ -12,14 +12,14 @@ from contextlib import suppress
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from qdrant_client import QdrantClient
 
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
-from tests.proofs.turns import THOROUGH, load_everything
+from tests.proofs.turns import tell_stories
 from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
@@ -178,15 +178,4 @@ class TwoMirrors(RuleBasedStateMachine):
 
 @pytest.mark.timeout(3_600)
 def test_whatever_the_network_does_two_mirrors_converge_and_lose_no_word() -> None:
-    load_everything()
-    run_state_machine_as_test(
-        TwoMirrors,
-        settings=settings(
-            deadline=None,
-            max_examples=400 if THOROUGH else 25,
-            stateful_step_count=60 if THOROUGH else 25,
-            suppress_health_check=list(HealthCheck),
-            print_blob=True,
-            report_multiple_bugs=False,
-        ),
-    )
+    tell_stories(TwoMirrors, (25, 400), (25, 60))

@@ -41,22 +41,21 @@ def _content_lines(data: bytes) -> list[re.Match[bytes]]:
     ]
 
 
-def change_line(data: bytes, word: str) -> bytes:
-    """The first line of the content says something else."""
+def _replace_line(data: bytes, number: int, line: str, word: str) -> bytes:
     lines = _content_lines(data)
     if not lines:
         return append(data, word)
-    first = lines[0]
-    return data[: first.start()] + f"Now {word}.".encode() + data[first.end() :]
+    old = lines[number]
+    return data[: old.start()] + line.encode() + data[old.end() :]
+
+
+def change_line(data: bytes, word: str) -> bytes:
+    """The first line of the content says something else."""
+    return _replace_line(data, 0, f"Now {word}.", word)
 
 
 def change_last_line(data: bytes, word: str) -> bytes:
-    """The last line of the content says something else."""
-    lines = _content_lines(data)
-    if not lines:
-        return append(data, word)
-    last = lines[-1]
-    return data[: last.start()] + f"Then {word}.".encode() + data[last.end() :]
+    return _replace_line(data, -1, f"Then {word}.", word)
 
 
 def drop_line(data: bytes, word: str) -> bytes:
@@ -69,7 +68,6 @@ def drop_line(data: bytes, word: str) -> bytes:
 
 
 def title(data: bytes, word: str) -> bytes:
-    """Another heading."""
     made, n = re.subn(rb"(?m)^# .*$", f"# Title {word}".encode(), data, count=1)
     return made if n else append(data, word)
 
@@ -86,7 +84,6 @@ def _set(data: bytes, key: str, value: str) -> bytes:
 
 
 def status(data: bytes, word: str) -> bytes:
-    """A scalar of the table of fields."""
     return _set(data, "status", word)
 
 
@@ -101,26 +98,22 @@ def source(data: bytes, word: str) -> bytes:
 
 
 def tag(data: bytes, word: str) -> bytes:
-    """A tag more."""
     made, n = re.subn(rb"(?m)^tags:\n", f"tags:\n  - {word}\n".encode(), data, count=1)
     return made if n else _set(data, "tags", f"[{word}]")
 
 
 def untag(data: bytes, word: str) -> bytes:
-    """A tag fewer."""
     made, n = re.subn(rb"(?m)^(tags:\n)  - .*\n(  - )", rb"\1\2", data, count=1)
     return made if n else mood(data, word)
 
 
 def reformat(data: bytes, word: str) -> bytes:
     """What a linter does: other quotes, the same meaning."""
-    del word
     return re.sub(rb"(?m)^(status|type|mood): (\w+)$", rb'\1: "\2"', data)
 
 
 def same(data: bytes, word: str) -> bytes:
     """A save that changes nothing."""
-    del word
     return data
 
 

@@ -8,6 +8,9 @@ import pkgutil
 from collections.abc import Sequence
 from typing import TypeVar
 
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
 import vaultsync
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -19,12 +22,25 @@ def in_turns(choices: Sequence[T], number: int) -> Sequence[T]:
     return choices if THOROUGH else [choices[number % len(choices)]]
 
 
-def load_everything() -> None:
-    """Load all modules of the project.
+def tell_stories(
+    machine: type[RuleBasedStateMachine], examples: tuple[int, int], steps: tuple[int, int]
+) -> None:
+    """Run a state machine: how many examples of how many steps, and how many if thorough.
 
-    Hypothesis tries constants of the modules that are loaded: without this, which stories
-    it tells would depend on the tests that ran before in the same process.
+    Hypothesis tries constants of the modules that are loaded: all are, so that the stories it
+    tells do not depend on the tests that ran before in the same process.
     """
     for each in pkgutil.walk_packages(vaultsync.__path__, "vaultsync."):
         if not each.name.endswith(".__main__"):
             importlib.import_module(each.name)
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            deadline=None,
+            max_examples=examples[THOROUGH],
+            stateful_step_count=steps[THOROUGH],
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+            report_multiple_bugs=False,
+        ),
+    )

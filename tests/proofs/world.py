@@ -176,19 +176,29 @@ class World(People):
         self.ledger.wrote(f"agent makes {fact.id}", saw="", over="", after=text)
         return fact.id
 
+    def plan(self, **more: Value) -> None:
+        """An agent writes a fact of three lines and a tag, with a word in each."""
+        word = self.ledger.word
+        lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
+        self.remember({"title": "Plan", "content": lines, "tags": [word()], **more})
+
     def _must_wait(self) -> bool:
         """Whether the archive is locked while its outbox would be needed."""
         locked = self.archive._saved is not None
         return locked and (self.store.away or self.store.lose_ack)
 
+    def _saw(self, fact_id: str) -> Fact | None:
+        """What an agent sees of a fact that it is going to write."""
+        self.clock.advance(0.002)
+        if not self._must_wait():
+            with suppress(StoreUnavailableError, FactNotFoundError):
+                return facts.get(self.ctx, fact_id, agent=AGENT)
+        return None
+
     def update(self, fact_id: str, change: Callable[[Fact], Mapping[str, Value]]) -> None:
         """An agent changes a fact."""
-        self.clock.advance(0.002)
-        if self._must_wait():
-            return
-        try:
-            saw = facts.get(self.ctx, fact_id, agent=AGENT)
-        except (StoreUnavailableError, FactNotFoundError):
+        saw = self._saw(fact_id)
+        if saw is None:
             return
         values = change(saw)
         before, wanted = wire.fact_to_json(saw), wire.fact_to_json(saw.replace(values))
@@ -211,12 +221,8 @@ class World(People):
 
     def forget(self, fact_id: str) -> None:
         """An agent deletes a fact."""
-        self.clock.advance(0.002)
-        if self._must_wait():
-            return
-        try:
-            saw = facts.get(self.ctx, fact_id, agent=AGENT)
-        except (StoreUnavailableError, FactNotFoundError):
+        saw = self._saw(fact_id)
+        if saw is None:
             return
         text = wire.fact_to_json(saw)
         try:
@@ -275,3 +281,13 @@ class World(People):
         """Where neither archive nor store has heard of a fact, its folder is its scope."""
         known = {base.fact.id for base in self.archive.iter_bases()} | {*self.store._rows}
         self.scopes = {key: scope for key, scope in self.scopes.items() if key in known}
+
+
+def mirrored(count: int = 1, *, batch: int = 1000) -> World:
+    """A world in which some facts have had their notes for a second."""
+    world = World(batch=batch)
+    for _ in range(count):
+        world.plan()
+    world.turn()
+    world.clock.advance(1)
+    return world

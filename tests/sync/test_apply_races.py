@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
+from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, kinds, notice, refuse, taken
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.sync.recovery import FEW_DISPLACED
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 PATH = "team-core/notes/mine.md"
 TO_LESSON = "team-core/lessons/mine.md"
 
@@ -23,8 +23,7 @@ def _shapeless(world: World, text: str = "Just words.\n") -> str:
     return fact.id
 
 
-def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is() -> None:
-    world = World()
+def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is(world: World) -> None:
     fact_id = _shapeless(world)
     before = world.text(PATH)
     world.agent_updates(fact_id, content="# A heading\n\nAgent's words.")
@@ -34,13 +33,11 @@ def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is() -
         assert told.hint
         assert world.text(PATH) == before
     world.agent_updates(fact_id, content="Agent's words.")
-    world.quiesce()
-    assert "Agent's words." in world.text(PATH)
     world.assert_at_rest()
+    assert "Agent's words." in world.text(PATH)
 
 
-def test_what_a_note_never_showed_can_be_taken_out() -> None:
-    world = World()
+def test_what_a_note_never_showed_can_be_taken_out(world: World) -> None:
     fact = world.agent_remembers("Words.", title="Mine", confidence=0.5)
     world.person_writes(PATH, f"---\nid: {fact.id}\n---\n# Mine\n\nWords.\n")
     world.quiesce()
@@ -49,22 +46,19 @@ def test_what_a_note_never_showed_can_be_taken_out() -> None:
     world.assert_at_rest()
 
 
-def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to() -> None:
-    world = World()
+def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to(world: World) -> None:
     fact = world.mirrored(type="decision")
     world.mirrored("Stays.", title="A bystander")
     world.person_renames(world.path(fact.id), TO_LESSON)
     world.person_edits(TO_LESSON, ALPHA, PERSONS_ALPHA)
     world.agent_forgets(fact.id)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).type == "lesson"
     assert "\ntype: lesson\n" in world.text(TO_LESSON)
     assert PERSONS_ALPHA in world.text(TO_LESSON)
-    world.assert_at_rest()
 
 
-def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form() -> None:
-    world = World()
+def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form(world: World) -> None:
     fact_id = _shapeless(world)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(fact_id)
@@ -73,26 +67,21 @@ def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form() 
     content = "# A heading\n\nAgent's words."
     fact_work.restore(world.ctx, fact_id, agent="indy")
     world.agent_updates(fact_id, content=content)
-    world.quiesce()
+    world.assert_at_rest()
     assert "# mine" in world.note(fact_id)
     assert content in world.note(fact_id)
-    world.assert_at_rest()
 
 
-def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes() -> None:
-    world = World()
+def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes(world: World) -> None:
     fact_id = _shapeless(world)
     text = world.text(PATH)
     world.agent_updates(fact_id, scope="public")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact_id) == "public/notes/mine.md"
     assert world.note(fact_id) == text
-    world.assert_at_rest()
 
 
-def test_two_saves_while_a_note_is_written_are_both_kept() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_two_saves_while_a_note_is_written_are_both_kept(world: World, fact: Fact) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     first = data.replace(ALPHA.encode(), b"Alpha, saved first.")
     second = data.replace(ALPHA.encode(), b"Alpha, saved second.")
@@ -107,26 +96,20 @@ def test_two_saves_while_a_note_is_written_are_both_kept() -> None:
 
     world.at("exchange.swap", save)
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert "Alpha, saved second." in world.fact(fact.id).content
     assert "what the agent says" in world.fact(fact.id).content
     assert "Alpha, saved first." in world.everything_kept()
-    world.assert_at_rest()
-
-
-def _refuse() -> None:
-    raise PermissionError(13, "Permission denied")
 
 
 @pytest.mark.parametrize("person_edits", [False, True])
-def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(person_edits: bool) -> None:
-    world = World()
+def test_a_note_that_may_not_be_written_stops_no_other(world: World, person_edits: bool) -> None:
     fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
     if person_edits:
         world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     world.agent_updates(other.id, content="Changed.")
-    world.at("exchange", _refuse)
+    world.at("exchange", refuse)
     report = world.sync()
     told = notice(report, "not_written")
     refused = fact if told.path == world.path(fact.id) else other
@@ -139,9 +122,7 @@ def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(person_edits
     world.assert_at_rest()
 
 
-def test_a_note_that_becomes_a_link_before_it_is_written_is_named_and_left() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_becomes_a_link_before_it_is_written_is_left(world: World, fact: Fact) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.agent_updates(fact.id, content=AGENTS)
 
@@ -156,9 +137,8 @@ def test_a_note_that_becomes_a_link_before_it_is_written_is_named_and_left() -> 
     world.quiesce()
     world.vault.delete(path)
     world.vault.save_by_rename(path, data)
-    world.quiesce()
-    assert "what the agent says" in world.note(fact.id)
     world.assert_at_rest()
+    assert "what the agent says" in world.note(fact.id)
 
 
 @pytest.mark.parametrize(
@@ -169,11 +149,9 @@ def test_a_note_that_becomes_a_link_before_it_is_written_is_named_and_left() -> 
     ],
     ids=["deleted", "saved"],
 )
-def test_what_happens_right_after_a_write_is_seen_by_the_next_pass(
-    happens: Callable[[World, str], None],
+def test_what_happens_right_after_a_write_is_seen(
+    world: World, fact: Fact, happens: Callable[[World, str], None]
 ) -> None:
-    world = World()
-    fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
@@ -187,8 +165,7 @@ def test_what_happens_right_after_a_write_is_seen_by_the_next_pass(
     world.assert_at_rest()
 
 
-def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner() -> None:
-    world = World()
+def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner(world: World) -> None:
     for number in range(FEW_DISPLACED + 1):
         world.person_writes(f"team-core/notes/{number}.md", f"Number {number}.\n")
     path = "team-core/notes/7.md"
@@ -203,8 +180,7 @@ def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner() 
     world.vault.before = lambda _: None
     world.clock.advance(60)
     world.sync()
-    world.quiesce()
+    world.assert_at_rest()
     assert "Number 7, saved late." in world.text(path)
     assert world.vault.ops() == []
     assert len(world.facts()) == FEW_DISPLACED + 1
-    world.assert_at_rest()

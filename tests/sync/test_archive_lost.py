@@ -60,8 +60,17 @@ def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
     world.assert_at_rest()
 
 
-def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note() -> None:
-    world = World()
+def _is_agreed(world: World, path: str) -> None:
+    """When the archive is lost, note and fact stay as they are."""
+    before, revisions = world.text(path), [fact.revision for fact in world.facts()]
+    world.lose_archive()
+    world.sync()
+    assert world.text(path) == before
+    assert [fact.revision for fact in world.facts()] == revisions
+    world.assert_at_rest()
+
+
+def test_what_an_agent_changed_before_the_base_reaches_the_note(world: World) -> None:
     notes = NoteWriter(world.ctx)
     fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
     world.agent_updates(fact.id, tags=["a"], importance=0.8)
@@ -81,32 +90,19 @@ def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note()
 )
 def test_a_note_that_agreed_with_its_fact_keeps_its_shape(text: str) -> None:
     world = _adopted(text, type_name="lesson")
-    (fact,) = world.facts()
-    before = world.text(JOURNAL)
-    world.lose_archive()
-    world.sync()
-    assert world.text(JOURNAL) == before
-    assert world.fact(fact.id).revision == fact.revision
-    world.assert_at_rest()
+    _is_agreed(world, JOURNAL)
 
 
-def test_a_priority_that_the_folder_tells_is_not_written_into_the_note() -> None:
-    world = World()
+def test_a_priority_that_the_folder_tells_is_not_written_into_the_note(world: World) -> None:
     path = "team-core/observations/critical/seen.md"
     world.person_writes(path, "Seen.\n")
     world.quiesce()
-    (fact,) = world.facts()
-    before = world.text(path)
-    world.lose_archive()
-    world.sync()
-    assert world.fact(fact.id).priority == 0
-    assert world.text(path) == before
-    world.assert_at_rest()
+    _is_agreed(world, path)
+    assert [fact.priority for fact in world.facts()] == [0]
 
 
 @pytest.mark.parametrize("heading", ["Entities", "Related Facts"])
-def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(heading: str) -> None:
-    world = World()
+def test_links_in_the_block_alone_become_no_properties(world: World, heading: str) -> None:
     world.mirrored("Other.", title="Other", type="person")
     fact = world.mirrored()
     path = world.path(fact.id)
@@ -114,12 +110,7 @@ def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(headi
     world.quiesce()
     now = world.fact(fact.id)
     assert now.entities or now.related_fact_ids
-    before = world.text(path)
-    world.lose_archive()
-    world.sync()
-    assert world.text(path) == before
-    assert world.fact(fact.id).revision == now.revision
-    world.assert_at_rest()
+    _is_agreed(world, path)
 
 
 @given(st.data())
@@ -181,9 +172,7 @@ def test_a_fact_whose_broken_note_is_taken_away_gets_another_one() -> None:
     world.assert_at_rest()
 
 
-def test_a_new_note_links_to_one_that_had_no_base_either() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_new_note_links_to_one_that_had_no_base_either(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha says", "Alpha wrote")
     world.lose_archive()
     other = world.agent_remembers(title="Another", relatedFactIds=[fact.id])

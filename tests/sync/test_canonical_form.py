@@ -9,13 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sync.test_redaction import VIEW
-from tests.world import AGENTS, LINES, PERSONS, World, taken
+from tests.world import AGENTS, ALPHA, LINES, PERSONS_ALPHA, World, taken
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.parse import Note
 from vaultsync.sync import snapshot
 from vaultsync.sync.sync_request import SyncRequest
+
+Act = Callable[[World, str], object]
 
 
 def _no_reading(data: bytes, path: VaultPath) -> Note:
@@ -43,8 +45,7 @@ def test_nothing_is_parsed_and_the_archive_is_what_it_was(monkeypatch: pytest.Mo
     world.assert_equal_sides()
 
 
-def test_many_facts_are_asked_for_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
+def test_facts_are_asked_for_a_few_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for scope in ("public", "team-core", "team-other"):
         world.mirrored(scope=scope)
     world.lose_archive()
@@ -74,9 +75,7 @@ def _during_the_look(world: World, act: Callable[[], object]) -> None:
     world.store.find_many = slowly  # type: ignore[assignment, method-assign]
 
 
-def test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_an_agent_writes_during_the_scan_is_no_base(world: World, fact: Fact) -> None:
     world.lose_archive()
     _during_the_look(world, lambda: world.agent_updates(fact.id, content=AGENTS))
     report = world.sync()
@@ -85,9 +84,7 @@ def test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base() -> None:
     assert "Charlie says what the agent says." in world.everything_kept()
 
 
-def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_an_agent_forgets_during_the_scan_comes_back(world: World, fact: Fact) -> None:
     world.lose_archive()
     _during_the_look(world, lambda: world.agent_forgets(fact.id))
     report = world.sync()
@@ -95,8 +92,7 @@ def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None
     world.assert_at_rest()
 
 
-def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
-    world = World()
+def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note(world: World) -> None:
     world.mirrored()
     keys = ("cursor", "cursor_row")
     before = {key: world.archive.setting(key) for key in keys}
@@ -113,83 +109,44 @@ def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
     world.assert_at_rest()
 
 
-def _copied(world: World, path: str) -> None:
-    world.person_copies(path, "team-core/notes/a copy.md")
+def _with(old: str, new: str) -> Act:
+    return lambda world, path: world.person_writes(path, world.text(path).replace(old, new, 1))
 
 
-def _copied_and_edited(world: World, path: str) -> None:
-    _copied(world, path)
-    _edited(world, path)
+def _moved(to: str) -> Act:
+    return lambda world, path: world.person_renames(path, to)
 
 
-def _moved(world: World, path: str) -> None:
-    world.person_renames(path, "team-core/Projects/elsewhere.md")
+def _agent(act: Callable[[World, str], object]) -> Act:
+    return lambda world, _: act(world, world.facts()[0].id)
 
 
-def _moved_out(world: World, path: str) -> None:
-    world.person_renames(path, "My Notes/elsewhere.md")
+ACTS: dict[str, Act] = {
+    "copied": lambda world, path: world.person_copies(path, "team-core/notes/a copy.md"),
+    "moved": _moved("team-core/Projects/elsewhere.md"),
+    "moved out": _moved("My Notes/elsewhere.md"),
+    "in another scope": _moved("public/notes/elsewhere.md"),
+    "edited": _with(ALPHA, PERSONS_ALPHA),
+    "broken": _with("type: note", "type: [note"),
+    "with a stray": _with("## Provenance", "My own line.\n\n## Provenance"),
+    "updated": _agent(lambda world, fact_id: world.agent_updates(fact_id, content=AGENTS)),
+    "recalled": _agent(lambda world, fact_id: world.agent_updates(fact_id, accessCount=3)),
+    "forgotten": _agent(World.agent_forgets),
+    "deleted": World.person_deletes,
+}
 
 
-def _in_another_scope(world: World, path: str) -> None:
-    world.person_renames(path, "public/notes/elsewhere.md")
-
-
-def _with(world: World, path: str, old: str, new: str) -> None:
-    world.person_writes(path, world.text(path).replace(old, new, 1))
-
-
-def _edited(world: World, path: str) -> None:
-    _with(world, path, "Alpha says this", "Alpha says what the person says")
-
-
-def _broken(world: World, path: str) -> None:
-    _with(world, path, "type: note", "type: [note")
-
-
-def _with_a_stray(world: World, path: str) -> None:
-    _with(world, path, "## Provenance", "My own line.\n\n## Provenance")
-
-
-def _updated(world: World, path: str) -> None:
-    del path
-    world.agent_updates(world.facts()[0].id, content=AGENTS)
-
-
-def _recalled(world: World, path: str) -> None:
-    del path
-    world.agent_updates(world.facts()[0].id, accessCount=3)
-
-
-def _forgotten(world: World, path: str) -> None:
-    del path
-    world.agent_forgets(world.facts()[0].id)
-
-
-def _deleted(world: World, path: str) -> None:
-    world.person_deletes(path)
-
-
-def _away(world: World, path: str) -> None:
-    del path
-    world.store.away = True
-
-
-ACTS: list[Callable[[World, str], None]] = [
-    _copied, _copied_and_edited, _moved, _moved_out, _in_another_scope, _edited, _broken,
-    _with_a_stray, _updated, _recalled, _forgotten, _deleted, _away,
-]  # fmt: skip
-
-
-def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> object:
+def _told(acts: list[str], request: SyncRequest, *, away: bool) -> object:
     """All that can be seen after a loss of the archive and some acts before it."""
     world = World(view=VIEW)
     fact = world.mirrored(f"{LINES}\n\n<% tp.x %> and a\\b")
     other = world.mirrored(title="Another", relatedFactIds=[fact.id])
     path = world.path(fact.id)
-    for act in sorted(acts, key=lambda each: each is _away):
-        if act is _away or path in world.vault.files:
-            act(world, path)
+    for act in acts:
+        if path in world.vault.files:
+            ACTS[act](world, path)
     world.lose_archive()
+    world.store.away = away
     seen: list[object] = []
     for _ in range(3):
         report = world.sync(request)
@@ -204,25 +161,16 @@ def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> obj
 
 @settings(max_examples=25)
 @given(
-    st.lists(st.sampled_from(ACTS), max_size=3, unique=True),
+    st.lists(st.sampled_from(list(ACTS)), max_size=3, unique=True),
     st.sampled_from(
         [SyncRequest(), SyncRequest(dry_run=True), SyncRequest(allow_scope_moves=True)]
     ),
+    st.booleans(),
 )
 def test_parsed_or_not_a_pass_does_the_same(
-    acts: list[Callable[[World, str], None]], request: SyncRequest
+    acts: list[str], request: SyncRequest, away: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        told = _told(acts, request)
+        told = _told(acts, request, away=away)
         patch.setattr(verbatim, "leading_id", lambda _: None)
-        assert _told(acts, request) == told
-
-
-def test_a_note_that_was_edited_is_merged_as_ever() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), LINES, PERSONS)
-    world.lose_archive()
-    world.sync()
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == PERSONS
+        assert _told(acts, request, away=away) == told

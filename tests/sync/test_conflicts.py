@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -10,6 +12,7 @@ from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, SCOPE, World, notice
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import find_conflict, visible_conflicts
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
@@ -17,43 +20,109 @@ from vaultsync.sync.report import Report
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
+Resolve = Callable[[World, Conflict], object]
 
-def test_the_persons_text_stands_on_both_sides() -> None:
-    world = World()
-    conflict = conflict_in(world)
+
+def _delete_conflict_note(world: World, conflict: Conflict) -> None:
+    world.person_deletes(place_of(conflict))
+
+
+def _command(world: World, conflict: Conflict, *, take: str) -> None:
+    fields = tuple(each.field for each in conflict.fields)
+    resolve_conflict(world.ctx, ConflictResolution(conflict, take, fields))
+
+
+TAKE_STORE, TAKE_VAULT = partial(_command, take="store"), partial(_command, take="vault")
+
+
+def test_the_persons_text_stands_on_both_sides(world: World, conflict: Conflict) -> None:
     assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, PERSONS)
     assert PERSONS in world.note(conflict.fact_id)
     assert AGENTS not in world.note(conflict.fact_id)
+    assert conflict.actor == "indy"
     world.assert_equal_sides()
 
 
-def test_the_conflict_names_the_agent_that_lost() -> None:
-    world = World()
-    assert conflict_in(world).actor == "indy"
-
-
-def test_ticking_the_box_takes_the_agents_version() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    tick(world, conflict)
+@pytest.mark.parametrize(
+    ("resolve", "outcome"),
+    [
+        (tick, "store"),
+        (TAKE_STORE, "store"),
+        (_delete_conflict_note, "vault"),
+        (TAKE_VAULT, "vault"),
+    ],
+)
+def test_a_conflict_is_resolved_once_for_all(
+    world: World, conflict: Conflict, resolve: Resolve, outcome: str
+) -> None:
+    note, revision = world.note(conflict.fact_id), world.fact(conflict.fact_id).revision
+    resolve(world, conflict)
     world.quiesce()
-    assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, AGENTS)
-    assert AGENTS in world.note(conflict.fact_id)
-    assert world.conflict_notes() == []
-    assert world.conflicts() == []
-    assert PERSONS in world.everything_kept()
+    words, lost = (AGENTS, PERSONS) if outcome == "store" else (PERSONS, AGENTS)
+    now = world.fact(conflict.fact_id)
+    assert now.content == LINES.replace(ALPHA, words)
+    assert words in world.note(conflict.fact_id)
+    if outcome == "vault":
+        assert (world.note(conflict.fact_id), now.revision) == (note, revision)
+    assert [each.outcome for each in world.archive.conflicts(closed=True)] == [outcome]
+    assert f".meta/conflicts/{conflict.id}.json" not in world.vault.names
+    assert lost in world.everything_kept()
     world.assert_at_rest()
 
+    world.person_edits(world.path(conflict.fact_id), "Bravo", "Bravissimo")
+    world.agent_updates(conflict.fact_id, priority=0)
+    world.quiesce()
+    assert (world.conflict_notes(), world.conflicts()) == ([], [])
 
-def test_a_conflict_stays_open_while_its_note_is_in_a_folder_that_cannot_be_read() -> None:
-    world = World()
-    conflict = conflict_in(world)
+
+def test_a_conflict_in_an_unreadable_folder_stays_open(world: World, conflict: Conflict) -> None:
     world.vault.break_folder("team-core/notes")
     world.sync()
     assert [each.id for each in world.conflicts()] == [conflict.id]
     world.vault.mend_folder("team-core/notes")
     world.assert_at_rest()
     assert [each.id for each in world.conflicts()] == [conflict.id]
+
+
+def _deletion_conflict(world: World, *, deletes: str) -> Conflict:
+    """One side deleted a fact that the other one changed."""
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    if deletes == "person":
+        world.person_deletes(world.path(fact.id))
+        world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    else:
+        world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+        world.agent_forgets(fact.id)
+    world.quiesce()
+    (conflict,) = world.conflicts()
+    return conflict
+
+
+@pytest.mark.parametrize(
+    ("deletes", "resolve", "lives"),
+    [
+        # The conflict note says: to leave everything as it is now, delete this note,
+        ("person", _delete_conflict_note, True),
+        ("person", tick, True),
+        # and `--take vault` for what you wanted.
+        ("person", TAKE_VAULT, False),
+        ("agent", _delete_conflict_note, True),
+        ("agent", tick, False),
+    ],
+)
+def test_a_deletion_that_an_edit_beat_is_carried_out_if_chosen(
+    world: World, deletes: str, resolve: Resolve, lives: bool
+) -> None:
+    conflict = _deletion_conflict(world, deletes=deletes)
+    words = AGENTS if deletes == "person" else PERSONS
+    resolve(world, conflict)
+    world.quiesce()
+    assert (world.conflict_notes(), world.conflicts()) == ([], [])
+    assert world.is_alive(conflict.fact_id) is lives
+    assert len(world.notes()) == 1 + lives
+    assert words in (world.note(conflict.fact_id) if lives else world.everything_kept())
+    world.assert_at_rest()
 
 
 def _looked_at(world: World) -> Report:
@@ -66,9 +135,7 @@ def _looked_at(world: World) -> Report:
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_a_dry_run_shows_what_a_tick_would_do(*, moved: bool) -> None:
-    world = World()
-    conflict = conflict_in(world)
+def test_a_dry_run_shows_what_a_tick_does(world: World, conflict: Conflict, moved: bool) -> None:
     if moved:
         world.person_renames(place_of(conflict), "public/Elsewhere.conflict.md")
         conflict = replace(conflict, conflict_path=VaultPath("public/Elsewhere.conflict.md"))
@@ -79,19 +146,11 @@ def test_a_dry_run_shows_what_a_tick_would_do(*, moved: bool) -> None:
     done = world.sync()
 
     assert [each.action for each in told.actions] == ["update_vault"]
-    assert told.actions == done.actions
-    assert told.counts == done.counts
+    assert (told.actions, told.counts) == (done.actions, done.counts)
 
 
-def test_a_dry_run_shows_the_deletion_that_a_tick_would_carry_out() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.agent_forgets(fact.id)
-    world.sync()
-    (conflict,) = world.conflicts()
-    tick(world, conflict)
+def test_a_dry_run_shows_the_deletion_that_a_tick_would_carry_out(world: World) -> None:
+    tick(world, _deletion_conflict(world, deletes="agent"))
 
     told = _looked_at(world)
 
@@ -99,36 +158,32 @@ def test_a_dry_run_shows_the_deletion_that_a_tick_would_carry_out() -> None:
     assert told.actions == world.sync().actions
 
 
-def test_a_dry_run_shows_nothing_of_a_tick_that_changes_nothing() -> None:
-    world = World()
+def test_a_dry_run_shows_no_deletion_that_a_later_edit_keeps_off(world: World) -> None:
+    conflict = _deletion_conflict(world, deletes="agent")
+    tick(world, conflict)
+    world.agent_updates(conflict.fact_id, tags=["later"])
+
+    assert [each.action for each in _looked_at(world).actions] == ["update_vault"]
+    world.quiesce()
+    assert world.is_alive(conflict.fact_id)
+
+
+def test_the_conflict_of_a_forgotten_fact_names_its_place_and_closes(world: World) -> None:
     conflict = conflict_in(world)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(conflict.fact_id)
     world.quiesce()
-    tick(world, conflict)
+    (shown,) = visible_conflicts(world.ctx, agent=None)
+    assert shown.path == conflict.path
 
+    tick(world, conflict)
     assert _looked_at(world).actions == []
-
-
-def test_a_dry_run_does_not_show_a_deletion_that_a_later_edit_keeps_off() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.agent_forgets(fact.id)
-    world.sync()
-    (conflict,) = world.conflicts()
-    tick(world, conflict)
-    world.agent_updates(fact.id, tags=["later"])
-
-    assert [each.action for each in _looked_at(world).actions] == ["update_vault"]
     world.quiesce()
-    assert world.is_alive(fact.id)
+    assert world.conflicts() == []
+    assert not world.is_alive(conflict.fact_id)
 
 
-def test_a_conflict_names_its_note_where_it_lies_now() -> None:
-    world = World()
-    conflict = conflict_in(world)
+def test_a_conflict_names_its_note_where_it_lies_now(world: World, conflict: Conflict) -> None:
     world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
     world.quiesce()
 
@@ -139,38 +194,7 @@ def test_a_conflict_names_its_note_where_it_lies_now() -> None:
     assert find_conflict(world.ctx, conflict.id).path == shown.path
 
 
-def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(conflict.fact_id)
-    world.quiesce()
-
-    (shown,) = visible_conflicts(world.ctx, agent=None)
-
-    assert shown.path == conflict.path
-
-
-def test_deleting_the_conflict_note_keeps_things_as_they_are() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    note = world.note(conflict.fact_id)
-    revision = world.fact(conflict.fact_id).revision
-    world.person_deletes(place_of(conflict))
-    world.quiesce()
-    assert world.note(conflict.fact_id) == note
-    assert world.fact(conflict.fact_id).revision == revision
-    assert world.conflicts() == []
-    (closed,) = world.archive.conflicts(closed=True)
-    assert closed.outcome == "vault"
-    assert f".meta/conflicts/{conflict.id}.json" not in world.vault.names
-    assert AGENTS in world.everything_kept()
-    world.assert_at_rest()
-
-
-def test_two_fields_are_decided_one_by_one() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_two_fields_are_decided_one_by_one_and_only_once(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: archived")
     world.person_edits(path, "# A plain fact", "# The person's title")
@@ -182,186 +206,41 @@ def test_two_fields_are_decided_one_by_one() -> None:
     line = next(x for x in text.split("\n") if "[ ]" in x and "status" in x)
     world.person_edits(place_of(conflict), line, line.replace("[ ]", "[x]"))
     world.sync()
-    assert world.fact(fact.id).status == "dormant"
-    assert world.fact(fact.id).title == "The person's title"
-    (left,) = world.conflicts()
-    assert [each.field for each in left.fields] == ["title"]
-    world.person_edits(place_of(left), "- [ ]", "- [x]")
-    world.quiesce()
-    assert world.fact(fact.id).title == "The agent's title"
-    assert world.conflicts() == []
-    world.assert_at_rest()
-
-
-def test_a_decided_field_is_not_decided_again() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_edits(path, "status: active", "status: archived")
-    world.person_edits(path, "# A plain fact", "# The person's title")
-    world.agent_updates(fact.id, status="dormant", title="The agent's title")
-    world.sync()
-    (conflict,) = world.conflicts()
-    text = world.text(place_of(conflict))
-    line = next(x for x in text.split("\n") if "[ ]" in x and "status" in x)
-    world.person_edits(place_of(conflict), line, line.replace("[ ]", "[x]"))
-    world.quiesce()
+    now = world.fact(fact.id)
+    assert (now.status, now.title) == ("dormant", "The person's title")
     world.person_edits(path, "status: dormant", "status: revived")
     world.quiesce()
     assert world.fact(fact.id).status == "revived"
-
-
-def test_a_settled_conflict_does_not_come_back() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    world.person_deletes(place_of(conflict))
-    world.quiesce()
-    world.person_edits(world.path(conflict.fact_id), "Bravo", "Bravissimo")
-    world.agent_updates(conflict.fact_id, priority=0)
-    world.quiesce()
+    (left,) = world.conflicts()
+    assert [each.field for each in left.fields] == ["title"]
+    tick(world, left)
+    world.assert_at_rest()
+    now = world.fact(fact.id)
+    assert (now.status, now.title) == ("revived", "The agent's title")
     assert world.conflicts() == []
-    assert world.conflict_notes() == []
 
 
-def test_resolving_by_command_is_the_same_as_ticking() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    resolve_conflict(world.ctx, ConflictResolution(conflict, "store", ("content",)))
-    world.sync(SyncRequest.for_facts([conflict.fact_id], "resolve"))
-    assert AGENTS in world.note(conflict.fact_id)
-    assert world.conflict_notes() == []
-    world.assert_at_rest()
-
-
-def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    note = world.note(conflict.fact_id)
-    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("content",)))
-    world.quiesce()
-    assert world.note(conflict.fact_id) == note
-    assert world.conflict_notes() == []
-    world.assert_at_rest()
-
-
-def test_a_conflict_is_found_by_the_beginning_of_its_id() -> None:
-    world = World()
-    conflict = conflict_in(world)
+def test_a_conflict_is_found_by_the_beginning_of_its_id(world: World, conflict: Conflict) -> None:
     assert find_conflict(world.ctx, conflict.id[:6]).id == conflict.id
     for wrong in ("", "zzzz"):
         with pytest.raises(ConflictNotFoundError):
             find_conflict(world.ctx, wrong)
 
 
-def test_the_agents_wish_to_delete_is_carried_out_when_a_person_ticks_it() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.agent_forgets(fact.id)
-    world.sync()
-    (conflict,) = world.conflicts()
+def test_a_tick_while_the_store_is_away_waits(world: World, conflict: Conflict) -> None:
     tick(world, conflict)
-    world.quiesce()
-    assert not world.is_alive(fact.id)
-    assert world.conflict_notes() == []
-    assert len(world.notes()) == 1
-    assert PERSONS in world.everything_kept()
-    world.assert_at_rest()
-
-
-def test_keeping_a_note_that_the_agent_wanted_to_delete_is_deleting_its_conflict() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.agent_forgets(fact.id)
-    world.sync()
-    (conflict,) = world.conflicts()
-    world.person_deletes(place_of(conflict))
-    world.quiesce()
-    assert PERSONS in world.fact(fact.id).content
-    assert world.conflicts() == []
-    world.assert_at_rest()
-
-
-def _back_from_deletion(world: World) -> Conflict:
-    """A person deleted the note of a fact that an agent changed: it came back."""
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_deletes(world.path(fact.id))
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
-    world.quiesce()
-    (conflict,) = world.conflicts()
-    return conflict
-
-
-def test_deleting_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
-    # The conflict note says: to leave everything as it is now, delete this note.
-    world = World()
-    conflict = _back_from_deletion(world)
-    world.person_deletes(place_of(conflict))
-    world.quiesce()
-    assert world.is_alive(conflict.fact_id)
-    assert AGENTS in world.note(conflict.fact_id)
-    assert world.conflicts() == []
-    world.assert_at_rest()
-
-
-def test_ticking_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
-    world = World()
-    conflict = _back_from_deletion(world)
-    tick(world, conflict)
-    world.quiesce()
-    assert AGENTS in world.note(conflict.fact_id)
-    assert world.conflicts() == []
-    assert world.conflict_notes() == []
-    world.assert_at_rest()
-
-
-def test_resolving_for_the_vault_deletes_what_the_person_deleted() -> None:
-    # The conflict note says: `--take vault` for what you wanted.
-    world = World()
-    conflict = _back_from_deletion(world)
-    resolve_conflict(world.ctx, ConflictResolution(conflict, "vault", ("note",)))
-    world.quiesce()
-    assert not world.is_alive(conflict.fact_id)
-    world.assert_at_rest()
-
-
-def test_a_conflict_whose_fact_is_gone_can_still_be_closed() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    world.mirrored("Stays.", title="A bystander")
-    world.agent_forgets(conflict.fact_id)
-    world.quiesce()
-    tick(world, conflict)
-    world.quiesce()
-    assert world.conflicts() == []
-    assert not world.is_alive(conflict.fact_id)
-
-
-def test_a_tick_while_the_store_is_away_waits() -> None:
-    world = World()
-    conflict = conflict_in(world)
-    tick(world, conflict)
-    world.store.away = True
-    report = world.sync()
-    assert notice(report, "store_away")
+    with world.outage():
+        assert notice(world.sync(), "store_away")
     assert len(world.conflicts()) == 1
-    world.store.away = False
     world.quiesce()
     assert AGENTS in world.note(conflict.fact_id)
     assert world.conflicts() == []
 
 
-def test_without_a_base_two_different_notes_are_a_conflict() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_without_a_base_two_different_notes_are_a_conflict(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS)
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
-    with world.archive.transaction():
-        world.archive.drop_bases([fact.id])
-        world.archive.set_folders(dict.fromkeys(world.archive.folders()))
+    world.lose_archive()
     world.sync()
     assert PERSONS in world.note(fact.id)
     assert PERSONS in world.fact(fact.id).content
@@ -369,21 +248,7 @@ def test_without_a_base_two_different_notes_are_a_conflict() -> None:
     world.assert_at_rest()
 
 
-def test_without_a_base_two_equal_sides_agree() -> None:
-    world = World()
-    fact = world.mirrored()
-    with world.archive.transaction():
-        world.archive.drop_bases([fact.id])
-        world.archive.set_folders(dict.fromkeys(world.archive.folders()))
-    world.sync()
-    assert world.conflicts() == []
-    assert world.fact(fact.id).revision == fact.revision
-    world.assert_at_rest()
-
-
-def test_a_tick_does_not_run_over_what_the_agent_wrote_since() -> None:
-    world = World()
-    conflict = conflict_in(world)
+def test_a_tick_keeps_what_the_agent_wrote_since(world: World, conflict: Conflict) -> None:
     newer = "Alpha, as the agent has it now."
     world.agent_updates(conflict.fact_id, content=LINES.replace(ALPHA, newer))
     tick(world, conflict)
@@ -394,41 +259,30 @@ def test_a_tick_does_not_run_over_what_the_agent_wrote_since() -> None:
     assert newer in kept
 
 
-def test_the_agent_that_lost_is_named_though_the_mirror_wrote_last() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_agent_that_lost_is_named_when_the_mirror_wrote_last(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, AGENTS)
     world.quiesce()
     world.person_edits(world.path(fact.id), AGENTS, PERSONS)
     world.lose_archive()
     world.sync()
-    (conflict,) = world.conflicts()
-    assert conflict.actor == "indy"
+    assert [each.actor for each in world.conflicts()] == ["indy"]
 
 
-def test_a_text_made_of_both_versions_stands_on_both_sides() -> None:
-    world = World()
-    conflict = conflict_in(world)
+def test_a_text_made_of_both_versions_is_on_both_sides(world: World, conflict: Conflict) -> None:
     (field,) = conflict.fields
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
-    settled = resolve_conflict(
-        world.ctx, ConflictResolution(conflict, "vault", (field.field,), merged)
-    )
-    assert settled.outcome == "mixed"
-    world.quiesce()
+    resolution = ConflictResolution(conflict, "vault", (field.field,), merged)
+    assert resolve_conflict(world.ctx, resolution).outcome == "mixed"
+    world.assert_at_rest()
     assert world.conflicts() == []
     assert world.fact(conflict.fact_id).content == merged
     assert "Alpha, as both see it." in world.note(conflict.fact_id)
-    world.assert_at_rest()
 
 
-def test_a_list_made_of_both_versions_has_an_item_in_each_line() -> None:
-    world = World()
-    conflict = replace(
-        conflict_in(world), fields=(FieldConflict("tags", [], ["mine"], ["theirs"]),)
-    )
+def test_a_list_made_of_both_versions_has_an_item_in_each_line(world: World) -> None:
+    fields = (FieldConflict("tags", [], ["mine"], ["theirs"]),)
+    conflict = replace(conflict_in(world), fields=fields)
     resolution = ConflictResolution(conflict, "vault", ("tags",), "mine\n\n theirs \n")
     resolve_conflict(world.ctx, resolution)
-    world.quiesce()
-    assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}
     world.assert_at_rest()
+    assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}

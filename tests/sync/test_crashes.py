@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, die
 from vaultsync.errors import ArchiveError
+from vaultsync.model.fact import Fact
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 NEW = "team-core/notes/new.md"
 
 
@@ -20,20 +22,13 @@ def _edit(world: World, path: str, new: str = PERSONS_ALPHA) -> bytes:
     return world.data(path).replace(ALPHA.encode(), new.encode())
 
 
-def test_a_new_note_that_was_made_before_a_crash_is_not_made_twice() -> None:
-    world = World()
+@pytest.mark.parametrize(("number", "keep"), [(2, None), (1, _all)])
+def test_a_new_note_that_a_crash_left_or_tore_is_not_made_twice(
+    world: World, number: int, keep: Callable[[int], bool] | None
+) -> None:
     fact = world.agent_remembers(LINES, title="New")
-    world.dies_at("sync", number=2)
-    assert len(world.notes()) == 1
-    world.assert_at_rest()
-    assert len(world.notes()) == 1
-    assert LINES in world.note(fact.id)
-
-
-def test_a_new_note_that_a_power_cut_tore_is_written_anew() -> None:
-    world = World()
-    fact = world.agent_remembers(LINES, title="New")
-    world.dies_at("sync", keep=_all)
+    world.dies_at("sync", number=number, keep=keep)
+    assert len(world.notes()) == number - 1
     world.assert_at_rest()
     assert len(world.notes()) == 1
     assert LINES in world.note(fact.id)
@@ -52,8 +47,7 @@ def test_a_rewrite_that_a_power_cut_tore_is_done_again(edited: bool) -> None:
     assert world.conflicts() == []
 
 
-def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again() -> None:
-    world = World()
+def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again(world: World) -> None:
     fact = world.mirrored(confidence=0.5)
     path = world.path(fact.id)
     world.lose_archive()
@@ -66,8 +60,7 @@ def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again() -> None:
     assert "confidence: 0.5" in world.note(fact.id)
 
 
-def test_a_new_note_edited_after_a_crash_stays_one_fact() -> None:
-    world = World()
+def test_a_new_note_edited_after_a_crash_stays_one_fact(world: World) -> None:
     world.person_writes(NEW, "Words.\n")
     world.dies_at("exchange")
     assert len(world.facts()) == 1
@@ -77,24 +70,25 @@ def test_a_new_note_edited_after_a_crash_stays_one_fact() -> None:
     assert world.notes() == [NEW]
 
 
-def test_a_new_note_saved_in_the_moment_of_a_crash_stays_one_fact() -> None:
-    world = World()
+def test_a_new_note_saved_in_the_moment_of_a_crash_stays_one_fact(world: World) -> None:
     world.person_writes(NEW, "Words.\n")
 
-    def save() -> None:
-        world.vault.save_by_rename(NEW, b"Words, and more.\n")
-        world.at("exchange.examine", _die)
-
-    world.at("exchange.swap", save)
-    with pytest.raises(KeyboardInterrupt):
-        world.sync()
+    _dies_after_a_save(world, NEW, b"Words, and more.\n")
     world.assert_at_rest()
     assert [fact.content for fact in world.facts()] == ["Words, and more."]
     assert world.notes() == [NEW]
 
 
-def _die() -> None:
-    raise KeyboardInterrupt
+def _dies_after_a_save(world: World, path: str, data: bytes) -> None:
+    """A pass that ends right after it replaced what an editor had just saved."""
+
+    def save() -> None:
+        world.vault.save_by_rename(path, data)
+        world.at("exchange.examine", die)
+
+    world.at("exchange.swap", save)
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
 
 
 @pytest.mark.parametrize("both", [False, True])
@@ -105,15 +99,7 @@ def test_a_save_that_a_dying_pass_ran_over_is_put_back(both: bool) -> None:
     if both:
         world.person_edits(path, "Bravo says that.", "Bravo says it again.")
     world.agent_updates(fact.id, content=AGENTS)
-    saved = _edit(world, path)
-
-    def save() -> None:
-        world.vault.save_by_rename(path, saved)
-        world.at("exchange.examine", _die)
-
-    world.at("exchange.swap", save)
-    with pytest.raises(KeyboardInterrupt):
-        world.sync()
+    _dies_after_a_save(world, path, _edit(world, path))
     assert PERSONS_ALPHA not in world.text(path)
     world.assert_at_rest()
     now = world.fact(fact.id).content
@@ -122,9 +108,7 @@ def test_a_save_that_a_dying_pass_ran_over_is_put_back(both: bool) -> None:
     assert ("Bravo says it again." in now) is both
 
 
-def test_an_agents_edit_after_a_crash_counts_as_one() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agents_edit_after_a_crash_counts_as_one(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.dies_at("exchange.examine")
     world.agent_updates(fact.id, status="archived")
@@ -134,9 +118,7 @@ def test_an_agents_edit_after_a_crash_counts_as_one() -> None:
     assert "status: archived" in world.note(fact.id)
 
 
-def test_a_late_save_over_one_that_cannot_be_read_becomes_a_note_beside() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_late_save_over_an_unreadable_one_becomes_another_note(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.agent_updates(fact.id, content=AGENTS)
     editors = []
@@ -153,15 +135,12 @@ def test_a_late_save_over_one_that_cannot_be_read_becomes_a_note_beside() -> Non
     world.sync()
     (editor,) = editors
     editor.write(b"Saved late, by an editor that saw none of all this.\n")
-    world.quiesce()
+    world.assert_at_rest()
     kept = [world.text(each) for each in world.notes()]
     assert any("Saved late" in text for text in kept)
-    world.assert_at_rest()
 
 
-def _late_save_beside(world: World) -> None:
-    """A save into a displaced file, while the note was edited: it goes beside it."""
-    fact = world.mirrored()
+def test_a_save_is_put_beside_its_note_only_once_whatever_crashes(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     editor, late = world.vault.open_handle(path), _edit(world, path)
     world.agent_updates(fact.id, content=AGENTS)
@@ -169,24 +148,14 @@ def _late_save_beside(world: World) -> None:
     editor.write(late)
     world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
 
+    def crash(_: str) -> None:
+        raise KeyboardInterrupt
 
-def test_a_save_is_put_beside_its_note_only_once_whatever_crashes() -> None:
-    world = World()
-    _late_save_beside(world)
-    made = False
-
-    def note_made(step: str) -> None:
-        nonlocal made
-        made = made or step == "create"
-
-    def crash(step: str) -> None:
-        if made:
-            raise KeyboardInterrupt
-
-    world.vault.before, world.archive.before = note_made, crash
+    # The archive fails as soon as the note was made.
+    world.at("create", lambda: setattr(world.archive, "before", crash))
     with pytest.raises(KeyboardInterrupt):
         world.sync()
-    world.vault.before = world.archive.before = lambda _: None
+    world.archive.before = lambda _: None
     assert len(world.notes()) == 2
     world.assert_at_rest()
     assert len(world.notes()) == 2
@@ -194,9 +163,7 @@ def test_a_save_is_put_beside_its_note_only_once_whatever_crashes() -> None:
     assert kept.count(PERSONS_ALPHA) == 1
 
 
-def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on(world: World, fact: Fact) -> None:
     world.archive._rows.blobs.clear()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     with pytest.raises(ArchiveError) as lost:
@@ -205,6 +172,5 @@ def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on() -> None:
     assert "move the archive away" in lost.value.hint
     assert world.fact(fact.id).content == LINES
     world.lose_archive()
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS

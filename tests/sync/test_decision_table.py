@@ -80,3 +80,9 @@ def test_the_same_meaning_is_no_reason_to_write() -> None:
     quiet = {ActionKind.NOTHING, ActionKind.RECORD}
     for vault, store in product((V.UNCHANGED, V.REFORMATTED, V.MOVED), (S.UNCHANGED, S.TOUCHED)):
         assert DECISIONS_WITH_BASE[vault, store].do in quiet
+
+
+def test_every_reason_is_a_sentence_for_a_report() -> None:
+    for row in (*DECISIONS_WITH_BASE.values(), *DECISIONS_WITHOUT_BASE.values()):
+        assert row.reason[0].islower()
+        assert not row.reason.endswith(".")

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World
+from vaultsync.facts import service as work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 from vaultsync.notes.render import render_note
 from vaultsync.storage.store import StoreWrite
 from vaultsync.sync import finish, planning
@@ -28,7 +30,7 @@ from vaultsync.sync.decision_table import (
 )
 from vaultsync.sync.sync_request import SyncRequest
 
-Change = Callable[[World, Fact], None]
+Change = Callable[[World, Fact], object]
 ELSEWHERE = "team-core/notes/kept/moved by hand.md"
 
 
@@ -53,46 +55,18 @@ def _nothing(_: World, __: Fact) -> None:
     pass
 
 
-def _reformat(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: active", "status:   'active'")
+def _edit(old: str, new: str) -> Change:
+    return lambda world, fact: world.person_edits(world.path(fact.id), old, new)
 
 
 def _move(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), ELSEWHERE)
 
 
-def _modify(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), LINES[:16], PERSONS[: 16 + 16])
-
-
-def _delete(world: World, fact: Fact) -> None:
-    world.person_deletes(world.path(fact.id))
-
-
-def _break_yaml(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: active", "status: [active")
-
-
-def _mend_yaml(world: World, fact: Fact) -> None:
-    world.person_edits(world.path(fact.id), "status: [active", "status: active")
-
-
-def _empty(world: World, fact: Fact) -> None:
-    world.person_writes(world.path(fact.id), b"")
-
-
 def _save_the_rest(world: World, fact: Fact) -> None:
     before = world.archive.blob(world.base(fact.id).sha)
     assert before is not None
     world.person_writes(world.path(fact.id), before)
-
-
-def _lock_folder(world: World, _: Fact) -> None:
-    world.vault.break_folder("team-core/notes")
-
-
-def _unlock_folder(world: World, _: Fact) -> None:
-    world.vault.mend_folder("team-core/notes")
 
 
 def _move_and_copy(world: World, fact: Fact) -> None:
@@ -110,24 +84,12 @@ def _take_id_from_copy(world: World, fact: Fact) -> None:
 # --- what happens in the store ---------------------------------------------------------
 
 
-def _touch(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, accessCount=7)
-
-
-def _agent_modifies(world: World, fact: Fact) -> None:
-    world.agent_updates(fact.id, content=AGENTS)
-
-
-def _agent_deletes(world: World, fact: Fact) -> None:
-    world.agent_forgets(fact.id)
+def _update(field: str, value: Value) -> Change:
+    return lambda world, fact: work.update(world.ctx, fact.id, {field: value}, agent="indy")
 
 
 def _lose(world: World, fact: Fact) -> None:
     del world.store._rows[fact.id]
-
-
-def _go_away(world: World, _: Fact) -> None:
-    world.store.away = True
 
 
 class Doing(NamedTuple):
@@ -137,25 +99,29 @@ class Doing(NamedTuple):
     undo: Change = _nothing
 
 
+REFORMAT = _edit("status: active", "status:   'active'")
 VAULT: dict[V, Doing] = {
     V.UNCHANGED: Doing(_nothing),
-    V.REFORMATTED: Doing(_reformat),
+    V.REFORMATTED: Doing(REFORMAT),
     V.MOVED: Doing(_move),
-    V.MODIFIED: Doing(_modify),
-    V.GONE: Doing(_delete),
-    V.DELETED: Doing(_delete),
-    V.UNREADABLE: Doing(_break_yaml, _mend_yaml),
-    V.UNSETTLED: Doing(_empty, _save_the_rest),
-    V.UNKNOWN: Doing(_lock_folder, _unlock_folder),
+    V.MODIFIED: Doing(_edit(ALPHA, PERSONS_ALPHA)),
+    V.GONE: Doing(lambda world, fact: world.person_deletes(world.path(fact.id))),
+    V.DELETED: Doing(lambda world, fact: world.person_deletes(world.path(fact.id))),
+    V.UNREADABLE: Doing(_edit(": active", ": [active"), _edit(": [active", ": active")),
+    V.UNSETTLED: Doing(lambda my, fact: my.person_writes(my.path(fact.id), b""), _save_the_rest),
+    V.UNKNOWN: Doing(
+        lambda world, _: world.vault.break_folder("team-core/notes"),
+        lambda world, _: world.vault.mend_folder("team-core/notes"),
+    ),
     V.COPIED: Doing(_move_and_copy, _take_id_from_copy),
 }
 STORE: dict[S, Change] = {
     S.UNCHANGED: _nothing,
-    S.TOUCHED: _touch,
-    S.MODIFIED: _agent_modifies,
-    S.DELETED: _agent_deletes,
+    S.TOUCHED: _update("accessCount", 7),
+    S.MODIFIED: _update("content", AGENTS),
+    S.DELETED: lambda world, fact: world.agent_forgets(fact.id),
     S.MISSING: _lose,
-    S.AWAY: _go_away,
+    S.AWAY: lambda world, _: setattr(world.store, "away", True),
 }
 
 FIRST_LOOK = {V.GONE, V.UNREADABLE, V.UNSETTLED, V.UNKNOWN, V.COPIED}
@@ -188,10 +154,8 @@ def test_the_examples_reach_all_rows_there_are() -> None:
 @pytest.mark.parametrize("store", STORE, ids=lambda s: s.name.lower())
 @pytest.mark.parametrize("vault", VAULT, ids=lambda v: v.name.lower())
 def test_each_row_for_a_fact_with_a_base(
-    vault: V, store: S, monkeypatch: pytest.MonkeyPatch
+    world: World, fact: Fact, vault: V, store: S, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
-    fact = world.mirrored()
     other = world.mirrored("Not touched by anybody.", title="A bystander")
     bystander = world.note(other.id)
     VAULT[vault].do(world, fact)
@@ -228,28 +192,17 @@ def test_each_row_for_a_fact_with_a_base(
 
 
 @pytest.mark.parametrize("store", [S.UNCHANGED, S.TOUCHED, S.MISSING])
-def test_reformatting_writes_no_file_and_changes_no_fact(store: S) -> None:
-    world = World()
-    fact = world.mirrored()
-    _reformat(world, fact)
+def test_reformatting_writes_no_file_and_no_revision(world: World, fact: Fact, store: S) -> None:
+    REFORMAT(world, fact)
     STORE[store](world, fact)
     note = world.data(world.path(fact.id))
     world.sync(SyncRequest(fact_ids=(fact.id,)))
     world.quiesce()
     assert world.data(world.path(fact.id)) == note
+    assert store is not S.UNCHANGED or world.fact(fact.id).revision == fact.revision
 
 
-def test_reformatting_writes_no_revision() -> None:
-    world = World()
-    fact = world.mirrored()
-    _reformat(world, fact)
-    world.quiesce()
-    assert world.fact(fact.id).revision == fact.revision
-
-
-def test_a_touched_fact_is_no_reason_to_write_its_note() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_touched_fact_is_no_reason_to_write_its_note(world: World, fact: Fact) -> None:
     note, stamp = world.note(fact.id), world.vault.files[world.path(fact.id)].stamp
     world.agent_updates(fact.id, accessCount=7, lastAccessedAt="2026-02-14T14:00:00Z")
     world.quiesce()
@@ -260,6 +213,7 @@ def test_a_touched_fact_is_no_reason_to_write_its_note() -> None:
 # --- facts without a base ---------------------------------------------------------------
 
 NEW = "team-core/notes/new.md"
+Setup = Callable[[World], SyncRequest]
 
 
 def _name_unknown(world: World) -> SyncRequest:
@@ -276,19 +230,9 @@ def _remember_and_forget(world: World) -> SyncRequest:
     return SyncRequest()
 
 
-def _name_unknown_while_away(world: World) -> SyncRequest:
-    world.store.away = True
-    return _name_unknown(world)
-
-
 def _write_note(world: World) -> SyncRequest:
     world.person_writes(NEW, f"# New\n\n{LINES}\n")
     return SyncRequest()
-
-
-def _write_note_while_away(world: World) -> SyncRequest:
-    world.store.away = True
-    return _write_note(world)
 
 
 def _note_with_id(world: World) -> str:
@@ -301,11 +245,6 @@ def _note_with_id(world: World) -> str:
 def _foreign_note(world: World) -> SyncRequest:
     _note_with_id(world)
     return SyncRequest()
-
-
-def _foreign_note_while_away(world: World) -> SyncRequest:
-    world.store.away = True
-    return _foreign_note(world)
 
 
 def _note_of_a_fact(world: World) -> SyncRequest:
@@ -326,7 +265,7 @@ def _note_of_a_tombstone(world: World) -> SyncRequest:
     return SyncRequest()
 
 
-def _adopting(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
+def _adopting(setup: Setup) -> Setup:
     def act(world: World) -> SyncRequest:
         setup(world)
         return SyncRequest(kind="adopt", adopt=frozenset({VaultPath(NEW)}))
@@ -334,32 +273,30 @@ def _adopting(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRe
     return act
 
 
-def _note_of_a_fact_while_away(world: World) -> SyncRequest:
-    _note_of_a_fact(world)
-    world.store.away = True
-    return SyncRequest()
+def _then(setup: Setup, act: Callable[[World], object]) -> Setup:
+    def both(world: World) -> SyncRequest:
+        request = setup(world)
+        act(world)
+        return request
+
+    return both
 
 
-def _broken(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
+def _away(setup: Setup) -> Setup:
+    return _then(setup, lambda world: setattr(world.store, "away", True))
+
+
+def _broken(setup: Setup) -> Setup:
     """The note cannot be read at first."""
-
-    def act(world: World) -> SyncRequest:
-        request = setup(world)
-        world.person_edits(NEW, "---\n\n# New", "open: [\n---\n\n# New")
-        return request
-
-    return act
+    broken = "open: [\n---\n\n# New"
+    return _then(setup, lambda world: world.person_edits(NEW, "---\n\n# New", broken))
 
 
-def _half_saved(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
+def _half_saved(setup: Setup) -> Setup:
     """Of the note only the beginning is there at first."""
-
-    def act(world: World) -> SyncRequest:
-        request = setup(world)
-        world.person_writes(NEW, world.text(NEW).partition("\n---\n")[0])
-        return request
-
-    return act
+    return _then(
+        setup, lambda world: world.person_writes(NEW, world.text(NEW).partition("\n---\n")[0])
+    )
 
 
 def _complete(world: World) -> None:
@@ -371,7 +308,7 @@ def _complete(world: World) -> None:
 class Newcomer(NamedTuple):
     """How a fact without a base comes about, and whether it lives when all is done."""
 
-    act: Callable[[World], SyncRequest]
+    act: Setup
     alive: bool
 
 
@@ -379,32 +316,31 @@ NEWCOMERS: dict[tuple[V, S], Newcomer] = {
     (V.NONE, S.NONE): Newcomer(_name_unknown, alive=False),
     (V.NONE, S.CREATED): Newcomer(_remember, alive=True),
     (V.NONE, S.TOMBSTONE): Newcomer(_remember_and_forget, alive=False),
-    (V.NONE, S.AWAY): Newcomer(_name_unknown_while_away, alive=False),
+    (V.NONE, S.AWAY): Newcomer(_away(_name_unknown), alive=False),
     (V.CREATED, S.NONE): Newcomer(_write_note, alive=True),
     (V.CREATED, S.CREATED): Newcomer(_adopting(_note_of_a_fact), alive=True),
     (V.CREATED, S.TOMBSTONE): Newcomer(_adopting(_note_of_a_tombstone), alive=True),
-    (V.CREATED, S.AWAY): Newcomer(_write_note_while_away, alive=True),
+    (V.CREATED, S.AWAY): Newcomer(_away(_write_note), alive=True),
     (V.FOREIGN, S.NONE): Newcomer(_foreign_note, alive=False),
     (V.FOREIGN, S.CREATED): Newcomer(_note_of_a_fact, alive=True),
     (V.FOREIGN, S.TOMBSTONE): Newcomer(_note_of_a_tombstone, alive=True),
-    (V.FOREIGN, S.AWAY): Newcomer(_foreign_note_while_away, alive=False),
+    (V.FOREIGN, S.AWAY): Newcomer(_away(_foreign_note), alive=False),
     (V.EQUAL, S.CREATED): Newcomer(_new_note_of_a_fact, alive=True),
     (V.UNREADABLE, S.NONE): Newcomer(_broken(_foreign_note), alive=False),
     (V.UNREADABLE, S.CREATED): Newcomer(_broken(_note_of_a_fact), alive=True),
     (V.UNREADABLE, S.TOMBSTONE): Newcomer(_broken(_note_of_a_tombstone), alive=True),
-    (V.UNREADABLE, S.AWAY): Newcomer(_broken(_note_of_a_fact_while_away), alive=True),
+    (V.UNREADABLE, S.AWAY): Newcomer(_broken(_away(_note_of_a_fact)), alive=True),
     (V.UNSETTLED, S.NONE): Newcomer(_half_saved(_foreign_note), alive=False),
     (V.UNSETTLED, S.CREATED): Newcomer(_half_saved(_note_of_a_fact), alive=True),
     (V.UNSETTLED, S.TOMBSTONE): Newcomer(_half_saved(_note_of_a_tombstone), alive=True),
-    (V.UNSETTLED, S.AWAY): Newcomer(_half_saved(_note_of_a_fact_while_away), alive=True),
+    (V.UNSETTLED, S.AWAY): Newcomer(_half_saved(_away(_note_of_a_fact)), alive=True),
 }
 
 
 @pytest.mark.parametrize("pair", NEWCOMERS, ids=lambda p: f"{p[0].name}-{p[1].name}".lower())
 def test_each_row_for_a_fact_without_a_base(
-    pair: tuple[V, S], monkeypatch: pytest.MonkeyPatch
+    world: World, pair: tuple[V, S], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World()
     request = NEWCOMERS[pair].act(world)
     before = sides(world)
     with decisions(monkeypatch) as seen:
@@ -427,17 +363,9 @@ def test_each_row_for_a_fact_without_a_base(
         assert sides(world) == before
 
 
-def test_a_note_with_an_unknown_id_waits_for_a_person() -> None:
-    world = World()
+def test_a_note_with_an_unknown_id_waits_for_a_person(world: World) -> None:
     fact_id = _note_with_id(world)
     report = world.sync()
     assert [each.kind for each in report.attention] == ["unknown_id"]
     assert report.attention[0].hint
     assert not world.is_alive(fact_id)
-
-
-def test_every_reason_is_a_sentence_for_a_report() -> None:
-    for row in (*DECISIONS_WITH_BASE.values(), *DECISIONS_WITHOUT_BASE.values()):
-        assert row.reason
-        assert row.reason[0].islower()
-        assert not row.reason.endswith(".")

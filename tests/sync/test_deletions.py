@@ -4,105 +4,71 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, taken
 from vaultsync.facts import service as fact_work
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
-
-def _two(world: World) -> tuple[str, str]:
+@pytest.fixture
+def fact(world: World, fact: Fact) -> Fact:
     """A fact, and another one so that the vault is not emptied by its deletion."""
-    fact = world.mirrored()
-    return fact.id, world.mirrored("Stays.", title="A bystander").id
+    world.mirrored("Stays.", title="A bystander")
+    return fact
 
 
-def test_a_note_that_is_gone_is_deleted_only_at_the_second_look() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.person_deletes(world.path(fact_id))
-    first = world.sync()
-    assert world.is_alive(fact_id)
+def test_a_note_that_is_gone_is_deleted_only_at_the_second_look(world: World, fact: Fact) -> None:
+    world.person_deletes(world.path(fact.id))
+    first, began = world.sync(), world.clock.now()
+    assert world.is_alive(fact.id)
     assert first.counts["deleted_in_store"] == 0
+    world.clock.advance(-1)
     second = world.sync()
-    assert not world.is_alive(fact_id)
+    assert (world.clock.now() - began).total_seconds() >= world.ctx.policy.grace_seconds
+    assert not world.is_alive(fact.id)
     assert second.counts["deleted_in_store"] == 1
     world.assert_at_rest()
 
 
-def test_the_two_looks_are_a_grace_apart() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.person_deletes(world.path(fact_id))
-    world.sync()
-    before = world.clock.now()
-    world.clock.advance(-1)
-    world.sync()
-    assert (world.clock.now() - before).total_seconds() >= 0
-
-
-def test_a_note_that_is_back_at_the_second_look_was_never_deleted() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
+@pytest.mark.parametrize("to", [None, "team-core/elsewhere/back.md"])
+def test_a_note_that_is_back_at_the_second_look_was_never_deleted(
+    world: World, fact: Fact, to: str | None
+) -> None:
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes(path)
     world.sync()
-    world.person_writes(path, data)
+    world.person_writes(to or path, data)
     report = world.sync()
-    assert world.is_alive(fact_id)
+    assert world.is_alive(fact.id)
     assert report.counts["deleted_in_store"] == 0
     assert world.archive.missing_bases() == []
-    world.assert_at_rest()
-
-
-def test_a_note_that_comes_back_elsewhere_before_the_second_look_was_moved() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
-    world.person_deletes(path)
-    world.sync()
-    world.person_writes("team-core/elsewhere/back.md", data)
-    world.quiesce()
-    assert world.is_alive(fact_id)
-    assert world.path(fact_id) == "team-core/elsewhere/back.md"
+    assert world.path(fact.id) == (to or path)
     world.assert_at_rest()
 
 
 @pytest.mark.parametrize("number", range(1, 16))
-def test_a_note_that_comes_back_in_the_last_moment_stays(number: int) -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
+def test_a_note_that_is_back_in_the_last_moment_stays(
+    world: World, fact: Fact, number: int
+) -> None:
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes_for_good(path)
-    left = number
-
-    def person_is_faster(_: str) -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            world.vault.save_in_place(path, data)
-
-    world.vault.before = world.store.before = person_is_faster
-    while left > 0:
+    world.at("", lambda: world.vault.save_in_place(path, data), number=number)
+    while path not in world.vault.files:
         world.sync()
-    world.vault.before = world.store.before = lambda _: None
-    world.quiesce()
-    assert world.data(path) == data
-    assert world.is_alive(fact_id)
-    assert world.path(fact_id) == path
     world.assert_at_rest()
+    assert world.data(path) == data
+    assert world.is_alive(fact.id)
+    assert world.path(fact.id) == path
 
 
-def test_an_agents_edit_beats_a_persons_deletion() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, before = world.path(fact_id), world.note(fact_id)
+def test_an_agents_edit_beats_a_persons_deletion(world: World, fact: Fact) -> None:
+    path, before = world.path(fact.id), world.note(fact.id)
     world.person_deletes(path)
-    world.agent_updates(fact_id, content=AGENTS)
+    world.agent_updates(fact.id, content=AGENTS)
     world.quiesce()
-    assert world.is_alive(fact_id)
-    assert world.path(fact_id) == path
+    assert world.is_alive(fact.id)
+    assert world.path(fact.id) == path
     old = [x for x in before.split("\n") if x not in world.text(path).split("\n")]
     assert [x for x in old if "updatedAt" not in x] == ["Charlie says more."]
     assert len(world.conflict_notes()) == 1
@@ -110,130 +76,79 @@ def test_an_agents_edit_beats_a_persons_deletion() -> None:
     (conflict,) = world.conflicts()
     assert [each.field for each in conflict.fields] == ["note"]
     world.assert_at_rest()
-
-
-def test_a_second_deletion_without_a_new_edit_is_honoured() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.person_deletes(world.path(fact_id))
-    world.agent_updates(fact_id, content=AGENTS)
+    # A second deletion, without a new edit, is honoured.
+    world.person_deletes(path)
     world.quiesce()
-    world.person_deletes(world.path(fact_id))
-    world.quiesce()
-    assert not world.is_alive(fact_id)
+    assert not world.is_alive(fact.id)
     assert len(world.notes()) == 1
 
 
-def test_a_persons_edit_beats_an_agents_deletion() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
+def test_a_persons_edit_beats_an_agents_deletion(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     text = world.text(path)
-    world.agent_forgets(fact_id)
-    world.quiesce()
-    assert world.fact(fact_id).content == PERSONS
+    world.agent_forgets(fact.id)
+    world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
     assert world.text(path) == text
     (note,) = world.conflict_notes()
     assert "deleted the fact" in world.text(note)
-    world.assert_at_rest()
 
 
-def test_what_an_agent_deletes_while_a_person_is_saving_is_revived() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
+def test_what_an_agent_deletes_while_a_person_saves_is_revived(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
     fresh = world.data(path).replace(ALPHA.encode(), PERSONS_ALPHA.encode())
-    world.agent_forgets(fact_id)
-
-    def person_saves(step: str) -> None:
-        if step == "stage_removal":
-            world.vault.before = lambda _: None
-            world.vault.save_in_place(path, fresh)
-
-    world.vault.before = person_saves
+    world.agent_forgets(fact.id)
+    world.at("stage_removal", lambda: world.vault.save_in_place(path, fresh))
     world.sync()
-    world.vault.before = lambda _: None
     assert world.data(path) == fresh
-    world.quiesce()
-    assert world.fact(fact_id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
-def test_an_agents_deletion_takes_the_note_and_keeps_its_bytes() -> None:
-    world = World()
-    fact_id, other = _two(world)
-    data, sha = world.note(fact_id).encode(), world.base(fact_id).sha
-    world.agent_forgets(fact_id)
-    report = world.sync()
-    assert taken(report, fact_id) == ["delete_note"]
-    assert world.notes() == [world.path(other)]
-    assert world.archive.blob(sha) == data
-    assert not [path for path in world.vault.names if path.startswith(".trash")]
+def _restored(world: World, fact: Fact) -> str:
+    """The note of a fact that an agent restores."""
+    fact_work.restore(world.ctx, fact.id, agent="indy")
     world.assert_at_rest()
+    return world.note(fact.id)
 
 
-def test_an_agents_deletion_and_restoration_bring_back_the_very_note() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
+def test_an_agents_deletion_keeps_the_note_for_a_restoration(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
     world.person_edits(path, "status: active", "status: 'active'  # by hand")
     world.quiesce()
-    text = world.text(path)
-    world.agent_forgets(fact_id)
-    world.quiesce()
-    fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.quiesce()
-    assert world.path(fact_id) == path
-    again = world.text(path)
+    text, sha = world.text(path), world.base(fact.id).sha
+    world.agent_forgets(fact.id)
+    assert taken(world.sync(), fact.id) == ["delete_note"]
+    assert len(world.notes()) == 1
+    assert world.archive.blob(sha) == text.encode()
+    assert not [path for path in world.vault.names if path.startswith(".trash")]
+    world.assert_at_rest()
+    again = _restored(world, fact)
+    assert world.path(fact.id) == path
     assert "status: 'active'  # by hand" in again
     kept = [line for line in text.split("\n") if not line.startswith("updatedAt")]
     assert all(line in again.split("\n") for line in kept)
-    world.assert_at_rest()
 
 
-def test_a_fact_that_was_deleted_and_restored_between_two_passes_is_untouched() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    text = world.note(fact_id)
-    world.agent_forgets(fact_id)
-    fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.quiesce()
-    assert world.note(fact_id) == text
-    world.assert_at_rest()
-
-
-def test_a_note_from_the_trash_restores_its_fact() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_note_from_the_trash_restores_its_fact(world: World, fact: Fact, edited: bool) -> None:
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes(path)
     world.quiesce()
-    assert not world.is_alive(fact_id)
+    assert not world.is_alive(fact.id)
+    if edited:
+        path = VaultPath("team-core/notes/again.md")
+        data = data.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     world.person_writes(path, data)
-    world.quiesce()
-    assert world.fact(fact_id).content == LINES
-    assert world.data(path) == data
+    world.assert_at_rest()
+    assert world.fact(fact.id).content == (PERSONS if edited else LINES)
+    assert world.path(fact.id) == path
+    assert world.data(path) == data or edited
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
-def test_a_note_from_the_trash_that_was_edited_restores_the_edit() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
-    world.person_deletes(path)
-    world.quiesce()
-    fresh = data.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
-    world.person_writes("team-core/notes/again.md", fresh)
-    world.quiesce()
-    assert world.fact(fact_id).content == PERSONS
-    assert world.path(fact_id) == "team-core/notes/again.md"
-    world.assert_at_rest()
-
-
-def test_a_restored_fact_keeps_what_its_note_does_not_show() -> None:
-    world = World()
+def test_a_restored_fact_keeps_what_its_note_does_not_show(world: World) -> None:
     fact = world.mirrored(accessCount=0, confidence=0.5, tags=["a", "b"])
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
@@ -243,201 +158,132 @@ def test_a_restored_fact_keeps_what_its_note_does_not_show() -> None:
     world.person_deletes(path)
     world.quiesce()
     world.person_writes(path, data)
-    world.quiesce()
+    world.assert_at_rest()
     now = world.fact(fact.id)
     assert (now.confidence, now.tags) == (0.5, ("a", "b"))
     assert now.access_count == 9
-    world.assert_at_rest()
 
 
-def test_deleted_on_both_sides_is_deleted_without_a_word() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.person_deletes(world.path(fact_id))
-    world.agent_forgets(fact_id)
+def test_a_restored_fact_that_both_sides_deleted_gets_a_note(world: World, fact: Fact) -> None:
+    world.person_deletes(world.path(fact.id))
+    world.agent_forgets(fact.id)
     world.quiesce()
-    assert not world.is_alive(fact_id)
+    world.quiesce()
     assert world.conflict_notes() == []
-    assert world.archive.find_base(fact_id) is None
-    world.assert_at_rest()
+    assert world.archive.find_base(fact.id) is None
+    assert LINES in _restored(world, fact)
 
 
-def test_a_restored_fact_after_deletion_on_both_sides_gets_a_note_again() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.person_deletes(world.path(fact_id))
-    world.agent_forgets(fact_id)
-    world.quiesce()
-    fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.quiesce()
-    assert LINES in world.note(fact_id)
-    world.assert_at_rest()
-
-
-def test_a_folder_that_is_gone_takes_its_notes_with_it() -> None:
-    world = World()
+def test_a_folder_that_is_gone_takes_its_notes_with_it(world: World) -> None:
     for number in range(3):
         world.mirrored(f"Number {number}.", title=f"Lesson {number}", type="lesson")
     other = world.mirrored("Stays.", title="A bystander")
     for path in world.notes():
         if "/lessons/" in path:
             world.person_deletes(path)
-    world.quiesce()
+    world.assert_at_rest()
     assert [fact.id for fact in world.facts()] == [other.id]
-    world.assert_at_rest()
 
 
-def test_a_fact_forgotten_before_it_had_a_note_never_gets_one() -> None:
-    world = World()
-    fact = world.agent_remembers("Short-lived.")
-    world.agent_forgets(fact.id)
-    world.quiesce()
-    assert world.notes() == []
-    world.assert_at_rest()
-
-
-def test_a_deletion_is_not_carried_out_by_an_incremental_pass_elsewhere() -> None:
-    world = World()
-    fact_id, other = _two(world)
+def test_an_incremental_pass_elsewhere_deletes_nothing_and_forgets_no_edit(world: World) -> None:
+    gone, edited = world.mirrored("Gone.", title="Gone"), world.mirrored()
     lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
-    world.person_deletes(world.path(fact_id))
+    world.person_deletes(world.path(gone.id))
+    world.person_edits(world.path(edited.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(lesson.id, content="A better lesson.")
     request = SyncRequest.for_facts([lesson.id], "follow")
     world.sync(request)
     world.sync(request)
-    assert world.is_alive(fact_id)
-    assert world.is_alive(other)
-    world.quiesce()
-    assert not world.is_alive(fact_id)
-
-
-def test_an_edit_seen_by_an_incremental_pass_elsewhere_is_not_forgotten() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
-    world.person_edits(world.path(fact_id), ALPHA, PERSONS_ALPHA)
-    world.agent_updates(lesson.id, content="A better lesson.")
-    world.sync(SyncRequest.for_facts([lesson.id], "follow"))
     assert "A better lesson." in world.note(lesson.id)
-    world.quiesce()
-    assert world.fact(fact_id).content == PERSONS
+    assert len(world.facts()) == 3
     world.assert_at_rest()
+    assert not world.is_alive(gone.id)
+    assert world.fact(edited.id).content == PERSONS
 
 
-def test_a_directory_named_like_a_note_in_its_place_is_no_deletion() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
-    world.vault.delete(path)
-    world.vault.make_folder(path)
-    reports = [world.sync() for _ in range(3)]
-    assert world.is_alive(fact_id)
-    assert "odd" in [each.kind for each in reports[-1].attention]
-    assert world.vault.files[VaultPath(path)].kind == "a folder"
-
-
-@pytest.mark.parametrize("trouble", ["a locked folder", "a link"])
-def test_a_note_that_is_gone_is_not_deleted_while_its_place_cannot_be_read(trouble: str) -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
+@pytest.mark.parametrize("kind", ["a locked folder", "a link", "a folder"])
+def test_a_note_in_an_unreadable_place_is_not_deleted(world: World, fact: Fact, kind: str) -> None:
+    path = world.path(fact.id)
     world.person_deletes(path)
     world.sync()
-    if trouble == "a link":
-        world.vault.make_odd(path, "a link")
-    else:
+    if kind == "a locked folder":
         world.vault.break_folder("team-core/notes")
-    for _ in range(3):
-        world.sync()
-    assert world.is_alive(fact_id)
-    if trouble == "a link":
-        world.vault.delete(path)
     else:
+        world.vault.make_odd(path, kind)
+    reports = [world.sync() for _ in range(3)]
+    assert world.is_alive(fact.id)
+    assert kinds(reports[-1]) == ["unreadable_folder" if kind == "a locked folder" else "odd"]
+    if kind == "a locked folder":
         world.vault.mend_folder("team-core/notes")
-    world.quiesce()
-    assert not world.is_alive(fact_id)
+    else:
+        world.vault.delete(path)
     world.assert_at_rest()
+    assert not world.is_alive(fact.id)
 
 
-def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
+def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
     world.person_deletes_for_good(path)
     world.at("read", lambda: world.vault.make_odd(path, "a link"))
     world.sync()
-    assert world.is_alive(fact_id)
+    assert world.is_alive(fact.id)
 
 
-def test_a_strangers_note_in_a_settled_folder_is_not_taken_for_one_that_is_gone() -> None:
-    world = World()
-    fact_id, _ = _two(world)
+def test_a_strangers_note_is_not_taken_for_one_that_is_gone(world: World, fact: Fact) -> None:
     world.person_writes("Journal/today.md", "Dear diary.\n")
     world.quiesce()
-    world.person_deletes(world.path(fact_id))
+    world.person_deletes(world.path(fact.id))
     world.quiesce()
-    assert not world.is_alive(fact_id)
+    assert not world.is_alive(fact.id)
     assert world.text("Journal/today.md") == "Dear diary.\n"
     assert len(world.facts()) == 1
 
 
-def test_a_deleted_note_whose_bytes_were_lost_comes_back_in_a_new_form() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.agent_forgets(fact_id)
+def test_a_deleted_note_whose_bytes_were_lost_gets_a_new_form(world: World, fact: Fact) -> None:
+    world.agent_forgets(fact.id)
     world.quiesce()
     world.archive._rows.blobs.clear()
-    fact_work.restore(world.ctx, fact_id, agent="indy")
+    fact_work.restore(world.ctx, fact.id, agent="indy")
     world.quiesce()
-    assert LINES in world.note(fact_id)
+    assert LINES in world.note(fact.id)
 
 
 @pytest.mark.parametrize("who", ["agent", "person"])
 @pytest.mark.parametrize("to", ["team-core/notes/By hand.md", "Journal/mine.md"])
-def test_a_restored_note_is_where_its_person_had_put_it(who: str, to: str) -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.person_renames(world.path(fact_id), to)
+def test_a_restored_note_is_where_it_was(world: World, fact: Fact, who: str, to: str) -> None:
+    world.person_renames(world.path(fact.id), to)
     world.quiesce()
     if who == "agent":
-        world.agent_forgets(fact_id)
+        world.agent_forgets(fact.id)
     else:
         world.person_deletes_for_good(to)
     world.quiesce()
-    assert not world.is_alive(fact_id)
-    fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.assert_at_rest()
-    assert world.path(fact_id) == to
-    assert LINES in world.text(to)
+    assert not world.is_alive(fact.id)
+    assert LINES in _restored(world, fact)
+    assert world.path(fact.id) == to
 
 
-def test_a_restored_note_whose_place_is_taken_gets_another_name() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path = world.path(fact_id)
-    world.agent_forgets(fact_id)
+def test_a_restored_note_whose_place_is_taken_gets_another_name(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
+    world.agent_forgets(fact.id)
     world.quiesce()
     world.person_writes(path, "Mine.\n")
     world.quiesce()
-    fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.assert_at_rest()
-    assert world.path(fact_id) != path
+    _restored(world, fact)
+    assert world.path(fact.id) != path
     assert world.text(path).endswith("Mine.\n")
 
 
-def test_a_fact_that_belongs_to_another_scope_is_not_restored_into_the_old_one() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    world.agent_forgets(fact_id)
+def test_a_fact_of_another_scope_is_not_restored_into_the_old_one(world: World, fact: Fact) -> None:
+    world.agent_forgets(fact.id)
     world.quiesce()
-    fact_work.restore(world.ctx, fact_id, agent="indy")
-    world.agent_updates(fact_id, scope="private-indy")
+    fact_work.restore(world.ctx, fact.id, agent="indy")
+    world.agent_updates(fact.id, scope="private-indy")
     world.assert_at_rest()
-    assert world.path(fact_id).startswith("private-indy/")
+    assert world.path(fact.id).startswith("private-indy/")
 
 
-def test_a_note_that_comes_back_shows_what_only_its_buried_fact_knew() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_comes_back_shows_what_only_its_fact_knew(world: World, fact: Fact) -> None:
     path, note = world.path(fact.id), world.data(world.path(fact.id))
     world.agent_updates(fact.id, source="a talk", tags=["late"])
     world.person_deletes(path)
@@ -451,10 +297,8 @@ def test_a_note_that_comes_back_shows_what_only_its_buried_fact_knew() -> None:
     world.assert_at_rest()
 
 
-def test_a_folder_that_cannot_be_read_at_the_second_look_hides_no_deletion() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
+def test_a_folder_unreadable_at_the_second_look_hides_no_deletion(world: World, fact: Fact) -> None:
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes(path)
     world.sync()
 
@@ -464,16 +308,14 @@ def test_a_folder_that_cannot_be_read_at_the_second_look_hides_no_deletion() -> 
 
     world.at("read", back_and_hidden)
     world.sync()
-    assert world.is_alive(fact_id)
+    assert world.is_alive(fact.id)
     world.vault.mend_folder("team-core")
     world.assert_at_rest()
-    assert world.is_alive(fact_id)
+    assert world.is_alive(fact.id)
 
 
-def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice_when_both_are_gone() -> None:
-    world = World()
-    fact_id, _ = _two(world)
-    path, data = world.path(fact_id), world.data(world.path(fact_id))
+def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice(world: World, fact: Fact) -> None:
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.person_deletes(path)
     twins = [f"team-core/elsewhere/{name}.md" for name in "ab"]
     for twin in twins:
@@ -481,6 +323,24 @@ def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice_when_both_are_gone(
     assert kinds(world.sync()) == kinds(world.sync()) == ["twins"]
     for twin in twins:
         world.person_deletes(twin)
-    assert taken(world.sync(), fact_id) == ["wait"]
-    assert taken(world.sync(), fact_id) == ["delete_fact"]
+    assert taken(world.sync(), fact.id) == ["wait"]
+    assert taken(world.sync(), fact.id) == ["delete_fact"]
     world.assert_at_rest()
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_new_note_takes_the_place_of_a_deleted_one_in_an_incremental_pass(
+    world: World, back: bool
+) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    gone = world.mirrored("Gone.", title="Alice", type="person")
+    path, data = world.path(gone.id), world.data(world.path(gone.id))
+    world.person_deletes(path)
+    new = world.agent_remembers("New.", title="Alice", type="person")
+    world.sync(SyncRequest.for_facts([gone.id, new.id], "follow"))
+    if back:
+        world.person_writes(path, data)
+    world.assert_at_rest()
+    lives, dies = (gone, new) if back else (new, gone)
+    assert not world.is_alive(dies.id)
+    assert world.path(lives.id) == path

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from msgspec import convert, to_builtins
 
 from tests.doubles.recall_log import MemoryRecallLog
-from tests.world import AGENTS, LINES, PERSONS, World
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World
 from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import AccessCounter
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, ReportedNotice
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
-
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
 def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
@@ -24,80 +26,67 @@ def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
     return [each for each in entries if each.field == field]
 
 
-def test_a_persons_edit_is_written_down_with_both_values() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync(SyncRequest(actor="mara")).run
-    (entry,) = _of(world, fact.id, "content")
-    assert (entry.run, entry.side, entry.actor) == (run, "vault", "mara")
-    assert (entry.before, entry.after) == (LINES, PERSONS)
-    assert entry.at
-
-
-def test_an_agents_edit_is_written_down_with_the_agents_name() -> None:
-    world = World()
-    fact = world.mirrored(agent="indy")
-    world.agent_updates(fact.id, agent="ada", content=AGENTS)
-    world.sync()
-    (entry,) = _of(world, fact.id, "content")
-    assert (entry.side, entry.actor) == ("store", "ada")
-    assert (entry.before, entry.after) == (LINES, AGENTS)
-
-
-def test_of_a_merge_each_field_names_its_side() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
-    world.agent_updates(fact.id, priority=0)
-    world.sync()
-    assert [each.side for each in _of(world, fact.id, "status")] == ["vault"]
-    assert [each.side for each in _of(world, fact.id, "priority")] == ["store"]
-
-
-def test_what_lost_in_a_conflict_is_in_the_history() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
-    world.agent_updates(fact.id, status="dormant")
-    world.sync()
-    values = [each.before for each in _of(world, fact.id, "status")]
-    assert "dormant" in values
-    assert "active" in values
-
-
 def _told(world: World, fact_id: str, field: str) -> list[tuple[str, ...]]:
     found = _of(world, fact_id, field)
     return [(x.side, x.actor, str(x.before), str(x.after)) for x in found]
 
 
-def test_of_a_conflict_each_is_named_with_what_they_wrote() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
-    world.agent_updates(fact.id, agent="ada", status="dormant")
-    world.sync(SyncRequest(actor="mara"))
-    assert _told(world, fact.id, "status") == [
-        ("store", "ada", "active", "dormant"),
-        ("vault", "mara", "dormant", "archived"),
-    ]
+ARCHIVED = "status: active", "status: archived"
 
 
-def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote() -> None:
-    world = World()
+@pytest.mark.parametrize(
+    ("edit", "values", "told"),
+    [
+        ((ALPHA, PERSONS_ALPHA), {}, {"content": [("vault", "mara", LINES, PERSONS)]}),
+        (None, {"content": AGENTS}, {"content": [("store", "ada", LINES, AGENTS)]}),
+        (
+            ARCHIVED,
+            {"priority": 0},
+            {
+                "status": [("vault", "mara", "active", "archived")],
+                "priority": [("store", "ada", "2", "0")],
+            },
+        ),
+        (
+            ARCHIVED,
+            {"status": "dormant"},
+            {
+                "status": [
+                    ("store", "ada", "active", "dormant"),
+                    ("vault", "mara", "dormant", "archived"),
+                ]
+            },
+        ),
+        (
+            ("  - a\n  - b", "  - b\n  - c"),
+            {"tags": ["b"]},
+            {
+                "tags": [
+                    ("store", "ada", "['a', 'b']", "['b']"),
+                    ("vault", "mara", "['b']", "['b', 'c']"),
+                ]
+            },
+        ),
+    ],
+)
+def test_each_change_is_told_with_its_author_and_both_values(
+    world: World,
+    edit: tuple[str, str] | None,
+    values: dict[str, Value],
+    told: dict[str, list[tuple[str, ...]]],
+) -> None:
     fact = world.mirrored(tags=["a", "b"])
-    world.person_edits(world.path(fact.id), "  - a\n  - b", "  - b\n  - c")
-    world.agent_updates(fact.id, agent="ada", tags=["b"])
-    world.sync(SyncRequest(actor="mara"))
-    assert _told(world, fact.id, "tags") == [
-        ("store", "ada", "['a', 'b']", "['b']"),
-        ("vault", "mara", "['b']", "['b', 'c']"),
-    ]
+    if edit:
+        world.person_edits(world.path(fact.id), *edit)
+    if values:
+        world.agent_updates(fact.id, agent="ada", **values)
+    run = world.sync(SyncRequest(actor="mara")).run
+    for field, expected in told.items():
+        assert _told(world, fact.id, field) == expected
+        assert all(each.run == run and each.at for each in _of(world, fact.id, field))
 
 
-def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     world.agent_forgets(fact.id, agent="ada")
@@ -108,11 +97,15 @@ def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
     ]
 
 
-def test_creations_deletions_and_renames_are_written_down() -> None:
-    world = World()
+def test_creations_deletions_and_renames_are_written_down(world: World) -> None:
     world.mirrored("Stays.", title="A bystander")
     fact = world.mirrored()
     path = world.path(fact.id)
+    world.person_writes("team-core/notes/new.md", "Words.\n")
+    world.quiesce()
+    (entry,) = (x for x in world.archive.history() if x.field == "fact")
+    assert (entry.before, entry.after) == (None, "team-core/notes/new.md")
+    assert entry.side == "vault"
     (made,) = _of(world, fact.id, "note")
     assert (made.before, made.after, made.side) == (None, path, "store")
     world.person_renames(path, "team-core/notes/moved.md")
@@ -125,28 +118,7 @@ def test_creations_deletions_and_renames_are_written_down() -> None:
     assert (gone.after, gone.side) == (None, "vault")
 
 
-def test_a_new_note_is_written_down_as_a_new_fact() -> None:
-    world = World()
-    world.person_writes("team-core/notes/new.md", "Words.\n")
-    world.quiesce()
-    (fact,) = world.facts()
-    (entry,) = _of(world, fact.id, "fact")
-    assert (entry.before, entry.after) == (None, "team-core/notes/new.md")
-    assert entry.side == "vault"
-
-
-def test_a_quiet_pass_leaves_no_history_and_no_run() -> None:
-    world = World()
-    world.mirrored()
-    before, last = world.archive.history(), world.archive.last_run()
-    world.sync()
-    assert world.archive.history() == before
-    assert world.archive.last_run() == last
-
-
-def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_pass_that_did_something_is_remembered_with_its_report(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     report = world.sync()
     run = world.archive.find_run(report.run)
@@ -155,9 +127,7 @@ def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
     assert run.report == to_builtins(report)
 
 
-def test_the_status_says_what_the_next_pass_would_do() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_status_says_what_the_next_pass_would_do(world: World, fact: Fact) -> None:
     world.quiesce()
     now = read_status(world.ctx)
     assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
@@ -177,9 +147,7 @@ def test_the_status_says_what_the_next_pass_would_do() -> None:
     assert "store_away" in [each.kind for each in now.attention]
 
 
-def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fact: Fact) -> None:
     other = world.mirrored("Other.", title="Other")
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, status="dormant")
@@ -191,9 +159,7 @@ def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
     assert now.pending == 0
 
 
-def test_what_was_recalled_waits_for_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_what_was_recalled_waits_for_nothing(world: World, fact: Fact) -> None:
     world.quiesce()
     recalled = AccessCounter(world.ctx, MemoryRecallLog(), index=MemoryIndex)
     recalled.add([fact.id])
@@ -201,10 +167,7 @@ def test_what_was_recalled_waits_for_nothing() -> None:
     assert read_status(world.ctx).pending == 0
 
 
-def test_progress_is_told_of_scan_and_apply() -> None:
-    from vaultsync.sync.run import sync_once
-
-    world = World()
+def test_progress_is_told_of_scan_and_apply(world: World) -> None:
     world.agent_remembers("New.", title="New")
     told: list[tuple[str, int, int]] = []
     sync_once(world.ctx, progress=lambda *args: told.append(args))
@@ -212,27 +175,18 @@ def test_progress_is_told_of_scan_and_apply() -> None:
     assert told[-1] == ("apply", 1, 1)
 
 
-def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.agent_updates(fact.id, status="archived")
-    rebuild(world.ctx, "vault")
-    assert world.fact(fact.id).status == "active"
-    (entry,) = _of(world, fact.id, "status")
-    assert (entry.before, entry.after) == ("archived", "active")
-    assert (entry.side, entry.actor) == ("vault", "person")
-
-
-def test_what_an_agent_wrote_is_named_where_a_rebuild_takes_a_persons_words() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_a_rebuild_from_the_vault_replaces_is_in_the_history(
+    world: World, fact: Fact, edited: bool
+) -> None:
+    if edited:
+        world.person_edits(world.path(fact.id), *ARCHIVED)
     world.agent_updates(fact.id, agent="ada", status="dormant")
     rebuild(world.ctx, "vault")
-    assert _told(world, fact.id, "status") == [
-        ("store", "ada", "active", "dormant"),
-        ("vault", "person", "dormant", "archived"),
-    ]
+    now = "archived" if edited else "active"
+    assert world.fact(fact.id).status == now
+    agents = [("store", "ada", "active", "dormant")] if edited else []
+    assert _told(world, fact.id, "status") == [*agents, ("vault", "person", "dormant", now)]
 
 
 def test_a_report_comes_back_from_its_json() -> None:

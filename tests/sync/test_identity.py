@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 COPY = "team-core/notes/A copy.md"
 
 
-def test_a_new_note_gets_an_id_and_nothing_else() -> None:
-    world = World()
-    path = "team-core/notes/new.md"
-    world.person_writes(path, "# New\n\nWords.\n")
+@pytest.mark.parametrize(
+    ("path", "text", "marked"),
+    [
+        ("team-core/notes/new.md", "# New\n\nWords.\n", "---\nid: ID\n---\n# New\n\nWords.\n"),
+        (
+            "team-core/decisions/new.md",
+            "---\ntitle: 'New'  # mine\ntags: [a, b]\n---\n\nWords.\n",
+            "---\ntitle: 'New'  # mine\ntags: [a, b]\nid: ID\n---\n\nWords.\n",
+        ),
+    ],
+)
+def test_a_new_note_gets_an_id_and_nothing_else(
+    world: World, path: str, text: str, marked: str
+) -> None:
+    world.person_writes(path, text)
     report = world.sync()
     (fact,) = world.facts()
     assert (fact.title, fact.content, fact.scope) == ("New", "Words.", "team-core")
-    assert world.text(path) == f"---\nid: {fact.id}\n---\n# New\n\nWords.\n"
+    assert (fact.type, fact.tags) in [("note", ()), ("decision", ("a", "b"))]
+    assert world.text(path) == marked.replace("ID", fact.id)
     assert report.counts["created_in_store"] == 1
-    world.assert_at_rest()
-
-
-def test_a_new_note_with_frontmatter_gets_one_line_more() -> None:
-    world = World()
-    path = "team-core/decisions/new.md"
-    text = "---\ntitle: 'New'  # mine\ntags: [a, b]\n---\n\nWords.\n"
-    world.person_writes(path, text)
-    world.sync()
-    (fact,) = world.facts()
-    assert (fact.type, fact.title, fact.tags) == ("decision", "New", ("a", "b"))
-    assert world.text(path) == text.replace("]\n", f"]\nid: {fact.id}\n")
     world.assert_at_rest()
 
 
@@ -46,19 +49,16 @@ def test_a_new_note_with_frontmatter_gets_one_line_more() -> None:
         ("team-core/somewhere/else", "note", 2),
     ],
 )
-def test_the_folder_of_a_new_note_says_its_type_and_tier(
-    folder: str, type_name: str, priority: int
+def test_the_folder_of_a_new_note_says_its_type(
+    world: World, folder: str, type_name: str, priority: int
 ) -> None:
-    world = World()
     world.person_writes(f"{folder}/new.md", "Words.\n")
-    world.quiesce()
+    world.assert_at_rest()
     (fact,) = world.facts()
     assert (fact.type, fact.priority) == (type_name, priority)
-    world.assert_at_rest()
 
 
-def test_an_empty_new_note_waits_until_it_says_something() -> None:
-    world = World()
+def test_an_empty_new_note_waits_until_it_says_something(world: World) -> None:
     world.person_writes("team-core/notes/Untitled.md", b"")
     world.quiesce()
     assert world.facts() == []
@@ -68,10 +68,7 @@ def test_an_empty_new_note_waits_until_it_says_something() -> None:
     assert [fact.content for fact in world.facts()] == ["Words."]
 
 
-def test_a_note_outside_of_all_scopes_is_left_alone_and_counted() -> None:
-    from vaultsync.sync.status import read_status
-
-    world = World()
+def test_a_note_outside_of_all_scopes_is_left_alone_and_counted(world: World) -> None:
     world.person_writes("Journal/today.md", "Dear diary.\n")
     world.quiesce()
     assert world.facts() == []
@@ -79,9 +76,7 @@ def test_a_note_outside_of_all_scopes_is_left_alone_and_counted() -> None:
     assert read_status(world.ctx).foreign == 1
 
 
-def test_a_copy_becomes_a_fact_of_its_own() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_copy_becomes_a_fact_of_its_own(world: World, fact: Fact) -> None:
     path, original = world.path(fact.id), world.note(fact.id)
     world.person_copies(path, COPY)
     world.sync()
@@ -92,35 +87,22 @@ def test_a_copy_becomes_a_fact_of_its_own() -> None:
     assert copy.content == LINES
     assert world.text(COPY) == original.replace(fact.id, copy.id)
     world.assert_at_rest()
-
-
-def test_edits_of_copy_and_original_go_to_their_own_facts() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_copies(world.path(fact.id), COPY)
     world.person_edits(COPY, ALPHA, "The copy says this.")
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    world.quiesce()
-    (copy,) = [each for each in world.facts() if each.id != fact.id]
-    assert world.fact(fact.id).content == PERSONS
-    assert copy.content.startswith("The copy says this.")
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
+    assert world.fact(copy.id).content.startswith("The copy says this.")
 
 
-def test_a_copy_in_another_scope_belongs_to_that_scope() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_copy_in_another_scope_belongs_to_that_scope(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "project-tide/notes/copy.md")
-    world.quiesce()
+    world.assert_at_rest()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
     assert copy.scope == "project-tide"
     assert world.fact(fact.id).scope == "team-core"
-    world.assert_at_rest()
 
 
-def test_a_rename_changes_nothing_but_the_path() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_rename_changes_nothing_but_the_path_and_stays(world: World, fact: Fact) -> None:
     note, to = world.note(fact.id), "team-core/notes/Another name.md"
     world.person_renames(world.path(fact.id), to)
     report = world.sync()
@@ -128,61 +110,43 @@ def test_a_rename_changes_nothing_but_the_path() -> None:
     assert world.text(to) == note
     assert world.fact(fact.id).revision == fact.revision
     assert report.counts["moved"] == 1
+    world.agent_updates(fact.id, title="A very different title")
     world.assert_at_rest()
+    assert world.notes() == [world.path(fact.id)] == [to]
 
 
-def test_a_rename_in_case_only_is_a_rename() -> None:
-    world = World()
+def test_a_rename_in_case_only_is_a_rename(world: World) -> None:
     world.vault.case_insensitive = True
     fact = world.mirrored()
     path = world.path(fact.id)
     world.person_renames(path, path.replace("a-plain", "A-Plain"))
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == path.replace("a-plain", "A-Plain")
     assert world.is_alive(fact.id)
     assert len(world.facts()) == 1
-    world.assert_at_rest()
 
 
-def test_a_note_without_heading_is_renamed_and_so_is_its_fact() -> None:
-    world = World()
+def test_a_note_without_heading_is_renamed_and_so_is_its_fact(world: World) -> None:
     world.person_writes("team-core/notes/old name.md", "Words.\n")
     world.quiesce()
     (fact,) = world.facts()
     world.person_renames("team-core/notes/old name.md", "team-core/notes/new name.md")
-    world.quiesce()
-    assert world.fact(fact.id).title == "new name"
     world.assert_at_rest()
+    assert world.fact(fact.id).title == "new name"
 
 
-def test_renamed_and_edited_on_both_sides_merges() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_renamed_and_edited_on_both_sides_merges(world: World, fact: Fact) -> None:
     to = "team-core/notes/Another name.md"
     world.person_renames(world.path(fact.id), to)
     world.person_edits(to, ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == to
     assert PERSONS_ALPHA in world.fact(fact.id).content
     assert "Charlie says what the agent says." in world.text(to)
-    world.assert_at_rest()
 
 
-def test_a_persons_rename_stays_for_good() -> None:
-    world = World()
-    fact = world.mirrored()
-    to = "team-core/notes/Another name.md"
-    world.person_renames(world.path(fact.id), to)
-    world.quiesce()
-    world.agent_updates(fact.id, title="A very different title")
-    world.quiesce()
-    assert world.path(fact.id) == to
-    assert world.notes() == [to]
-
-
-def test_a_renamed_folder_moves_all_its_notes() -> None:
-    world = World()
+def test_a_renamed_folder_moves_all_its_notes(world: World) -> None:
     many = [world.mirrored(f"Number {n}.", title=f"Fact {n}") for n in range(4)]
     world.person_renames_folder("team-core/notes", "team-core/sorted/by hand")
     report = world.sync()
@@ -194,63 +158,60 @@ def test_a_renamed_folder_moves_all_its_notes() -> None:
     world.assert_at_rest()
 
 
-def test_two_notes_that_swap_their_names_keep_their_facts() -> None:
-    world = World()
-    one = world.mirrored("One.", title="One")
-    two = world.mirrored("Two.", title="Two")
+def _one_and_two(world: World) -> tuple[Fact, Fact]:
+    return world.mirrored("One.", title="One"), world.mirrored("Two.", title="Two")
+
+
+def test_two_notes_that_swap_their_names_keep_their_facts(world: World) -> None:
+    one, two = _one_and_two(world)
     first, second = world.path(one.id), world.path(two.id)
     world.person_renames(first, "team-core/notes/between.md")
     world.person_renames(second, first)
     world.person_renames("team-core/notes/between.md", second)
-    world.quiesce()
-    assert len(world.facts()) == 2
-    assert world.fact(one.id).content == "One."
-    assert world.fact(two.id).content == "Two."
-    assert (world.path(one.id), world.path(two.id)) == (second, first)
     world.assert_at_rest()
+    assert (world.path(one.id), world.path(two.id)) == (second, first)
+    assert [each.content for each in world.facts()] == ["One.", "Two."]
 
 
-def test_a_note_moved_onto_the_path_of_a_deleted_one_is_itself() -> None:
-    world = World()
-    one = world.mirrored("One.", title="One")
-    two = world.mirrored("Two.", title="Two")
-    first = world.path(one.id)
-    world.person_deletes(first)
-    world.person_renames(world.path(two.id), first)
-    world.quiesce()
+@pytest.mark.parametrize("incremental", [False, True])
+def test_a_note_moved_onto_the_path_of_a_deleted_one_is_itself(
+    world: World, incremental: bool
+) -> None:
+    one, two = _one_and_two(world)
+    path = world.path(one.id)
+    world.person_deletes(path)
+    world.person_renames(world.path(two.id), path)
+    if incremental:
+        world.sync(SyncRequest.for_facts([two.id], "follow"))
+    world.assert_at_rest()
     assert world.fact(two.id).content == "Two."
-    assert world.path(two.id) == first
+    assert world.path(two.id) == path
     assert not world.is_alive(one.id)
     assert "One." in world.everything_kept()
-    world.assert_at_rest()
 
 
-def test_moved_into_the_folder_of_another_type_is_a_change_of_type() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_renames(world.path(fact.id), "team-core/decisions/now one.md")
-    world.quiesce()
-    assert world.fact(fact.id).type == "decision"
-    assert world.path(fact.id) == "team-core/decisions/now one.md"
-    assert "type: decision\n" in world.note(fact.id)
-    world.assert_at_rest()
-
-
-def test_moved_into_the_folder_of_another_tier_is_a_change_of_priority() -> None:
-    world = World()
+@pytest.mark.parametrize(
+    ("folder", "values", "line"),
+    [
+        ("team-core/decisions", {"type": "decision"}, "type: decision\n"),
+        ("team-core/observations/critical", {"type": "observation"}, "priority: 0\n"),
+    ],
+)
+def test_a_move_into_another_folder_changes_type_or_priority(
+    world: World, folder: str, values: dict[str, Value], line: str
+) -> None:
     fact = world.mirrored(type="observation", priority=3)
     assert "/background/" in world.path(fact.id)
-    to = "team-core/observations/critical/urgent.md"
+    to = f"{folder}/moved here.md"
     world.person_renames(world.path(fact.id), to)
-    world.quiesce()
-    assert world.fact(fact.id).priority == 0
-    assert "priority: 0\n" in world.text(to)
     world.assert_at_rest()
+    now = world.fact(fact.id)
+    assert (now.type, now.path) == (values["type"], to)
+    assert now.priority == (0 if "critical" in folder else 3)
+    assert line in world.text(to)
 
 
-def test_a_type_that_an_agent_changes_moves_the_note() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_type_that_an_agent_changes_moves_the_note(world: World, fact: Fact) -> None:
     old = world.path(fact.id)
     world.agent_updates(fact.id, type="lesson")
     report = world.sync()
@@ -261,59 +222,35 @@ def test_a_type_that_an_agent_changes_moves_the_note() -> None:
     world.assert_at_rest()
 
 
-def test_a_place_that_a_person_chose_is_theirs() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_place_that_a_person_chose_is_theirs(world: World, fact: Fact) -> None:
     chosen = "team-core/reading/list.md"
     world.person_renames(world.path(fact.id), chosen)
     world.quiesce()
     world.agent_updates(fact.id, type="lesson")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == chosen
     assert world.fact(fact.id).type == "lesson"
-    world.assert_at_rest()
 
 
-def test_an_id_taken_out_is_put_back() -> None:
-    world = World()
-    fact = world.mirrored()
+@pytest.mark.parametrize("text", ["", "id: 0193f6c2-0000-7000-8000-00000000000a\n", "id: 7\n"])
+def test_an_id_that_a_person_changed_is_put_back(world: World, fact: Fact, text: str) -> None:
     before = world.note(fact.id)
-    world.person_edits(world.path(fact.id), f"id: {fact.id}\n", "")
-    world.quiesce()
-    assert f"id: {fact.id}\n" in world.note(fact.id)
-    assert sorted(world.note(fact.id)) == sorted(before)
-    assert len(world.facts()) == 1
+    world.person_edits(world.path(fact.id), f"id: {fact.id}\n", text)
+    assert world.sync().attention or not text
     world.assert_at_rest()
-
-
-@pytest.mark.parametrize("text", ["0193f6c2-0000-7000-8000-00000000000a", "mine", "7"])
-def test_an_id_that_a_person_changed_is_put_back_and_reported(text: str) -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), f"id: {fact.id}", f"id: {text}")
-    report = world.sync()
-    assert report.attention
-    world.quiesce()
     assert [each.id for each in world.facts()] == [fact.id]
-    assert f"id: {fact.id}\n" in world.note(fact.id)
-    world.assert_equal_sides()
+    assert sorted(world.note(fact.id).split("\n")) == sorted(before.split("\n"))
 
 
-def test_an_id_taken_from_another_note_steals_nothing() -> None:
-    world = World()
-    one = world.mirrored("One.", title="One")
-    two = world.mirrored("Two.", title="Two")
+def test_an_id_taken_from_another_note_steals_nothing(world: World) -> None:
+    one, two = _one_and_two(world)
     world.person_edits(world.path(two.id), two.id, one.id)
-    world.quiesce()
-    assert world.fact(one.id).content == "One."
-    assert world.fact(two.id).content == "Two."
-    assert f"id: {two.id}\n" in world.note(two.id)
     world.assert_at_rest()
+    assert [each.content for each in world.facts()] == ["One.", "Two."]
+    assert f"id: {two.id}\n" in world.note(two.id)
 
 
-def test_two_notes_with_one_id_that_both_left_its_place_wait_for_a_person() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_two_notes_with_one_id_elsewhere_wait_for_a_person(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_renames(path, "team-core/notes/a.md")
     world.person_edits("team-core/notes/a.md", "Bravo", "Bravissimo")
@@ -327,43 +264,34 @@ def test_two_notes_with_one_id_that_both_left_its_place_wait_for_a_person() -> N
     assert world.fact(fact.id).revision == fact.revision
     assert kinds(world.sync()) == ["twins"]
     world.person_edits("team-core/notes/b.md", f"id: {fact.id}\n", "")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == "team-core/notes/a.md"
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
-def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_is_the_fact() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_of_two_notes_with_one_id_the_one_with_the_old_bytes_wins(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_copies(path, "team-core/notes/edited.md")
     world.person_edits("team-core/notes/edited.md", "Bravo", "Bravissimo")
     world.person_renames(path, "team-core/notes/moved.md")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == "team-core/notes/moved.md"
     assert world.fact(fact.id).content == LINES
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
-def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted() -> None:
-    world = World()
+def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted(world: World) -> None:
     fact_id = world.clock.new_id()
     for name in ("one", "two"):
         path = f"team-core/notes/{name}.md"
         world.person_writes(path, f"---\nid: {fact_id}\n---\n{name}\n")
-    from vaultsync.model.paths import VaultPath
-
     paths = frozenset(VaultPath(path) for path in world.notes())
     world.sync(SyncRequest(kind="adopt", adopt=paths))
-    world.quiesce()
-    assert sorted(fact.content for fact in world.facts()) == ["one", "two"]
     world.assert_at_rest()
+    assert sorted(fact.content for fact in world.facts()) == ["one", "two"]
 
 
-def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named() -> None:
-    world = World()
+def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named(world: World) -> None:
     text = "---\nid: ../../etc/passwd\n---\nWords.\n"
     world.person_writes("team-core/notes/new.md", text)
     report = world.sync()
@@ -372,20 +300,17 @@ def test_an_id_that_is_no_uuid_in_a_new_note_is_left_alone_and_named() -> None:
     assert world.facts() == []
 
 
-def test_two_titles_that_differ_only_in_case_get_two_files() -> None:
-    world = World()
+def test_two_titles_that_differ_only_in_case_get_two_files(world: World) -> None:
     one = world.agent_remembers("One.", title="Alice", type="person")
     two = world.agent_remembers("Two.", title="ALICE", type="person")
-    world.quiesce()
+    world.assert_at_rest()
     first, second = world.path(one.id), world.path(two.id)
     assert first.casefold() != second.casefold()
     assert "One." in world.text(first)
     assert "Two." in world.text(second)
-    world.assert_at_rest()
 
 
-def test_a_new_fact_never_replaces_a_file_that_is_there() -> None:
-    world = World()
+def test_a_new_fact_never_replaces_a_file_that_is_there(world: World) -> None:
     world.person_writes("team-core/people/alice.md", "---\nid: mine\n---\nMine.\n")
     fact = world.agent_remembers("Hers.", title="Alice", type="person")
     world.quiesce()
@@ -394,60 +319,33 @@ def test_a_new_fact_never_replaces_a_file_that_is_there() -> None:
     assert world.path(fact.id).casefold() != "team-core/people/alice.md"
 
 
-def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept() -> None:
-    world = World()
+def test_a_file_that_appears_at_the_wanted_place_in_the_last_moment_is_kept(world: World) -> None:
     fact = world.agent_remembers("Hers.", title="Alice", type="person")
-
-    def person_is_faster(step: str) -> None:
-        if step == "create":
-            world.vault.before = lambda _: None
-            world.vault.save_in_place("team-core/people/Alice.md", b"Mine.\n")
-
-    world.vault.before = person_is_faster
+    path = "team-core/people/Alice.md"
+    world.at("create", lambda: world.vault.save_in_place(path, b"Mine.\n"))
     world.sync()
-    world.vault.before = lambda _: None
-    world.quiesce()
-    assert "Mine." in world.text("team-core/people/Alice.md")
+    world.assert_at_rest()
+    assert "Mine." in world.text(path)
     assert "Hers." in world.note(fact.id)
     assert len(world.facts()) == 2
-    world.assert_at_rest()
 
 
 @pytest.mark.parametrize(
     "title", ["x" * 300, "🙂🙂🙂", "CON", "a/b:c?", "..", "ж" * 300, "#^[]|", ".hidden", "שלום"]
 )
 @pytest.mark.parametrize("type_name", ["note", "person"])
-def test_any_title_gets_a_note_inside_its_folder(title: str, type_name: str) -> None:
-    world = World()
+def test_any_title_gets_a_note_inside_its_folder(world: World, title: str, type_name: str) -> None:
     fact = world.agent_remembers("Words.", title=title, type=type_name)
-    world.quiesce()
+    world.assert_at_rest()
     folder = "team-core/people/" if type_name == "person" else "team-core/notes/"
     path = world.path(fact.id)
     assert path.startswith(folder)
     assert len(path.removeprefix(folder).encode()) <= 255
     assert "/" not in path.removeprefix(folder)
     assert world.fact(fact.id).title == title
-    world.assert_at_rest()
 
 
-def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place() -> None:
-    world = World()
-    two = world.mirrored("Two.", title="Two")
-    one = world.mirrored("One.", title="One")
-    path = world.path(one.id)
-    world.person_deletes(path)
-    world.person_renames(world.path(two.id), path)
-    world.sync(SyncRequest.for_facts([two.id], "follow"))
-    world.quiesce()
-    assert world.fact(two.id).content == "Two."
-    assert world.path(two.id) == path
-    assert not world.is_alive(one.id)
-    world.assert_at_rest()
-
-
-def test_the_copy_of_a_note_that_became_a_link_takes_nothing_from_it() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_the_copy_of_a_note_that_became_a_link_is_its_own(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_copies(path, COPY)
     world.vault.delete(path)
@@ -459,28 +357,24 @@ def test_the_copy_of_a_note_that_became_a_link_takes_nothing_from_it() -> None:
     assert fact.id not in world.text(COPY)
 
 
-def test_two_new_facts_that_lead_to_one_note_link_it_alike() -> None:
-    world = World()
+def test_two_new_facts_that_lead_to_one_note_link_it_alike(world: World) -> None:
     other = world.mirrored("About something else.", title="Another fact")
     facts = [
         world.agent_remembers(f"{n}.", title=f"Fact {n}", relatedFactIds=[other.id])
         for n in range(2)
     ]
-    world.quiesce()
+    world.assert_at_rest()
     stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
     for fact in facts:
         assert f"- [[{stem}|Another fact]]\n" in world.note(fact.id)
-    world.assert_at_rest()
 
 
-def test_what_cannot_be_linked_is_named_by_its_id_alone() -> None:
-    world = World()
+def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
     odd = world.mirrored("Odd.", title="Odd")
     world.person_renames(world.path(odd.id), "team-core/notes/a [b] #c.md")
     world.quiesce()
     unknown = world.clock.new_id()
     fact = world.agent_remembers("Words.", title="Fact", relatedFactIds=[odd.id, unknown])
-    world.quiesce()
+    world.assert_at_rest()
     assert "Related Facts" not in world.note(fact.id)
     assert world.note(fact.id).count(odd.id) == world.note(fact.id).count(unknown) == 1
-    world.assert_at_rest()

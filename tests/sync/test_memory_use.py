@@ -12,8 +12,7 @@ def _actions() -> int:
     return sum(isinstance(each, PlannedAction) for each in gc.get_objects())
 
 
-def test_a_pass_holds_nothing_when_it_is_over() -> None:
-    world = World()
+def test_a_pass_holds_nothing_when_it_is_over(world: World) -> None:
     world.mirrored()
     world.lose_archive()
     gc.collect()

@@ -54,6 +54,10 @@ def test_every_rule_has_its_function() -> None:
         ("decisionAlternatives", ["a"], ["a", "v"], ["s"], ["v", "s"]),
         ("content", "a\n\nb", "A\n\nb", "a\n\nb\n\nc", "A\n\nb\n\nc"),
         ("content", "a\n\nb", "a", "a\n\nb", "a"),
+        # A line added below the last one is no edit of that one.
+        ("content", "a\nb\nc", "a\nb\nc\nv", "a\nB\nc", "a\nB\nc\nv"),
+        # A merged text has no blank lines around it.
+        ("content", "a\n\nb\nc\nd", "b\nc\nd", "a\n\nb\nc\nD", "b\nc\nD"),
         ("role", None, "a", None, "a"),
         ("role", None, None, "a", "a"),
         ("role", "a", None, "a", None),
@@ -99,18 +103,6 @@ def test_the_persons_value_stands_where_both_changed_the_same(
     assert conflicts == (FieldConflict(key, base, vault, store),)
 
 
-def test_a_line_added_below_the_last_one_is_no_edit_of_that_one() -> None:
-    held, conflicts = one_value("content", "a\nb\nc", "a\nb\nc\nv", "a\nB\nc")
-
-    assert (held, conflicts) == ("a\nB\nc\nv", ())
-
-
-def test_a_merged_text_has_no_blank_lines_around_it() -> None:
-    held, conflicts = one_value("content", "a\n\nb\nc\nd", "b\nc\nd", "a\n\nb\nc\nD")
-
-    assert (held, conflicts) == ("b\nc\nD", ())
-
-
 @pytest.mark.parametrize(
     ("key", "unset", "value"),
     [
@@ -131,21 +123,16 @@ def test_without_a_base_what_one_side_says_stands(key: str, unset: Value, value:
     assert merge(None, speaking, silent) == MergeResult(speaking, (), (key,), (), ())
 
 
-def test_without_a_base_lists_unite() -> None:
-    merged = merge(None, fact(tags=["a", "b"]), fact(tags=["c", "b"]))
+def test_without_a_base_lists_unite_and_different_values_conflict() -> None:
+    one, other = fact(tags=["a", "b"], priority=0, role="v"), fact(tags=["c"], priority=1, role="s")
 
-    assert merged.fact.tags == ("a", "b", "c")
-    assert merged.conflicts == ()
-
-
-def test_without_a_base_different_values_conflict() -> None:
-    merged = merge(None, fact(priority=0, role="v"), fact(priority=1, role="s"))
+    merged = merge(None, one, other)
 
     assert merged.conflicts == (
         FieldConflict("priority", None, 0, 1),
         FieldConflict("role", None, "v", "s"),
     )
-    assert merged.fact == fact(priority=0, role="v")
+    assert merged.fact == fact(tags=["a", "b", "c"], priority=0, role="v")
 
 
 def test_what_a_person_may_not_change_is_put_back() -> None:
@@ -199,25 +186,15 @@ def test_an_entity_that_becomes_a_person_is_of_that_type() -> None:
     assert merge(base.replace({"entityType": None}), silent, store).fact.type == "person"
 
 
-def test_the_order_of_a_list_is_no_difference() -> None:
+def test_order_emptiness_and_volatile_fields_are_no_difference() -> None:
     one = fact(tags=["a", "b"], decisionAlternatives=["x", "y"], role=["a", "b"])
     other = fact(tags=["b", "a"], decisionAlternatives=["y", "x"], role=["b", "a"])
-
     assert differing_keys(one, other) == ("role",)
-
-
-def test_a_field_that_is_empty_is_not_set() -> None:
-    one, other = fact(), fact().replace({"createdAt": None})
-
-    assert differing_keys(one, other) == ()
+    assert differing_keys(fact(), fact().replace({"createdAt": None})) == ()
     assert differing_keys(fact(role=""), fact()) == ("role",)
-
-
-def test_volatile_fields_differ_only_when_asked() -> None:
-    one, other = fact(accessCount=1, updatedAt="2026-02-14"), fact()
-
-    assert differing_keys(one, other) == ()
-    assert differing_keys(one, other, volatile=True) == ("updatedAt", "accessCount")
+    counted = fact(accessCount=1, updatedAt="2026-02-14")
+    assert differing_keys(counted, fact()) == ()
+    assert differing_keys(counted, fact(), volatile=True) == ("updatedAt", "accessCount")
 
 
 @pytest.mark.parametrize(

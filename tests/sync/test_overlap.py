@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.world import SCOPE, World
+from tests.world import SCOPE, World, die
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.model.fact import make_fact
@@ -47,7 +47,7 @@ def test_little_work_is_done_before_the_disk_is_asked_and_in_no_thread() -> None
 
 def test_work_goes_on_while_the_disk_is_waited_for() -> None:
     work = _Work()
-    sync_while(lambda: _must(work.some.wait(10)), work.steps(), run_in_thread)
+    sync_while(lambda: None if work.some.wait(10) else die(), work.steps(), run_in_thread)
     assert work.done >= 3
 
 
@@ -129,24 +129,11 @@ def test_where_there_is_nothing_to_wait_for_no_work_is_begun(seconds: float) -> 
 def _with_facts(count: int) -> World:
     world = World(SyncPolicy(batch=MIN_BACKGROUND_ACTIONS))
     world.ctx = replace(world.ctx, background=run_in_thread)
-    world.store.write(
-        [
-            StoreWrite(
-                f"0193f6c2-0000-7000-8000-{number:012d}",
-                make_fact(
-                    {
-                        "id": f"0193f6c2-0000-7000-8000-{number:012d}",
-                        "title": f"Fact {number}",
-                        "content": f"What fact {number} says.",
-                        "scope": SCOPE,
-                    }
-                ),
-                None,
-                "indy",
-            )
-            for number in range(count)
-        ]
-    )
+    for number in range(count):
+        fact_id = f"0193f6c2-0000-7000-8000-{number:012d}"
+        said = {"title": f"Fact {number}", "content": f"What fact {number} says."}
+        fact = make_fact({"id": fact_id, "scope": SCOPE, **said})
+        world.store.write([StoreWrite(fact_id, fact, None, "indy")])
     return world
 
 
@@ -170,10 +157,6 @@ def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(number: in
     assert world.archive.count_bases() == whole_batches * MIN_BACKGROUND_ACTIONS
     world.assert_at_rest()
     assert len(world.notes()) == 2 * MIN_BACKGROUND_ACTIONS + 50
-
-
-def _must(held: bool) -> None:
-    assert held
 
 
 def _let_others_run() -> None:

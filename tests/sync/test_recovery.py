@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World
+from tests.world import AGENTS, ALPHA, PERSONS_ALPHA, World, die
+from vaultsync.model.fact import Fact
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+Save = Callable[[], None]
 
 
-def test_a_save_into_a_displaced_file_and_one_into_the_note_are_both_kept() -> None:
-    world = World()
-    fact = world.mirrored()
+@pytest.fixture
+def save(world: World, fact: Fact) -> Save:
+    """How an editor saves that has had the note open from the beginning."""
     path = world.path(fact.id)
     editor, data = world.vault.open_handle(path), world.data(path)
+    return lambda: editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+
+
+def _assert_saved(world: World, *more: str) -> None:
+    world.assert_at_rest()
+    kept = "\n".join(world.text(each) for each in world.notes())
+    assert all(words in kept for words in (PERSONS_ALPHA, *more))
+
+
+@pytest.mark.parametrize("intent", [False, True])
+def test_saves_into_a_displaced_file_and_the_note_are_both_kept(
+    world: World, fact: Fact, save: Save, intent: bool
+) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
-    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
-    world.quiesce()
-    kept = "\n".join(world.text(each) for each in world.notes())
-    assert PERSONS_ALPHA in kept
-    assert "Bravo, by another editor." in kept
-    world.assert_at_rest()
+    world.person_edits(world.path(fact.id), "Bravo says that.", "Bravo, by another editor.")
+    if intent:  # the save waits while it is open
+        world.agent_updates(fact.id, tags=["tides"])
+        world.dies_at("exchange")
+        assert world.archive.intents()
+    save()
+    if intent:
+        with world.outage():
+            world.sync()
+        assert world.archive.displaced_files()
+    _assert_saved(world, "Bravo, by another editor.")
 
 
-def test_a_displaced_file_that_was_emptied_waits_for_its_editor() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_displaced_file_that_was_emptied_waits_for_its_editor(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     editor, data = world.vault.open_handle(path), world.data(path)
     world.agent_updates(fact.id, content=AGENTS)
@@ -38,15 +53,10 @@ def test_a_displaced_file_that_was_emptied_waits_for_its_editor() -> None:
     editor.write(b"")
     world.sync()
     editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.quiesce()
-    assert PERSONS_ALPHA in world.fact(fact.id).content
-    assert "what the agent says" in world.fact(fact.id).content
-    world.assert_at_rest()
+    _assert_saved(world, "what the agent says")
 
 
-def test_a_displaced_file_goes_when_its_time_is_up() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_displaced_file_goes_when_its_time_is_up(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.sync()
     assert world.vault.ops()
@@ -59,164 +69,79 @@ def test_a_displaced_file_goes_when_its_time_is_up() -> None:
     assert world.archive.displaced_files() == []
 
 
-def _forgotten_while_open(world: World) -> Callable[[], None]:
-    """A fact is forgotten whose note an editor has open: how the editor saves."""
-    fact = world.mirrored()
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_save_into_the_file_of_a_deleted_note_is_kept(
+    world: World, fact: Fact, save: Save, dies: bool
+) -> None:
     world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    editor, data = world.vault.open_handle(path), world.data(path)
     world.agent_forgets(fact.id)
-    return lambda: editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-
-
-def _assert_saved(world: World) -> None:
-    world.quiesce()
-    kept = "\n".join(world.text(each) for each in world.notes())
-    assert PERSONS_ALPHA in kept
-    world.assert_at_rest()
-
-
-def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
-    world = World()
-    save = _forgotten_while_open(world)
-    world.sync()
-    save()
-    _assert_saved(world)
-
-
-def test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept() -> None:
-    world = World()
-    save = _forgotten_while_open(world)
-    world.dies_at("stage_removal.examine", keep=lambda _: True)
+    if dies:
+        world.dies_at("stage_removal.examine", keep=lambda _: True)
     world.sync()
     save()
     _assert_saved(world)
 
 
 @pytest.mark.parametrize("step", ["stage_removal.take", "stage_removal.examine"])
-def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -> None:
-    world = World()
-    save = _forgotten_while_open(world)
+def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(
+    world: World, fact: Fact, save: Save, step: str
+) -> None:
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
 
-    def before(now: str) -> None:
-        if now == step:
-            save()
-        if now == "stage_removal.examine":
-            raise KeyboardInterrupt
+    def saves_and_dies() -> None:
+        save()
+        if step == "stage_removal.examine":
+            die()
+        world.at("stage_removal.examine", die)
 
-    world.vault.before = before
-    with suppress(KeyboardInterrupt):
+    world.at(step, saves_and_dies)
+    with pytest.raises(KeyboardInterrupt):
         world.sync()
-    world.vault.before = lambda _: None
     _assert_saved(world)
 
 
-def test_staged_files_that_nothing_rests_on_are_swept_away() -> None:
-    world = World()
-    world.mirrored()
+def test_staged_files_that_nothing_rests_on_are_swept_away(world: World, fact: Fact) -> None:
     world.vault.stage("left-behind", b"x")
     world.sync()
     assert world.vault.ops() == []
 
 
-def test_an_intent_waits_until_the_store_can_be_asked() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_intent_waits_until_the_store_can_be_asked(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-
-    def crash(step: str) -> None:
-        if step == "exchange":
-            raise KeyboardInterrupt
-
-    world.vault.before = crash
-    try:
-        world.sync()
-    except KeyboardInterrupt:
-        world.vault.before = lambda _: None
+    world.dies_at("exchange")
     assert world.archive.intents()
-    world.store.away = True
-    world.sync()
-    world.sync()
-    world.store.away = False
-    world.quiesce()
-    assert PERSONS_ALPHA in world.fact(fact.id).content
-    assert "what the agent says" in world.note(fact.id)
+    with world.outage():
+        world.sync()
+        world.sync()
+    _assert_saved(world, "what the agent says")
     assert world.archive.intents() == []
     assert world.conflicts() == []
-    world.assert_at_rest()
 
 
-@pytest.mark.parametrize("step", ["exchange", "discard"])
-def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(step: str) -> None:
-    world = World()
+def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(world: World) -> None:
     path = "team-core/notes/new.md"
     world.person_writes(path, "Words.\n")
-
-    def crash(happening: str) -> None:
-        if happening == step:
-            raise KeyboardInterrupt
-
-    world.vault.before = crash
-    with suppress(KeyboardInterrupt):
-        world.sync()
-    world.vault.before = lambda _: None
+    world.dies_at("exchange")
     (fact,) = world.facts()
     world.agent_updates(fact.id, content="What the agent says.")
-    world.quiesce()
+    world.assert_at_rest()
     assert "What the agent says." in world.text(path)
     assert [each.id for each in world.facts()] == [fact.id]
+
+
+@pytest.mark.parametrize("step", ["stage", "exchange"])
+def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(
+    world: World, fact: Fact, step: str
+) -> None:
+    other, place = world.mirrored("Another.", title="Another"), "team-core/decisions/a.md"
+    world.person_renames(world.path(fact.id), place)
+    world.sync()
+    world.person_renames(place, "Inbox/A.md")
+    world.person_renames(world.path(other.id), place)
+    world.dies_at(step)
+    world.sync()
+    world.person_renames(place, "team-core/notes/B.md")
     world.assert_at_rest()
-
-
-def test_a_save_into_a_displaced_file_waits_while_an_intent_is_open() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    editor, data = world.vault.open_handle(path), world.data(path)
-    world.agent_updates(fact.id, content=AGENTS)
-    world.sync()
-    world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
-    world.agent_updates(fact.id, tags=["tides"])
-    with _crash_at(world, "exchange"):
-        world.sync()
-    assert world.archive.intents()
-    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.store.away = True
-    world.sync()
-    assert world.archive.displaced_files()
-    world.store.away = False
-    world.quiesce()
-    kept = "\n".join(world.text(each) for each in world.notes())
-    assert PERSONS_ALPHA in kept
-    assert "Bravo, by another editor." in kept
-    world.assert_at_rest()
-
-
-@pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
-def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(step: str) -> None:
-    world = World()
-    one, other = world.mirrored(), world.mirrored("Another.", title="Another")
-    world.person_renames(world.path(one.id), "team-core/decisions/a.md")
-    world.sync()
-    world.person_renames("team-core/decisions/a.md", "Inbox/A.md")
-    world.person_renames(world.path(other.id), "team-core/decisions/a.md")
-    with _crash_at(world, step):
-        world.sync()
-    world.sync()
-    world.person_renames("team-core/decisions/a.md", "team-core/notes/B.md")
-    world.quiesce()
-    assert {one.id, other.id} == {each.id for each in world.store.iter_facts()}
-    world.assert_at_rest()
-
-
-@contextmanager
-def _crash_at(world: World, step: str) -> Iterator[None]:
-    def crash(now: str) -> None:
-        if now == step:
-            raise KeyboardInterrupt
-
-    world.vault.before = crash
-    with suppress(KeyboardInterrupt):
-        yield
-    world.vault.before = lambda _: None
+    assert {fact.id, other.id} == {each.id for each in world.facts()}

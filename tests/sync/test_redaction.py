@@ -14,6 +14,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import select_facts
 from vaultsync.index_files.entry import IndexEntry
 from vaultsync.index_files.service import _escaped_entry
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.view import NoteView
 from vaultsync.operations.rebuild import rebuild
@@ -38,6 +39,11 @@ def world() -> World:
     return World(view=VIEW)
 
 
+@pytest.fixture
+def fact(world: World) -> Fact:
+    return world.mirrored(TEXT)
+
+
 def in_vault(world: World) -> str:
     """All names and bytes of the vault."""
     files = {**world.vault.files, **world.vault.names}
@@ -46,34 +52,23 @@ def in_vault(world: World) -> str:
     )
 
 
-def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(world: World) -> None:
-    fact = world.mirrored(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_what_an_agent_remembers_is_hidden_in_its_note_and_its_name(
+    world: World, at_once: bool
+) -> None:
+    fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}", tags=[TOKEN])
+    if at_once:
+        through = NoteWriter(world.ctx)
+        through.note(fact, actor="indy")
+        through.flush()
+        assert TOKEN not in in_vault(world)
+    world.assert_at_rest()
     assert TOKEN not in in_vault(world)
     assert NAME in world.note(fact.id)
     assert world.fact(fact.id).content == TEXT
-    world.assert_at_rest()
 
 
-def test_a_note_that_is_written_through_is_hidden_too(world: World) -> None:
-    fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}")
-    through = NoteWriter(world.ctx)
-    through.note(fact, actor="indy")
-    through.flush()
-    assert TOKEN not in in_vault(world)
-    world.assert_at_rest()
-    assert world.fact(fact.id).content == TEXT
-
-
-def test_placeholders_come_back_unharmed_when_a_person_edits(world: World) -> None:
-    fact = world.mirrored(TEXT)
-    world.person_edits(world.path(fact.id), "Alpha", "A person")
-    world.sync()
-    assert world.fact(fact.id).content == TEXT.replace("Alpha", "A person")
-    world.assert_at_rest()
-
-
-def test_edits_of_both_sides_are_merged_as_true_texts(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_edits_of_both_sides_are_merged_as_true_texts(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", f"{NAME} alpha")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"{OTHER} charlie"))
     report = world.sync()
@@ -85,8 +80,7 @@ def test_edits_of_both_sides_are_merged_as_true_texts(world: World) -> None:
     world.assert_at_rest()
 
 
-def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), f"The key is {NAME}.\n\n", "")
     world.sync()
     assert TOKEN not in world.fact(fact.id).content
@@ -101,9 +95,8 @@ def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(wo
     assert world.archive.notices() == []
     assert "hunter2zebra" not in world.note(fact.id)
     world.person_edits(world.path(fact.id), "- ops", "- on-call")
-    world.quiesce()
-    assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
     world.assert_at_rest()
+    assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
 
 
 def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(world: World) -> None:
@@ -142,10 +135,9 @@ def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(world: 
     assert TOKEN in world.fact(fact.id).content
     assert TOKEN not in world.ctx.redacted_store.get(fact.id).content
     world.agent_updates(fact.id, status="archived")
-    world.quiesce()
+    world.assert_at_rest()
     assert TOKEN in world.text(path)
     assert world.text(path).count("\n") == before.count("\n")
-    world.assert_at_rest()
 
 
 def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: World) -> None:
@@ -167,13 +159,11 @@ def test_a_script_that_a_person_writes_stays_and_an_agents_is_disarmed(world: Wo
     assert world.text(path) == before
 
 
-def test_a_copy_of_a_note_has_the_secrets_of_the_note(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_copy_of_a_note_has_the_secrets_of_the_note(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "team-core/notes/copy.md")
-    world.quiesce()
+    world.assert_at_rest()
     (copy,) = [each for each in world.facts() if each.id != fact.id]
     assert copy.content == TEXT
-    world.assert_at_rest()
 
 
 def test_in_a_new_note_a_placeholder_is_text(world: World) -> None:
@@ -195,9 +185,12 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     assert world.sync().counts["conflicts"] == 1
     (conflict,) = world.conflicts()
     assert conflict.fields[0].store == theirs
-    shown = redact_conflict(world.ctx, conflict)
-    assert TOKEN not in str(shown)
-    assert OTHER not in str(shown)
+    for away in (False, True):
+        world.store.away = away
+        shown = str(redact_conflict(world.ctx, conflict))
+        assert TOKEN not in shown
+        assert OTHER not in shown
+    world.store.away = False
     assert TOKEN not in in_vault(world)
     assert OTHER not in in_vault(world)
     (text,) = [world.text(each) for each in world.conflict_notes()]
@@ -210,8 +203,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     world.assert_equal_sides()
 
 
-def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "The key is", "The good key is")
     world.agent_updates(fact.id, content=TEXT.replace("The key is", f"{OTHER} is"))
     world.sync()
@@ -237,34 +229,29 @@ def test_without_a_lens_conflicts_show_what_they_are() -> None:
     assert world.ctx.redacted_store is world.store
 
 
-def test_a_crash_before_the_note_is_written_loses_no_secret(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_crash_before_the_note_is_written_loses_no_secret(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.agent_updates(fact.id, content=TEXT.replace("Charlie", f"Charlie {OTHER}"))
     world.dies_at("exchange")
-    world.quiesce()
+    world.assert_at_rest()
     merged = TEXT.replace("Alpha", "A person").replace("Charlie", f"Charlie {OTHER}")
     assert world.fact(fact.id).content == merged
     assert OTHER not in world.note(fact.id)
-    world.assert_at_rest()
 
 
-def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_note_comes_back_hidden_when_its_fact_is_restored(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "Alpha", "<% mine %>")
     world.quiesce()
     world.agent_forgets(fact.id)
     world.quiesce()
     assert world.notes() == []
     fact_work.restore(world.ctx, fact.id, agent=None)
-    world.quiesce()
+    world.assert_at_rest()
     assert TOKEN not in in_vault(world)
     assert "<% mine %>" in world.note(fact.id)
-    world.assert_at_rest()
 
 
-def test_a_rebuild_from_either_side_keeps_the_secrets(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_rebuild_from_either_side_keeps_the_secrets(world: World, fact: Fact) -> None:
     for source in ("store", "vault"):
         rebuild(world.ctx, source)
         world.quiesce()
@@ -277,8 +264,7 @@ def test_a_rebuild_from_either_side_keeps_the_secrets(world: World) -> None:
     world.assert_equal_sides()
 
 
-def test_an_undo_takes_back_what_was_hidden(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_an_undo_takes_back_what_was_hidden(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), f"The key is {NAME}.", "No key.")
     report = world.sync()
     undo_run(world.ctx, report.run)
@@ -314,10 +300,11 @@ def test_an_agent_may_write_back_what_it_was_shown(world: World) -> None:
     assert world.fact(fact.id).tags == ("a", TOKEN)
     fact_work.update(world.ctx, fact.id, {}, agent="indy", remove_tags=[NAME])
     assert world.fact(fact.id).tags == ("a",)
+    fresh = fact_work.supersede(world.ctx, fact.id, f"now {NAME}", agent="indy")
+    assert fresh.content == f"now {TOKEN}"
 
 
-def test_a_placeholder_that_an_agent_made_up_is_refused(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_a_placeholder_that_an_agent_made_up_is_refused(world: World, fact: Fact) -> None:
     with pytest.raises(UnknownPlaceholderError, match="00000000"):
         world.agent_updates(fact.id, content=f"use {UNKNOWN}")
     assert world.fact(fact.id).content == TEXT
@@ -365,33 +352,13 @@ def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None
     assert entries[-1].before == path
 
 
-def test_conflicts_are_told_while_the_store_is_away(world: World) -> None:
-    fact = world.mirrored(TEXT)
-    world.person_edits(world.path(fact.id), "key is", "good key is")
-    world.agent_updates(fact.id, content=TEXT.replace("key is", f"{OTHER} is"))
-    world.sync()
-    (conflict,) = world.conflicts()
-    world.store.away = True
-    shown = str(redact_conflict(world.ctx, conflict))
-    assert TOKEN not in shown
-    assert OTHER not in shown
-
-
-def test_what_supersedes_a_fact_has_its_secrets(world: World) -> None:
-    fact = world.mirrored(TEXT)
-    fresh = fact_work.supersede(world.ctx, fact.id, f"now {NAME}", agent="indy")
-    assert fresh.content == f"now {TOKEN}"
-
-
-def test_while_the_store_is_away_placeholders_are_understood_too(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_while_the_store_is_away_placeholders_are_understood_too(world: World, fact: Fact) -> None:
     shown = TEXT.replace(TOKEN, NAME)
     world.store.away = True
     world.agent_updates(fact.id, content=f"{shown} Later.")
     world.store.away = False
-    world.quiesce()
-    assert world.fact(fact.id).content == f"{TEXT} Later."
     world.assert_at_rest()
+    assert world.fact(fact.id).content == f"{TEXT} Later."
 
 
 def test_notices_hide_what_they_repeat(world: World) -> None:
@@ -406,8 +373,7 @@ def test_notices_hide_what_they_repeat(world: World) -> None:
     assert TOKEN.encode() not in summary
 
 
-def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
-    fact = world.mirrored(TEXT)
+def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World, fact: Fact) -> None:
     (listed,) = select_facts(world.ctx, agent=None).facts
     assert listed.content == TEXT.replace(TOKEN, NAME)
     shown = world.ctx.redacted_store

@@ -14,8 +14,8 @@ from itertools import count, product
 
 import pytest
 
-from tests.proofs import agents, texts
-from tests.proofs.world import Crash, World
+from tests.proofs import agents, ledger, texts
+from tests.proofs.world import Crash, World, mirrored
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.operations.rebuild import rebuild
@@ -240,18 +240,29 @@ a note with a twin that lies elsewhere unread does so for a rebuild too:
     begin 2, backup, edit append #0, rest, move #0 to Inbox/A.md,
     copy Inbox/A.md to Inbox/CON.md, move #1 to PLAN, pass, older store, crash,
     rest, #1 at PLAN
+
+a broken note whose place another got is gone after two looks:
+    begin 2, move #0 to Inbox/A.md, break Inbox/A.md, move #1 to PLAN, pass,
+    delete Inbox/A.md, 5 seconds, pass, 2 facts, rest, only #1
+
+a note moved to another type while its fact is deleted says its type:
+    remember Alice as decision, pass, move #1 to public/notes/A.md, forget #1, rest,
+    public/notes/A.md says type: note
+
+an older store does not overrule a note that cannot be read now:
+    backup, edit append, pass, agent append, pass, older store, folder public unreadable,
+    pass, folder readable, rest, the last 1 words are in a fact
+
+an older store does not overrule what a new archive saw brought to a note:
+    backup, no archive, agent tag, pass, agent append, pass, folder public unreadable,
+    older store, pass, rest, the last 2 words are in a fact
+
+two writers of a field of the store in an outage both keep their words:
+    agent source, store away, agent source, rest, tick, rest, the last 1 words are in a fact
+
+a save that begins after a crash and looks torn is kept:
+    begin 0, remember Plan, pass, agent append, crash, half save, pass
 """
-
-
-def _mirrored(count: int = 1, *, batch: int = 1000, **more: str) -> World:
-    world = World(batch=batch)
-    for _ in range(count):
-        word = world.ledger.word
-        lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
-        world.remember({"title": "Plan", "content": lines, "tags": [word()], **more})
-    world.turn()
-    world.clock.advance(1)
-    return world
 
 
 def _agent(world: World, change: agents.Change, which: int = 0) -> None:
@@ -286,7 +297,7 @@ class _Story:
     """
 
     def __init__(self, count: int = 1, batch: int = 1000) -> None:
-        self.world = _mirrored(count, batch=batch)
+        self.world = mirrored(count, batch=batch)
         self.ids = list(self.world.facts())
 
     def id(self, number: str) -> str:
@@ -303,18 +314,27 @@ class _Story:
     def note(self, note: str) -> str:
         return self.paths(note)[0]
 
-    def remember(self, title: str) -> None:
-        made = self.world.remember({"title": title, "content": self.world.ledger.word()})
+    def remember(self, title: str, type_name: str | None) -> None:
+        content, type_name = self.world.ledger.word(), type_name or "note"
+        made = self.world.remember({"title": title, "content": content, "type": type_name})
         self.ids.append(made or "")
 
     def delete(self, note: str) -> None:
         for path in self.paths(note):
+            self.world.broken.pop(path, None)
             self.world.delete(path)
 
     def agent(self, change: str, which: str) -> None:
         living = list(self.world.facts())
         number = living.index(self.id(which)) if which != "last" else -1
         _agent(self.world, getattr(agents, change), number)
+
+    def last_words(self, number: str) -> None:
+        """So many words that were written last are in one fact."""
+        made = self.world.ledger.made
+        words = {f"w{made - n}w" for n in range(int(number))}
+        facts = map(wire.fact_to_json, self.world.facts().values())
+        assert any(words <= ledger.words(each) for each in facts)
 
     def do(self, step: str) -> None:
         for words, deed in _STEPS.items():
@@ -348,9 +368,10 @@ _STEPS: dict[str, Callable[..., object]] = {
     "no archive": lambda my: my.world.drop_archive(),
     "disk full": lambda my: _fill_disk(my.world),
     r"folder (\S+) unreadable": lambda my, path: my.world.vault.break_folder(path),
+    "folder readable": lambda my: my.world.vault.broken.clear(),
     # an agent
     r"agent (\w+) ?(#\d|last|)": _Story.agent,
-    r"remember (\w+)": _Story.remember,
+    r"remember (\w+)(?: as (\w+))?": _Story.remember,
     r"touch (#\d)": lambda my, which: my.world.touch(my.id(which)),
     r"forget ?(#\d|)": lambda my, which: my.world.forget(my.id(which)),
     r"unearth (#\d)": lambda my, which: my.world.unearth(my.id(which)),
@@ -377,6 +398,8 @@ _STEPS: dict[str, Callable[..., object]] = {
     r"(\d+) notes": lambda my, number: _holds(len(my.world.notes()) == int(number)),
     r"see (\S+)": lambda my, path: _holds(path in my.world.notes()),
     r"(#\d) at (\S+)": lambda my, which, path: _holds(my.paths(which) == [_path(path)]),
+    r"(\S+) says (.+)": lambda my, path, text: _holds(text.encode() in my.world.data(path)),
+    r"the last (\d) words are in a fact": _Story.last_words,
     r"alive (#\d)": lambda my, which: _holds(my.id(which) in my.world.facts()),
     r"only (.+)": lambda my, some: _holds(
         sorted(my.world.facts()) == sorted(map(my.id, some.split()))
@@ -430,7 +453,7 @@ def test_a_story_ends_well(steps: list[str]) -> None:
 
 
 def test_two_writers_of_one_line_in_an_outage_both_keep_their_words() -> None:
-    world = _mirrored()
+    world = mirrored()
     world.store.away = True
     _agent(world, agents.first_line)
     world.store.away = False
@@ -445,16 +468,8 @@ def test_two_writers_of_one_line_in_an_outage_both_keep_their_words() -> None:
     world.quiesce()
 
 
-def test_a_note_moved_to_another_type_while_its_fact_is_deleted_says_its_type() -> None:
-    world = _mirrored(type="decision")
-    world.rename(world.notes()[0], "public/notes/A.md")
-    world.forget(next(iter(world.facts())))
-    world.quiesce()
-    assert b"type: note\n" in world.data("public/notes/A.md")
-
-
 def test_a_count_is_no_reason_to_write_a_note() -> None:
-    world = _mirrored()
+    world = mirrored()
     path = world.notes()[0]
     world.edit(path, lambda data, _: texts._set(data, "accessCount", "3"))
     world.quiesce()
@@ -466,7 +481,7 @@ def test_a_count_is_no_reason_to_write_a_note() -> None:
 
 def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     # All of it within one tick of the file system's clock, and of equal length.
-    world = _mirrored()
+    world = mirrored()
     path = world.notes()[0]
     world.edit(path, texts.append)
     world.turn()
@@ -478,31 +493,14 @@ def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     assert next(iter(world.facts().values())).content.startswith("Now")
 
 
-def test_an_older_store_does_not_overrule_a_note_that_cannot_be_read_now() -> None:
-    world = _mirrored()
-    world.keep_backup()
-    world.edit(world.notes()[0], texts.append)
-    world.turn()
-    word = world.ledger.word()
-    world.update(next(iter(world.facts())), lambda fact: agents.append(fact, word))
-    world.turn()
-    world.restore_backup()
-    world.vault.break_folder("public")
-    world.turn()
-    world.vault.broken.clear()
-    world.quiesce()
-    assert any(word in fact.content for fact in world.facts().values())
-
-
 def test_an_older_store_is_noticed_when_the_last_pass_did_not_come_to_its_end() -> None:
-    world = _mirrored(2, batch=1)
+    world = mirrored(2, batch=1)
     world.keep_backup()
     path = world.notes_by_id()[next(iter(world.facts()))][0]
     room = len(world.data(path)) + 20
     world.rename(path, path.replace("/notes/", "/decisions/"))
     _agent(world, agents.append, 1)
-    used = sum(len(each.data) for each in world.vault.names.values())
-    world.vault.quota = used + room  # for the first note, not for the second one
+    _fill_disk(world, room)  # there is some for the first note, not for the second one
     world.turn()
     world.restore_backup()
     world.quiesce()
@@ -525,51 +523,9 @@ def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_dele
     assert [fact.title for fact in world.facts().values()] == ["CON"]
 
 
-def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_note() -> None:
-    world = _mirrored()
-    world.keep_backup()
-    world.drop_archive()
-    _agent(world, agents.tag)
-    world.turn()
-    _agent(world, agents.append)
-    world.turn()
-    (said,) = world.facts().values()
-    world.vault.break_folder("public")
-    world.restore_backup()
-    world.turn()
-    world.quiesce()
-    (fact,) = world.facts().values()
-    assert (fact.content, fact.tags) == (said.content, said.tags)
-
-
-def test_two_writers_of_a_field_of_the_store_in_an_outage_both_keep_their_words() -> None:
-    world = _mirrored()
-    _agent(world, agents.source)
-    world.store.away = True
-    _agent(world, agents.source)
-    world.quiesce()
-    world.tick(world.conflict_notes()[0])
-    world.quiesce()
-    (fact,) = world.facts().values()
-    assert fact.source == f"w{world.ledger.made}w"
-
-
-def test_a_save_that_begins_after_a_crash_and_looks_torn_is_kept() -> None:
-    for effect in count(1):
-        world = World()
-        world.remember({"title": "Plan", "content": world.ledger.word()})
-        world.turn()
-        _agent(world, agents.append)  # within the same second: but for it all is equal
-        if not _crashes(world, effect):
-            break
-        world.begin_save(world.notes()[0], empty=False)
-        world.turn()
-        world.quiesce()
-
-
 def test_what_a_person_puts_back_after_a_crash_is_back_whatever_an_agent_adds() -> None:
     for effect in count(1):
-        world = _mirrored()
+        world = mirrored()
         path = world.notes()[0]
         before = world.data(path)
         world.save(path, before.replace(b"  - w4w\n", b"").replace(b"One w1w.\n", b""))
@@ -586,7 +542,7 @@ def test_what_a_person_puts_back_after_a_crash_is_back_whatever_an_agent_adds() 
 
 def test_what_an_agent_puts_back_after_a_crash_is_back_whatever_the_person_adds() -> None:
     for effect in count(1):
-        world = _mirrored()
+        world = mirrored()
         (before,) = world.facts().values()
         _agent(world, lambda _, word: {"tags": [word], "content": f"Only {word}."})
         if not _crashes(world, effect):
@@ -602,7 +558,7 @@ def test_what_an_agent_puts_back_after_a_crash_is_back_whatever_the_person_adds(
 
 def test_nothing_is_merged_before_it_is_known_what_of_the_last_pass_was_written() -> None:
     for effect in count(1):
-        world = _mirrored()
+        world = mirrored()
         path = world.notes()[0]
         world.begin_save(path, empty=True)
         world.clock.advance(45)
@@ -647,7 +603,7 @@ def test_a_new_note_that_changes_in_a_pass_that_crashes_is_one_fact() -> None:
 
 def test_the_history_tells_what_a_crashed_pass_did() -> None:
     for effect in count(1):
-        world = _mirrored(2)
+        world = mirrored(2)
         kept, gone = list(world.facts())
         _agent(world, agents.status)
         world.edit(world.notes_by_id()[kept][0], texts.title)
@@ -688,33 +644,10 @@ def test_a_half_saved_note_is_not_torn_when_a_full_disk_stopped_the_pass_before(
     world.turn()
     _agent(world, agents.append)
     world.edit(world.notes()[0], texts.change_line)
-    world.vault.quota = sum(len(i.data) for i in world.vault.names.values()) + 600
+    _fill_disk(world, 600)
     world.remember({"title": "Alice", "content": "A long text.\n" * 60})
     world.turn()
     assert world.archive.intents()
     world.begin_save(world.notes()[0], empty=False)
     world.turn()
     world.quiesce()
-
-
-def _broken_elsewhere() -> tuple[World, str, str]:
-    """A note that moved and broke while another got its place, after a pass."""
-    world = _mirrored(2)
-    one, other = list(world.facts())
-    place = world.notes_by_id()[one][0]
-    world.rename(place, "Inbox/A.md")
-    world.break_yaml("Inbox/A.md")
-    world.rename(world.notes_by_id()[other][0], place)
-    world.turn()
-    return world, one, other
-
-
-def test_a_broken_note_whose_place_another_got_is_gone_after_two_looks() -> None:
-    world, one, other = _broken_elsewhere()
-    del world.broken["Inbox/A.md"]
-    world.delete("Inbox/A.md")
-    world.clock.advance(5)
-    world.turn()
-    assert sorted(world.facts()) == sorted([one, other])
-    world.quiesce()
-    assert list(world.facts()) == [other]

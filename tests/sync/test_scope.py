@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.world import LINES, PERSONS, World, kinds, notice
+from tests.world import ALPHA, LINES, PERSONS, PERSONS_ALPHA, World, kinds, notice
 from vaultsync.errors import (
     ConflictNotFoundError,
     FactForgottenError,
@@ -14,18 +16,23 @@ from vaultsync.errors import (
 from vaultsync.facts import service as work
 from vaultsync.facts.listing import select_facts
 from vaultsync.facts.service import find_conflict, visible_conflicts
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 OTHER = "project-tide/notes/moved.md"
 ALLOWED = SyncRequest(allow_scope_moves=True)
 
 
-def test_a_move_into_another_scope_is_reported_and_changes_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_renames(world.path(fact.id), OTHER)
+def _is_hidden(act: Callable[..., object], *args: object) -> None:
+    """Ada does not even hear of a fact."""
+    with pytest.raises(FactNotFoundError):
+        act(*args, agent="ada")
+
+
+def test_a_move_into_another_scope_is_reported_and_not_followed(world: World, fact: Fact) -> None:
+    path = world.path(fact.id)
+    world.person_renames(path, OTHER)
     report = world.sync()
     assert kinds(report) == ["scope_move"]
     said = notice(report, "scope_move")
@@ -37,49 +44,7 @@ def test_a_move_into_another_scope_is_reported_and_changes_nothing() -> None:
     assert kinds(world.sync()) == ["scope_move"]
     world.quiesce()
     assert world.notes() == [OTHER]
-    assert world.fact(fact.id).scope == "team-core"
-
-
-def test_a_move_into_another_scope_is_applied_when_a_person_says_so() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_renames(world.path(fact.id), OTHER)
-    report = world.sync(ALLOWED)
-    assert kinds(report) == []
-    assert world.fact(fact.id).scope == "project-tide"
-    assert world.notes() == [OTHER]
-    world.assert_at_rest()
-
-
-def test_a_move_that_was_reported_can_be_allowed_later() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_renames(world.path(fact.id), OTHER)
-    world.quiesce()
-    report = world.sync(ALLOWED)
-    assert world.fact(fact.id).scope == "project-tide"
-    assert kinds(report) == []
-    world.assert_at_rest()
-
-
-def test_a_note_moved_back_needs_no_word() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_renames(path, OTHER)
-    world.quiesce()
-    world.person_renames(OTHER, path)
-    report = world.sync()
-    assert kinds(report) == []
-    assert world.archive.notices() == []
-    world.assert_at_rest()
-
-
-def test_edits_of_a_note_in_another_scope_still_reach_its_fact() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_renames(world.path(fact.id), OTHER)
-    world.quiesce()
+    # Edits reach their fact all the same.
     world.person_edits(OTHER, ALPHA, PERSONS_ALPHA)
     world.quiesce()
     assert world.fact(fact.id).content == PERSONS
@@ -89,11 +54,27 @@ def test_edits_of_a_note_in_another_scope_still_reach_its_fact() -> None:
     world.quiesce()
     assert "status: archived" in world.text(OTHER)
     assert world.notes() == [OTHER]
+    # Moved back, it needs no word.
+    world.person_renames(OTHER, path)
+    assert kinds(world.sync()) == []
+    assert world.archive.notices() == []
+    world.assert_at_rest()
 
 
-def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+@pytest.mark.parametrize("reported", [False, True])
+def test_a_move_into_another_scope_is_followed_when_allowed(
+    world: World, fact: Fact, reported: bool
+) -> None:
+    world.person_renames(world.path(fact.id), OTHER)
+    if reported:
+        world.quiesce()
+    assert kinds(world.sync(ALLOWED)) == []
+    assert world.fact(fact.id).scope == "project-tide"
+    assert world.notes() == [OTHER]
+    world.assert_at_rest()
+
+
+def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), "priority:", "scope: public\npriority:")
     note = world.note(fact.id)
     world.quiesce()
@@ -101,79 +82,59 @@ def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing() -> None:
     assert world.note(fact.id) == note
 
 
-def test_a_move_out_of_all_scopes_keeps_the_scope() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_move_out_of_all_scopes_keeps_the_scope(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), "Desk/moved.md")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).scope == "team-core"
     assert world.notes() == ["Desk/moved.md"]
-    world.assert_at_rest()
 
 
-def test_an_agent_that_changes_the_scope_moves_the_note() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_agent_that_changes_the_scope_moves_the_note(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.agent_updates(fact.id, scope="project-tide")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == path.replace("team-core", "project-tide")
     assert world.notes() == [world.path(fact.id)]
-    world.assert_at_rest()
 
 
-def test_a_private_note_never_becomes_public_by_a_copy_or_a_template() -> None:
-    world = World()
+def test_a_private_note_never_becomes_public_by_a_copy_or_a_template(world: World) -> None:
     fact = work.remember(world.ctx, {"content": "Secret.", "title": "Secret"}, agent="indy")
     world.quiesce()
     world.person_renames(world.path(fact.id), "public/notes/open.md")
     world.quiesce()
     assert world.fact(fact.id).scope == "private-indy"
-    with pytest.raises(FactNotFoundError):
-        work.get(world.ctx, fact.id, agent="ada")
+    _is_hidden(work.get, world.ctx, fact.id)
 
 
-def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared() -> None:
-    world = World()
+def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared(world: World) -> None:
     mine = work.remember(world.ctx, {"content": "Mine."}, agent="indy")
     shared = world.agent_remembers("Shared.")
     for agent in ("indy", "INDY", None):
         assert work.get(world.ctx, mine.id, agent=agent)
     assert work.get(world.ctx, shared.id, agent="ada")
-    for act in (work.get, work.forget):
-        with pytest.raises(FactNotFoundError):
-            act(world.ctx, mine.id, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.update(world.ctx, mine.id, {"priority": 0}, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.supersede(world.ctx, mine.id, "x", agent="ada")
+    _is_hidden(work.get, world.ctx, mine.id)
+    _is_hidden(work.forget, world.ctx, mine.id)
+    _is_hidden(work.update, world.ctx, mine.id, {"priority": 0})
+    _is_hidden(work.supersede, world.ctx, mine.id, "x")
     with pytest.raises(ScopeDeniedError):
         work.update(world.ctx, shared.id, {"scope": "private-ada"}, agent="indy")
     assert [x.id for x in select_facts(world.ctx, agent="ada").facts] == [shared.id]
     work.forget(world.ctx, mine.id, agent="indy")
-    with pytest.raises(FactNotFoundError):
-        work.restore(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.restore, world.ctx, mine.id)
     assert work.restore(world.ctx, mine.id, agent="indy").status == "active"
 
 
-@pytest.mark.parametrize("away", [False, True])
-def test_another_agents_fact_is_not_even_named_during_an_outage(away: bool) -> None:
-    world = World()
+def test_another_agents_fact_is_not_even_named_during_an_outage(world: World) -> None:
     mine = work.remember(world.ctx, {"content": "Mine."}, agent="indy")
     world.quiesce()
-    world.store.away = away
-    with pytest.raises(FactNotFoundError):
-        work.get(world.ctx, mine.id, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.update(world.ctx, mine.id, {"priority": 0}, agent="ada")
-    with pytest.raises(FactNotFoundError):
-        work.forget(world.ctx, mine.id, agent="ada")
+    world.store.away = True
+    _is_hidden(work.get, world.ctx, mine.id)
+    _is_hidden(work.update, world.ctx, mine.id, {"priority": 0})
+    _is_hidden(work.forget, world.ctx, mine.id)
     assert world.archive.outbox() == []
 
 
-def test_without_a_base_a_note_in_another_scope_moves_no_fact_into_it() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_without_a_base_a_note_in_another_scope_moves_no_fact(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), OTHER)
     world.lose_archive()
     world.quiesce()
@@ -181,20 +142,16 @@ def test_without_a_base_a_note_in_another_scope_moves_no_fact_into_it() -> None:
     assert world.fact(fact.id).scope == "team-core"
 
 
-def test_a_move_into_the_scope_that_an_agent_chose_too_is_no_question() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_move_into_the_scope_that_an_agent_chose_is_no_question(world: World, fact: Fact) -> None:
     world.person_renames(world.path(fact.id), OTHER)
     world.agent_updates(fact.id, scope="project-tide")
     assert kinds(world.sync()) == []
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).scope == "project-tide"
     assert world.notes() == [OTHER]
-    world.assert_at_rest()
 
 
-def test_another_agents_history_and_conflicts_are_not_shown() -> None:
-    world = World()
+def test_another_agents_history_and_conflicts_are_not_shown(world: World) -> None:
     made = {"content": LINES, "title": "Mine"}
     mine = work.remember(world.ctx, made, agent="indy")
     world.quiesce()
@@ -208,20 +165,17 @@ def test_another_agents_history_and_conflicts_are_not_shown() -> None:
     with pytest.raises(ConflictNotFoundError):
         find_conflict(world.ctx, conflict.id, agent="ada")
     assert work.history(world.ctx, mine.id, agent="indy")
-    with pytest.raises(FactNotFoundError):
-        work.history(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.history, world.ctx, mine.id)
     work.forget(world.ctx, mine.id, agent="indy")
     world.quiesce()
     assert work.history(world.ctx, mine.id, agent="indy")
     assert work.history(world.ctx, mine.id, agent=None)
     assert visible_conflicts(world.ctx, agent="indy") == [conflict]
     assert visible_conflicts(world.ctx, agent="ada") == []
-    with pytest.raises(FactNotFoundError):
-        work.history(world.ctx, mine.id, agent="ada")
+    _is_hidden(work.history, world.ctx, mine.id)
 
 
-def test_a_fact_that_never_was_has_no_history() -> None:
-    world = World()
+def test_a_fact_that_never_was_has_no_history(world: World) -> None:
     with pytest.raises(FactNotFoundError):
         work.history(world.ctx, world.clock.new_id(), agent=None)
     fact = world.agent_remembers("New.")
@@ -231,8 +185,7 @@ def test_a_fact_that_never_was_has_no_history() -> None:
         work.history(world.ctx, fact.id, agent=None)
 
 
-def test_an_agent_relates_facts_to_those_that_it_sees_alone() -> None:
-    world = World()
+def test_an_agent_relates_facts_to_those_that_it_sees_alone(world: World) -> None:
     hidden = work.remember(world.ctx, {"content": "Ada's."}, agent="ada")
     shared = world.agent_remembers("Shared.", agent="ada")
     own = world.agent_remembers("Indy's.", agent="indy")

@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.apps import APPS, FakeApp
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.world import AGENTS, ALPHA, MERGED, PERSONS_ALPHA, World
 from tests.worlds import sha
-from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp, WriteOffer, WriteReply
-from vaultsync.model.paths import VaultPath
+from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 from vaultsync.sync.sync_request import SyncRequest
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")
 
 
@@ -58,9 +56,17 @@ class Opened(World):
         return fact.id
 
 
-def test_what_an_agent_writes_is_written_by_the_app() -> None:
-    world = Opened()
-    key = world.rewritten()
+@pytest.fixture
+def world() -> Opened:
+    return Opened()
+
+
+@pytest.fixture
+def key(world: Opened) -> str:
+    return world.rewritten()
+
+
+def test_what_an_agent_writes_is_written_by_the_app(world: Opened, key: str) -> None:
     before = world.vault.names[world.path(key)].number
 
     world.sync()
@@ -87,12 +93,11 @@ def test_nothing_is_lost_whatever_the_app_does(kind: str, edits: bool) -> None:
         world.app.before = edit
     world.sync()
     world.app.kind = "applies"
-    world.quiesce()
+    world.assert_at_rest()
 
     assert world.fact(key).content.startswith(MERGED if edits else AGENTS)
     # What an app adds of its own is a person's, and stands beside the agent's.
     assert world.conflicts() == [] or kind == "adds a word"
-    world.assert_at_rest()
 
 
 def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
@@ -106,10 +111,7 @@ def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
 
     world.app.kind = "applies"
     world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
-    world.quiesce()
-    assert world.fact(key).content == MERGED
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    _ends_with(world, key, MERGED)
 
 
 def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
@@ -126,6 +128,14 @@ def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
     assert world.conflicts() != []  # and the deletion is offered there
 
 
+def _ends_with(world: World, key: str, content: str) -> None:
+    """Everything rests, and both sides have this without a conflict."""
+    world.assert_at_rest()
+    assert world.fact(key).content == content
+    assert content in world.note(key)
+    assert world.conflicts() == []
+
+
 def _died(world: World, step: str, number: int) -> bool:
     try:
         world.dies_at(step, number=number)
@@ -136,18 +146,10 @@ def _died(world: World, step: str, number: int) -> bool:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("number", range(1, 8))
-def test_a_pass_that_ends_anywhere_is_taken_up(step: str, number: int) -> None:
-    world = Opened()
+def test_a_pass_that_ends_anywhere_is_taken_up(world: Opened, step: str, number: int) -> None:
     key = world.rewritten()
-    if not _died(world, step, number):
-        return
-
-    world.quiesce()
-
-    assert AGENTS in world.note(key)
-    assert world.fact(key).content == AGENTS
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    if _died(world, step, number):
+        _ends_with(world, key, AGENTS)
 
 
 def _cut(world: Opened, key: str, left: int) -> bytes:
@@ -171,69 +173,41 @@ def _cut(world: Opened, key: str, left: int) -> bytes:
 
 
 @pytest.mark.parametrize("left", [0, 2, 30, 200, -3])
-def test_what_a_power_cut_tore_is_written_again(left: int) -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_what_a_power_cut_tore_is_written_again(world: Opened, key: str, left: int) -> None:
     text = _cut(world, key, left)
     world.app.is_open = False
 
     world.sync()
 
     assert world.data(world.path(key)) == text
-    assert world.fact(key).content == AGENTS
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    _ends_with(world, key, AGENTS)
 
 
-def test_a_torn_note_is_written_again_though_an_agent_went_on() -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_a_torn_note_is_written_again_though_an_agent_went_on(world: Opened, key: str) -> None:
     _cut(world, key, 30)
     more = AGENTS + "\nAnd more."
     world.agent_updates(key, content=more)
-
-    world.quiesce()
-
-    assert world.fact(key).content == more
-    assert more in world.note(key)
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    _ends_with(world, key, more)
 
 
-def test_a_torn_note_in_which_somebody_writes_is_left_to_them() -> None:
-    world = Opened()
-    key = world.rewritten()
+def test_a_torn_note_in_which_somebody_writes_is_left_to_them(world: Opened, key: str) -> None:
     _cut(world, key, 30)
     path = world.path(key)
     world.app.is_open = False
     hers = world.archive.blob(world.base(key).sha) or b""
     hers = hers.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     world.at("exchange.swap", lambda: world.vault.save_in_place(path, hers))
-
     world.sync()
-    world.quiesce()
-
-    assert world.fact(key).content == MERGED
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    _ends_with(world, key, MERGED)
 
 
-def test_an_edit_after_a_crash_is_no_torn_note() -> None:
-    world = Opened()
-    key = world.rewritten()
-    path = world.path(key)
+def test_an_edit_after_a_crash_is_no_torn_note(world: Opened, key: str) -> None:
     _cut(world, key, 10_000)
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
-
-    world.quiesce()
-
-    assert world.fact(key).content == MERGED
-    assert world.conflicts() == []
-    world.assert_at_rest()
+    world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
+    _ends_with(world, key, MERGED)
 
 
-def test_a_note_moves_by_the_app() -> None:
-    world = Opened()
+def test_a_note_moves_by_the_app(world: Opened) -> None:
     fact = world.mirrored()
     before = world.path(fact.id)
     world.agent_updates(fact.id, type="lesson")
@@ -255,13 +229,5 @@ def test_a_rename_that_the_app_refuses_waits() -> None:
     assert before in world.notes()
 
     world.app.kind = "applies"
-    world.quiesce()
-    assert before not in world.notes()
     world.assert_at_rest()
-
-
-def test_an_offer_and_an_answer_are_values() -> None:
-    path = VaultPath("a.md")
-
-    assert WriteOffer("modify", path, None, "x", "y") == WriteOffer("modify", path, None, "x", "y")
-    assert WriteReply(applied=True) == WriteReply(True, None, "")
+    assert before not in world.notes()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.model.paths import VaultPath
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS, PERSONS_ALPHA, World, kinds, notice
+from vaultsync.errors import NoteChangedError
+from vaultsync.model.fact import Fact
 
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
-
+NEW = "team-core/notes/new.md"
 BROKEN = {
     "an open bracket": b"---\nid: ID\ntags: [a, b\n---\n# T\n\nWords.\n",
     "a key twice": b"---\nid: ID\nstatus: a\nstatus: b\n---\n# T\n\nWords.\n",
@@ -55,9 +55,8 @@ def test_what_cannot_be_read_is_left_alone_until_it_is_mended(what: str) -> None
 
 
 @pytest.mark.parametrize("what", [what for what in BROKEN if what != "half saved"])
-def test_a_new_file_that_cannot_be_read_becomes_no_fact(what: str) -> None:
-    world = World()
-    path = "team-core/notes/new.md"
+def test_a_new_file_that_cannot_be_read_becomes_no_fact(world: World, what: str) -> None:
+    path = NEW
     world.person_writes(path, BROKEN[what].replace(b"ID", b"x"))
     world.clock.advance(600)
     report = world.sync()
@@ -70,102 +69,55 @@ def test_a_new_file_that_cannot_be_read_becomes_no_fact(what: str) -> None:
     world.assert_at_rest()
 
 
-def test_the_line_of_the_flaw_is_named() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: a: b")
-    report = world.sync()
-    assert notice(report, "unreadable").line == 5
+OPEN = "status: active", "status: [active"
+MENDED = "status: [active", "status: active"
 
 
-def test_an_agents_edit_waits_while_the_note_cannot_be_read() -> None:
-    world = World()
-    fact = world.mirrored()
+@pytest.mark.parametrize("deletes", [False, True])
+def test_what_an_agent_does_waits_while_the_note_cannot_be_read(
+    world: World, fact: Fact, deletes: bool
+) -> None:
     path = world.path(fact.id)
-    world.person_edits(path, "status: active", "status: [active")
+    world.person_edits(path, *OPEN)
     bad = world.data(path)
-    world.sync()
-    world.agent_updates(fact.id, content=AGENTS)
-    for _ in range(3):
-        world.sync()
-    assert world.data(path) == bad
-    assert world.fact(fact.id).content == AGENTS
-    world.person_edits(path, "status: [active", "status: active")
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
-    world.quiesce()
-    assert "what the agent says" in world.note(fact.id)
-    assert PERSONS_ALPHA in world.fact(fact.id).content
-    assert world.conflict_notes() == []
-    world.assert_at_rest()
-
-
-def test_an_agents_edit_of_a_broken_note_begins_no_write() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: [active")
-    world.sync()
-    world.agent_updates(fact.id, content=AGENTS)
+    assert notice(world.sync(), "unreadable").line == 5
+    if deletes:
+        world.agent_forgets(fact.id)
+    else:
+        world.agent_updates(fact.id, content=AGENTS)
     steps: list[str] = []
     world.vault.before = steps.append
-    world.sync()
-    assert not {"stage", "exchange"} & set(steps)
-
-
-def test_an_agents_deletion_waits_while_the_note_cannot_be_read() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_edits(path, "status: active", "status: [active")
-    bad = world.data(path)
-    world.sync()
-    world.agent_forgets(fact.id)
     for _ in range(3):
         world.sync()
+    world.vault.before = lambda _: None
+    assert not {"stage", "exchange", "stage_removal"} & set(steps)
     assert world.data(path) == bad
-    world.person_edits(path, "status: [active", "status: active")
+    world.person_edits(path, *MENDED)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
-
-
-def test_a_broken_note_that_is_renamed_is_not_deleted() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    world.person_edits(path, "status: active", "status: [active")
-    world.sync()
-    world.person_renames(path, "team-core/notes/moved.md")
-    reports = [world.sync() for _ in range(3)]
-    assert "unreadable" in kinds(reports[-1])
-    # Nobody can know that it is this fact's note; mended, it is again.
-    world.person_edits("team-core/notes/moved.md", "status: [active", "status: active")
-    world.quiesce()
-    assert world.fact(fact.id).content == LINES
-    assert world.path(fact.id) == "team-core/notes/moved.md"
     world.assert_at_rest()
+    assert world.fact(fact.id).content == (PERSONS if deletes else MERGED)
+    assert world.fact(fact.id).content in world.note(fact.id)
+    assert len(world.conflict_notes()) == deletes
 
 
-def test_an_emptied_note_waits_and_then_counts_as_an_edit() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_writes(path, b"")
+@pytest.mark.parametrize("left", [0, -1])
+def test_a_note_cut_for_good_waits_and_then_counts_as_an_edit(
+    world: World, fact: Fact, left: int
+) -> None:
+    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    cut = good[: good.index(b"Bravo") + 2] if left else b""
+    world.person_writes(path, cut)
     world.sync()
     assert world.fact(fact.id).content == LINES
-    assert world.data(path) == b""
+    assert world.data(path) == cut
     world.clock.advance(60)
-    world.quiesce()
-    assert world.is_alive(fact.id)
-    assert world.fact(fact.id).content == ""
-    assert world.path(fact.id) == path
-    assert LINES.split("\n")[0] in world.everything_kept()
     world.assert_at_rest()
+    assert world.fact(fact.id).content == (f"{ALPHA}\n\nBr" if left else "")
+    assert world.path(fact.id) == path
+    assert ALPHA in world.everything_kept()
 
 
-def test_an_emptied_note_that_is_refilled_lost_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_an_emptied_note_that_is_refilled_lost_nothing(world: World, fact: Fact) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     world.person_writes(path, b"")
     world.sync()
@@ -173,16 +125,13 @@ def test_an_emptied_note_that_is_refilled_lost_nothing() -> None:
     world.sync()
     assert world.data(path) == b""
     world.person_writes(path, good.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.quiesce()
+    world.assert_at_rest()
     content = world.fact(fact.id).content
     assert PERSONS_ALPHA in content
     assert "what the agent says" in content
-    world.assert_at_rest()
 
 
-def test_a_note_saved_in_two_steps_is_taken_whole() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_saved_in_two_steps_is_taken_whole(world: World, fact: Fact) -> None:
     path, good = world.path(fact.id), world.data(world.path(fact.id))
     fresh = good.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
     for end in (0, 5, len(good) // 3, good.index(b"Bravo") + 2):
@@ -194,28 +143,6 @@ def test_a_note_saved_in_two_steps_is_taken_whole() -> None:
     world.sync()
     assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
-
-
-def test_a_note_truncated_for_good_counts_as_an_edit_after_a_while() -> None:
-    world = World()
-    fact = world.mirrored()
-    path, good = world.path(fact.id), world.data(world.path(fact.id))
-    world.person_writes(path, good[: good.index(b"Bravo") + 2])
-    world.sync()
-    assert world.fact(fact.id).content == LINES
-    world.quiesce()
-    assert world.fact(fact.id).content == f"{ALPHA}\n\nBr"
-    world.assert_at_rest()
-
-
-def test_a_deleted_last_paragraph_is_an_edit_at_once() -> None:
-    world = World()
-    world.person_writes("team-core/notes/n.md", f"# N\n\n{LINES}\n")
-    world.quiesce()
-    (fact,) = world.facts()
-    world.person_edits("team-core/notes/n.md", "\n\nCharlie says more.\n", "\n")
-    world.sync()
-    assert "Charlie" not in world.fact(fact.id).content
 
 
 FORMS = {
@@ -239,8 +166,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_form_of_a_note_is_kept(form: str) -> None:
-    world = World()
+def test_the_form_of_a_note_is_kept(world: World, form: str) -> None:
     path, data = "team-core/notes/a note.md", FORMS[form]
     world.person_writes(path, data)
     world.quiesce()
@@ -266,30 +192,21 @@ def test_the_form_of_a_note_is_kept(form: str) -> None:
     found = world.data(path).replace(b"priority: 0" + eol, b"")
     assert found == adopted.replace(b"Alpha.", b"Alpha!")
     world.person_writes(path, world.data(path).replace(b"Omega", b"Ohm"))
-    world.quiesce()
-    assert "Ohm" in world.fact(fact.id).content
     world.assert_at_rest()
+    assert "Ohm" in world.fact(fact.id).content
 
 
-def test_a_body_that_begins_with_three_dashes_is_no_frontmatter() -> None:
-    world = World()
-    path = "team-core/notes/n.md"
-    world.person_writes(path, "---\nJust a line of prose.\n---\n\nMore.\n")
-    world.quiesce()
-    (fact,) = world.facts()
-    assert fact.content == "---\nJust a line of prose.\n---\n\nMore."
-
-
-def test_agents_may_write_what_looks_like_frontmatter() -> None:
+def test_what_looks_like_frontmatter_is_content(world: World) -> None:
     content = "---\nid: nobody\n---\n\ntext"
-    world = World()
     fact = world.mirrored(content)
     assert world.fact(fact.id).content == content
+    world.person_writes(NEW, "---\nJust a line of prose.\n---\n\nMore.\n")
     world.assert_at_rest()
+    (new,) = [each for each in world.facts() if each.id != fact.id]
+    assert new.content == "---\nJust a line of prose.\n---\n\nMore."
 
 
-def test_a_file_that_is_too_large_is_left_alone_and_named() -> None:
-    world = World()
+def test_a_file_that_is_too_large_is_left_alone_and_named(world: World) -> None:
     world.vault.max_bytes = 1000
     world.person_writes("team-core/notes/big.md", b"x" * 1001)
     report = world.sync()
@@ -304,8 +221,7 @@ def test_a_file_that_is_too_large_is_left_alone_and_named() -> None:
 
 
 @pytest.mark.parametrize("kind", ["a link", "a hard link", "a device"])
-def test_only_regular_files_are_read(kind: str) -> None:
-    world = World()
+def test_only_regular_files_are_read(world: World, kind: str) -> None:
     world.vault.make_odd("team-core/notes/odd.md", kind)
     report = world.sync()
     assert kinds(report) == ["odd"]
@@ -315,86 +231,55 @@ def test_only_regular_files_are_read(kind: str) -> None:
     assert kinds(world.sync()) == []
 
 
-def test_a_note_that_became_a_link_is_neither_written_nor_deleted() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    world.vault.delete(path)
-    world.vault.make_odd(path, "a link")
-    world.agent_updates(fact.id, content=AGENTS)
-    reports = [world.sync() for _ in range(3)]
-    assert "odd" in kinds(reports[-1])
-    assert world.is_alive(fact.id)
-    assert world.vault.files[VaultPath(path)].kind == "a link"
-
-
-def test_notices_go_when_the_file_goes() -> None:
-    world = World()
-    path = "team-core/notes/bad.md"
-    world.person_writes(path, BROKEN["an open bracket"])
-    assert kinds(world.sync()) == ["unreadable"]
-    assert kinds(world.sync()) == ["unreadable"]
-    world.person_deletes(path)
-    assert kinds(world.sync()) == []
-    assert world.archive.notices() == []
-
-
-def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
-    from vaultsync.errors import NoteChangedError
-
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_keeps_changing_while_it_is_read_waits(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
 
-    def unsteady(step: str) -> None:
-        if step == "read":
-            raise NoteChangedError(path)
+    def unsteady() -> None:
+        raise NoteChangedError(path)
 
-    world.vault.before = unsteady
+    world.at("read", unsteady)
     world.sync()
     assert world.fact(fact.id).revision == fact.revision
-    world.vault.before = lambda _: None
-    world.quiesce()
-    assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
-def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again() -> None:
-    world = World()
+def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again(world: World) -> None:
     facts = [world.mirrored(f"{n}.", title=f"Fact {n}") for n in range(2)]
     for fact in facts:
         path, to = world.path(fact.id), f"team-core/notes/moved {fact.content}md"
         world.person_renames(path, to)
-        world.person_edits(to, "status: active", "status: [active")
+        world.person_edits(to, *OPEN)
     for _ in range(3):
         world.sync()
     assert all(world.is_alive(fact.id) for fact in facts)
 
 
-def test_a_broken_copy_is_named_wherever_it_lies() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_broken_copy_is_named_wherever_it_lies(world: World, fact: Fact) -> None:
     world.person_copies(world.path(fact.id), "Inbox/copy.md")
     world.person_writes("Inbox/strange.md", BROKEN["an open bracket"])
-    world.person_edits("Inbox/copy.md", "status: active", "status: [active")
+    world.person_edits("Inbox/copy.md", *OPEN)
     world.sync()
     assert [each.path for each in world.sync().attention] == ["Inbox/copy.md"]
-    world.person_edits("Inbox/copy.md", "status: [active", "status: active")
+    world.person_edits("Inbox/copy.md", *MENDED)
     world.assert_at_rest()
     assert len(world.facts()) == 2
 
 
-def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed() -> None:
-    world = World()
+def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed(world: World) -> None:
     path = world.path(world.mirrored().id)
-    world.person_edits(path, "status: active", "status: [active")
+    world.person_edits(path, *OPEN)
     assert kinds(world.sync()) == ["unreadable"]
-    world.person_edits(path, "status: [active", "status: active")
+    world.person_edits(path, *MENDED)
     for _ in range(2):
         assert not kinds(world.sync())
         assert not world.archive.notices()
+
+
+def _reports(world: World, *expected: str) -> None:
+    """A pass names exactly this."""
+    assert kinds(world.sync()) == sorted(expected)
 
 
 def _too_large(world: World, path: str) -> None:
@@ -406,134 +291,104 @@ def _made_readable(world: World) -> None:
     world.vault.max_bytes = 4 << 20
 
 
-def test_a_note_that_could_not_be_opened_is_tried_again_by_each_pass() -> None:
-    world = World()
-    fact = world.mirrored()
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_note_that_could_not_be_opened_is_tried_by_each_pass(
+    world: World, fact: Fact, edited: bool
+) -> None:
     path = world.path(fact.id)
-    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.person_writes(path, world.text(path).replace(ALPHA, PERSONS_ALPHA if edited else ALPHA))
     _too_large(world, path)
-    assert kinds(world.sync()) == ["unreadable"]
-    assert kinds(world.sync()) == ["unreadable"]
+    _reports(world, "unreadable")
+    _reports(world, "unreadable")
     _made_readable(world)
-    assert kinds(world.sync()) == []
-    assert world.fact(fact.id).content == PERSONS
+    _reports(world)
+    _reports(world)
+    assert world.fact(fact.id).content == (PERSONS if edited else LINES)
     world.assert_at_rest()
 
 
-def test_a_note_that_is_as_it_was_is_no_longer_called_unreadable() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_writes(path, world.data(path))
-    _too_large(world, path)
-    assert kinds(world.sync()) == ["unreadable"]
-    _made_readable(world)
-    assert kinds(world.sync()) == []
-    assert kinds(world.sync()) == []
-    world.assert_at_rest()
-
-
-def test_a_new_note_that_could_not_be_opened_is_taken_in_later() -> None:
-    world = World()
-    path = "team-core/notes/new.md"
-    world.person_writes(path, "Words.\n")
+def test_a_new_note_that_could_not_be_opened_is_taken_in_later(world: World) -> None:
+    world.person_writes(NEW, "Words.\n")
     world.clock.advance(600)
-    _too_large(world, path)
-    assert kinds(world.sync()) == ["unreadable"]
+    _too_large(world, NEW)
+    _reports(world, "unreadable")
     _made_readable(world)
-    assert kinds(world.sync()) == []
+    _reports(world)
     assert len(world.facts()) == 1
     world.assert_at_rest()
 
 
-def test_an_unreadable_note_that_becomes_readable_and_is_deleted_is_not_named() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_became_readable_and_was_deleted_is_not_named(world: World, fact: Fact) -> None:
     path = world.path(fact.id)
     world.person_writes(path, world.data(path))
     _too_large(world, path)
-    assert kinds(world.sync()) == ["unreadable"]
+    _reports(world, "unreadable")
     world.agent_updates(fact.id, content=AGENTS)
-    assert kinds(world.sync()) == ["unreadable"]
+    _reports(world, "unreadable")
     _made_readable(world)
-    assert kinds(world.sync()) == []
+    _reports(world)
     assert AGENTS in world.note(fact.id)
     world.agent_forgets(fact.id)
-    assert kinds(world.sync()) == []
+    _reports(world)
     world.assert_at_rest()
 
 
-def test_what_was_said_of_a_note_goes_with_it() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), "status: active", "status: [a, b]")
-    assert kinds(world.sync()) == ["invalid_field"]
+LIST = "status: active", "status: [a, b]"
+
+
+def test_a_notice_stays_with_a_saved_note_and_goes_with_a_deleted_one(
+    world: World, fact: Fact
+) -> None:
+    path = world.path(fact.id)
+    world.person_edits(path, *LIST)
+    _reports(world, "invalid_field")
+    world.person_writes(path, world.data(path))
+    _reports(world, "invalid_field")
+    _reports(world, "invalid_field")
     world.agent_forgets(fact.id)
     world.quiesce()
-    assert kinds(world.sync()) == []
+    _reports(world)
     world.assert_at_rest()
 
 
-def test_what_was_said_of_a_note_stays_when_it_is_saved_as_it_was() -> None:
-    world = World()
-    fact = world.mirrored()
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_notice_goes_along_where_its_note_is_moved(
+    world: World, fact: Fact, at_once: bool
+) -> None:
     path = world.path(fact.id)
-    world.person_edits(path, "status: active", "status: [a, b]")
-    assert kinds(world.sync()) == ["invalid_field"]
-    world.person_writes(path, world.data(path))
-    assert kinds(world.sync()) == ["invalid_field"]
-    assert kinds(world.sync()) == ["invalid_field"]
-
-
-def test_what_was_said_of_a_note_goes_along_where_it_is_moved() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_edits(path, "status: active", "status: [a, b]")
-    assert kinds(world.sync()) == ["invalid_field"]
-    world.agent_updates(fact.id, type="lesson")
-    world.quiesce()
-    assert world.path(fact.id) != path
-    report = world.sync()
-    assert [each.path for each in report.attention] == [world.path(fact.id)]
-    world.person_edits(world.path(fact.id), "status: [a, b]", "status: active")
-    assert kinds(world.sync()) == []
-    world.assert_at_rest()
-
-
-def test_what_is_said_of_a_note_that_the_same_pass_moves_names_its_new_place() -> None:
-    world = World()
-    fact = world.mirrored()
-    path = world.path(fact.id)
-    world.person_edits(path, f"type: {fact.type}", "type: lesson")
-    world.person_edits(path, "status: active", "status: [a, b]")
+    world.person_edits(path, *LIST)
+    if at_once:
+        world.person_edits(path, f"type: {fact.type}", "type: lesson")
+    else:
+        _reports(world, "invalid_field")
+        world.agent_updates(fact.id, type="lesson")
     world.sync()
     assert world.path(fact.id) != path
-    report = world.sync()
-    assert [each.path for each in report.attention] == [world.path(fact.id)]
+    assert [each.path for each in world.sync().attention] == [world.path(fact.id)]
+    world.person_edits(world.path(fact.id), *reversed(LIST))
+    _reports(world)
+    world.assert_at_rest()
 
 
-def test_what_was_said_of_a_note_goes_with_its_folder_and_not_with_its_rights() -> None:
-    world = World()
-    world.person_writes("team-core/notes/new.md", BROKEN["an open bracket"])
+def test_a_notice_goes_with_its_file_and_not_with_the_rights_of_its_folder(world: World) -> None:
+    world.person_writes(NEW, BROKEN["an open bracket"])
     world.clock.advance(600)
-    assert kinds(world.sync()) == ["unreadable"]
+    _reports(world, "unreadable")
     world.vault.break_folder("team-core/notes")
-    assert kinds(world.sync()) == ["unreadable", "unreadable_folder"]
+    _reports(world, "unreadable", "unreadable_folder")
     world.vault.mend_folder("team-core/notes")
-    assert kinds(world.sync()) == ["unreadable"]
-    world.person_deletes_for_good("team-core/notes/new.md")
-    assert kinds(world.sync()) == []
+    _reports(world, "unreadable")
+    world.person_deletes_for_good(NEW)
+    _reports(world)
+    assert world.archive.notices() == []
     world.assert_at_rest()
 
 
 @pytest.mark.parametrize("kind", ["a link", "a hard link", "a pipe"])
-def test_a_note_that_is_put_back_as_it_was_is_no_longer_called_odd(kind: str) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_is_put_back_is_no_longer_odd(world: World, fact: Fact, kind: str) -> None:
     path, data = world.path(fact.id), world.data(world.path(fact.id))
     world.vault.make_odd(path, kind)
-    assert kinds(world.sync()) == ["odd"]
+    _reports(world, "odd")
     world.person_writes(path, data, by_rename=True)
-    assert kinds(world.sync()) == []
+    _reports(world)
     world.assert_at_rest()

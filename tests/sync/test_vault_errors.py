@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 
 import pytest
 
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
+from tests.world import AGENTS, ALPHA, LINES, MERGED, PERSONS_ALPHA, World, die, kinds, notice
 from vaultsync.errors import VaultMismatchError, VaultMissingError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
 from vaultsync.sync.sync_request import SyncRequest
-
-ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
 def _facts(store: Store) -> dict[str, str]:
     return {fact.id: fact.revision for fact in store.iter_facts()}
 
 
-def test_a_missing_root_is_no_deletion() -> None:
-    world = World()
-    world.mirrored()
+@pytest.mark.parametrize("step", [None, "scan", "vault_id"])
+def test_a_missing_root_is_no_deletion(world: World, fact: Fact, step: str | None) -> None:
     before = _facts(world.store)
-    world.vault.vanish()
+    if step is None:
+        world.vault.vanish()
     for _ in range(3):
+        if step is not None:
+            world.vault.return_()
+            world.at(step, world.vault.vanish)
         with pytest.raises(VaultMissingError):
             world.sync()
     assert _facts(world.store) == before
@@ -32,9 +35,7 @@ def test_a_missing_root_is_no_deletion() -> None:
     world.assert_at_rest()
 
 
-def test_an_empty_folder_in_the_place_of_the_vault_is_no_deletion() -> None:
-    world = World()
-    world.mirrored()
+def test_an_empty_folder_in_the_place_of_the_vault_is_no_deletion(world: World, fact: Fact) -> None:
     before = _facts(world.store)
     world.vault.names.clear()
     with pytest.raises(VaultMissingError):
@@ -42,26 +43,7 @@ def test_an_empty_folder_in_the_place_of_the_vault_is_no_deletion() -> None:
     assert _facts(world.store) == before
 
 
-def test_a_root_that_goes_in_the_middle_of_a_pass_is_no_deletion() -> None:
-    world = World()
-    world.mirrored()
-    before = _facts(world.store)
-
-    def vanish(step: str) -> None:
-        if step == "scan":
-            world.vault.vanish()
-
-    world.vault.before = vanish
-    with pytest.raises(VaultMissingError):
-        world.sync()
-    assert _facts(world.store) == before
-    world.vault.before = lambda _: None
-    world.vault.return_()
-    world.assert_at_rest()
-
-
-def test_another_vault_at_the_same_place_stops_the_pass() -> None:
-    world = World()
+def test_another_vault_at_the_same_place_stops_the_pass(world: World) -> None:
     world.mirrored()
     before = _facts(world.store)
     world.vault.swap_id("0193f6c2-0000-7000-8000-00000000ffff")
@@ -74,29 +56,27 @@ def test_another_vault_at_the_same_place_stops_the_pass() -> None:
         world.sync()
 
 
-def test_an_unreadable_folder_is_no_deletion_and_is_named() -> None:
-    world = World()
-    fact = world.mirrored()
-    lesson = world.mirrored("A lesson.", type="lesson", title="A lesson")
-    world.vault.break_folder("team-core/notes")
+@pytest.mark.parametrize("folder", ["team-core/notes", "team-core"])
+def test_an_unreadable_folder_is_no_deletion_and_is_named(
+    world: World, fact: Fact, folder: str
+) -> None:
+    lesson = world.mirrored("A lesson.", type="lesson", title="A lesson", scope="public")
+    world.vault.break_folder(folder)
     world.agent_updates(fact.id, content=AGENTS)
     world.agent_updates(lesson.id, content="A better lesson.")
     for _ in range(3):
         world.clock.advance(60)
         report = world.sync()
         assert kinds(report) == ["unreadable_folder"]
-        assert notice(report, "unreadable_folder").path == "team-core/notes"
+        assert notice(report, "unreadable_folder").path == folder
     assert world.is_alive(fact.id)
     assert "A better lesson." in world.note(lesson.id)
-    world.vault.mend_folder("team-core/notes")
-    world.quiesce()
-    assert "what the agent says" in world.note(fact.id)
+    world.vault.mend_folder(folder)
     world.assert_at_rest()
+    assert "what the agent says" in world.note(fact.id)
 
 
-def test_a_note_that_may_lie_in_an_unreadable_folder_is_not_deleted() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_that_may_lie_in_an_unreadable_folder_stays(world: World, fact: Fact) -> None:
     gone = world.mirrored("A lesson.", type="lesson", title="A lesson")
     world.mirrored("An idea.", type="observation", title="An idea")
     path, there = world.path(fact.id), "team-core/observations/Moved.md"
@@ -111,26 +91,12 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_is_not_deleted() -> None:
     assert world.is_alive(fact.id)
     assert world.is_alive(gone.id)
     world.vault.mend_folder("team-core/observations")
-    world.quiesce()
+    world.assert_at_rest()
     assert world.path(fact.id) == there
     assert not world.is_alive(gone.id)
-    world.assert_at_rest()
 
 
-def test_an_unreadable_root_is_no_deletion() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.vault.break_folder("team-core")
-    for _ in range(3):
-        world.sync()
-    assert world.is_alive(fact.id)
-    world.vault.mend_folder("team-core")
-    world.assert_at_rest()
-
-
-def test_a_note_deleted_behind_a_locked_door_is_deleted_when_it_opens() -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_note_deleted_in_an_unreadable_folder_is_deleted_later(world: World, fact: Fact) -> None:
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     world.vault.break_folder("team-core/notes")
@@ -143,8 +109,7 @@ def test_a_note_deleted_behind_a_locked_door_is_deleted_when_it_opens() -> None:
     assert not world.is_alive(fact.id)
 
 
-def test_a_fact_whose_folder_is_locked_gets_its_note_later() -> None:
-    world = World()
+def test_a_fact_whose_folder_is_locked_gets_its_note_later(world: World) -> None:
     world.mirrored()
     world.vault.break_folder("team-core/notes")
     fact = world.agent_remembers("New.", title="New")
@@ -153,15 +118,12 @@ def test_a_fact_whose_folder_is_locked_gets_its_note_later() -> None:
     world.sync()
     assert "A lesson." in world.note(lesson.id)
     world.vault.mend_folder("team-core/notes")
-    world.quiesce()
-    assert "New." in world.note(fact.id)
     world.assert_at_rest()
+    assert "New." in world.note(fact.id)
 
 
 @pytest.mark.parametrize("room", [0, 100, 400])
-def test_a_full_disk_loses_nothing(room: int) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_full_disk_loses_nothing(world: World, fact: Fact, room: int) -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
     new = world.agent_remembers("New.", title="New")
@@ -174,81 +136,61 @@ def test_a_full_disk_loses_nothing(room: int) -> None:
     with pytest.raises(OSError, match="No space"):
         world.sync()
     world.vault.quota = None
-    world.quiesce()
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert MERGED in world.note(fact.id)
     assert "New." in world.note(new.id)
-    world.assert_at_rest()
 
 
-def test_a_full_disk_with_a_conflict_loses_nothing() -> None:
-    world = World()
-    fact = world.mirrored()
+def _conflict(world: World, fact: Fact) -> None:
     world.person_edits(world.path(fact.id), ALPHA, "The person's.")
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."))
-    world.vault.quota = 0
-    with pytest.raises(OSError, match="No space"):
-        world.sync()
-    world.vault.quota = None
-    world.quiesce()
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."), priority=0)
+
+
+def _assert_kept_both(world: World, fact: Fact) -> None:
     assert "The person's." in world.note(fact.id)
     assert "The agent's." in world.text(world.conflict_notes()[0])
     assert len(world.conflict_notes()) == 1
     world.assert_at_rest()
 
 
-_STEPS = (
-    "ops",
-    "scan",
-    "read",
-    "stage",
-    "sync",
-    "exchange",
-    "exchange.swap",
-    "exchange.examine",
-    "folder",
-    "create",
-    "discard",
-    "write_meta",
-)
+def test_a_full_disk_with_a_conflict_loses_nothing(world: World, fact: Fact) -> None:
+    _conflict(world, fact)
+    world.vault.quota = 0
+    with pytest.raises(OSError, match="No space"):
+        world.sync()
+    world.vault.quota = None
+    world.quiesce()
+    _assert_kept_both(world, fact)
 
 
-@pytest.mark.parametrize("step", _STEPS)
+def _passes_until_it_dies(world: World) -> None:
+    with suppress(KeyboardInterrupt):
+        for _ in range(3):
+            world.sync()
+    world.vault.before = world.archive.before = lambda _: None
+
+
+_STEPS = "ops scan read stage sync exchange exchange.swap exchange.examine folder create discard"
+
+
+@pytest.mark.parametrize("step", [*_STEPS.split(), "write_meta"])
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_crash_at_any_step_is_repaired_by_the_next_pass(step: str, number: int) -> None:
-    world = World()
-    fact = world.mirrored()
+def test_a_crash_at_any_step_is_repaired(world: World, fact: Fact, step: str, number: int) -> None:
     other = world.mirrored(title="Another")
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_updates(fact.id, content=AGENTS)
-    world.person_edits(world.path(other.id), ALPHA, "The person's.")
-    world.agent_updates(other.id, content=LINES.replace(ALPHA, "The agent's."), priority=0)
+    _conflict(world, other)
     new = world.agent_remembers("New.", title="New")
-    met = 0
-
-    def crash(now: str) -> None:
-        nonlocal met
-        met += now == step
-        if now == step and met == number:
-            raise KeyboardInterrupt
-
-    world.vault.before = crash
-    for _ in range(3):
-        try:
-            world.sync()
-        except KeyboardInterrupt:
-            break
-    world.vault.before = lambda _: None
+    world.at(step, die, number=number)
+    _passes_until_it_dies(world)
     world.quiesce()
     assert world.fact(fact.id).content == MERGED
     assert MERGED in world.note(fact.id)
-    assert "The person's." in world.note(other.id)
-    assert "The agent's." in world.text(world.conflict_notes()[0])
-    assert len(world.conflict_notes()) == 1
     assert "New." in world.note(new.id)
     assert len(world.notes()) == 3
     assert world.vault.ops() == []
-    world.assert_at_rest()
+    _assert_kept_both(world, other)
 
 
 @pytest.mark.parametrize("number", range(1, 12))
@@ -261,34 +203,18 @@ def test_a_crash_at_any_write_of_the_archive_is_repaired(number: int) -> None:
     world.agent_updates(fact.id, content=AGENTS)
     world.agent_forgets(gone.id)
     world.person_writes("team-core/notes/new.md", "Words.\n")
-    met = 0
-
-    def crash(step: str) -> None:
-        nonlocal met
-        met += 1
-        if met == number:
-            raise KeyboardInterrupt
-
-    world.archive.before = crash
-    for _ in range(3):
-        try:
-            world.sync()
-        except KeyboardInterrupt:
-            break
-    world.archive.before = lambda _: None
-    world.quiesce()
+    steps = iter(range(1, number))
+    world.archive.before = lambda _: None if next(steps, None) else die()
+    _passes_until_it_dies(world)
+    world.assert_at_rest()
     assert world.fact(fact.id).content == MERGED
     assert not world.is_alive(gone.id)
     assert sorted(fact.content for fact in world.facts()) == sorted([MERGED, "Stays.", "Words."])
     assert world.vault.ops() == []
-    world.assert_at_rest()
 
 
-def test_nothing_is_written_where_it_must_not_be() -> None:
-    world = World()
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, "The person's.")
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."))
+def test_nothing_is_written_where_it_must_not_be(world: World, fact: Fact) -> None:
+    _conflict(world, fact)
     world.quiesce()
     world.agent_forgets(fact.id)
     world.quiesce()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import errno
-import os
-
 import pytest
 
-from tests.sim import SimVault
-from tests.world import AGENTS, LINES, World, kinds, notice
-from vaultsync.errors import NoteChangedError, StoreRewoundError
+from tests.world import AGENTS, ALPHA, LINES, World, kinds, notice, refuse
+from vaultsync.errors import NoteChangedError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import MAX_PENDING_NOTES, NoteWriter
+
+
+@pytest.fixture
+def notes(world: World) -> NoteWriter:
+    return NoteWriter(world.ctx)
+
+
+@pytest.fixture
+def fact(world: World, notes: NoteWriter) -> Fact:
+    return _remembered(world, notes)
 
 
 def _remembered(
@@ -25,9 +28,7 @@ def _remembered(
     return notes.note(fact, actor="indy")
 
 
-def test_a_new_fact_has_its_note_before_any_pass() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
+def test_a_new_fact_has_its_note_before_any_pass(world: World, notes: NoteWriter) -> None:
     assert notes.empty
     fact = _remembered(world, notes)
     assert not notes.empty
@@ -42,17 +43,15 @@ def test_a_new_fact_has_its_note_before_any_pass() -> None:
     assert world.notes() == [fact.path]
 
 
-def test_nothing_to_flush_writes_nothing() -> None:
-    world = World()
+def test_nothing_to_flush_writes_nothing(world: World, notes: NoteWriter) -> None:
     with world.nobody_writes():
-        NoteWriter(world.ctx).flush()
+        notes.flush()
 
 
 @pytest.mark.parametrize("flush", [True, False])
-def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
+def test_a_pass_that_comes_first_makes_no_second_note(
+    world: World, notes: NoteWriter, fact: Fact, flush: bool
+) -> None:
     note = world.text(str(fact.path))
     world.sync()
     if flush:
@@ -65,104 +64,76 @@ def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
 
 
 @pytest.mark.parametrize("type_name", ["note", "person"])
-def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    one = _remembered(world, notes, type=type_name)
-    two = _remembered(world, notes, type=type_name)
+def test_two_facts_of_one_title_get_two_notes(
+    world: World, notes: NoteWriter, type_name: str
+) -> None:
+    one, two = (_remembered(world, notes, type=type_name) for _ in range(2))
     assert one.path != two.path
     notes.flush()
     world.assert_at_rest()
     assert len(world.notes()) == 2
 
 
-def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
-    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
-    notes.flush()
-    world.quiesce()
-    assert "Alpha says the person's." in world.fact(fact.id).content
-    world.assert_at_rest()
-
-
-def test_an_edit_before_the_base_is_no_conflict() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
-    world.agent_updates(fact.id, content=AGENTS)
-    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
+@pytest.mark.parametrize("agent_too", [False, True])
+def test_an_edit_before_the_base_is_no_conflict(
+    world: World, notes: NoteWriter, fact: Fact, agent_too: bool
+) -> None:
+    if agent_too:
+        world.agent_updates(fact.id, content=AGENTS)
+    world.person_edits(str(fact.path), ALPHA, "Alpha says the person's.")
     notes.flush()
     world.quiesce()
     assert world.conflicts() == []
     assert "Alpha says the person's." in world.fact(fact.id).content
-    assert "Charlie says what the agent says." in world.note(fact.id)
+    assert ("Charlie says what the agent says." in world.note(fact.id)) is agent_too
     world.assert_at_rest()
 
 
 @pytest.mark.parametrize("left", [0, 9])
-def test_a_save_that_is_under_way_before_the_base_is_no_conflict(left: int) -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
+def test_a_save_that_is_under_way_before_the_base_is_no_conflict(
+    world: World, notes: NoteWriter, fact: Fact, left: int
+) -> None:
     path, whole = str(fact.path), world.text(str(fact.path))
     world.person_writes(path, whole[:left])  # as an editor that saves in place does
     notes.flush()
-    world.person_writes(path, whole.replace("Alpha says this.", "Alpha says more."))
-    world.quiesce()
+    world.person_writes(path, whole.replace(ALPHA, "Alpha says more."))
+    world.assert_at_rest()
     assert world.conflicts() == []
     assert "Alpha says more." in world.fact(fact.id).content
-    world.assert_at_rest()
 
 
 def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, notes: NoteWriter, fact: Fact
 ) -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
-    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says more.")
+    def changing() -> None:
+        raise NoteChangedError(str(fact.path))
 
-    def changing(_: SimVault, path: VaultPath) -> NoteFile:
-        raise NoteChangedError(path)
-
-    with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(SimVault, "read", changing)
-        notes.flush()
+    world.person_edits(str(fact.path), ALPHA, "Alpha says more.")
+    world.at("read", changing)
+    notes.flush()
     world.quiesce()
     assert world.conflicts() == []
     assert "Alpha says more." in world.fact(fact.id).content
 
 
-@pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n"])
-def test_what_took_the_place_of_a_note_before_its_base_is_another_note(text: str) -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
-    world.person_writes(str(fact.path), text)
+@pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n", None])
+def test_what_took_the_place_of_a_new_note_is_another_note(
+    world: World, notes: NoteWriter, fact: Fact, text: str | None
+) -> None:
+    if text is None:  # nobody can know that it was there: the fact gets a note
+        world.person_deletes(str(fact.path))
+    else:
+        world.person_writes(str(fact.path), text)
     notes.flush()
     assert world.archive.find_base(fact.id) is None
     world.quiesce()
-    assert world.text(str(fact.path)).endswith(text)
+    assert text is None or world.text(str(fact.path)).endswith(text)
     assert LINES in world.note(fact.id)
 
 
-def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
-    world.person_deletes(str(fact.path))
-    notes.flush()
-    # Nobody can know that it was there: the fact gets a note.
-    world.assert_at_rest()
-    assert LINES in world.note(fact.id)
-
-
-def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
+def test_a_fact_that_was_updated_before_its_base_reaches_its_note(
+    world: World, notes: NoteWriter, fact: Fact
+) -> None:
     world.agent_updates(fact.id, content="Changed.")
     notes.flush()
     world.assert_at_rest()
@@ -170,11 +141,10 @@ def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
     assert world.conflicts() == []
 
 
-def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
-    world = World()
+def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note(
+    world: World, notes: NoteWriter, fact: Fact
+) -> None:
     world.mirrored("Stays.", title="A bystander")
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
     world.agent_forgets(fact.id)
     notes.flush()
     world.quiesce()
@@ -182,38 +152,20 @@ def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
     assert len(world.notes()) == 1
 
 
-def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    world.vault.make_odd("team-core/notes", "a link")
-    fact = _remembered(world, notes)
-    assert fact.path is None
-    assert notes.empty
-    assert world.is_alive(fact.id)
-    world.vault.delete("team-core/notes")
-    world.assert_at_rest()
-    assert LINES in world.note(fact.id)
-
-
-def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
-    world = World()
+def test_a_new_note_may_take_the_place_of_one_that_is_gone(world: World, notes: NoteWriter) -> None:
     old = world.mirrored(title="At once")
     world.mirrored("Stays.", title="A bystander")
     path = world.path(old.id)
     world.person_deletes(path)
-    notes = NoteWriter(world.ctx)
     new = _remembered(world, notes)
     assert new.path == path
     notes.flush()
-    world.quiesce()
+    world.assert_at_rest()
     assert not world.is_alive(old.id)
     assert world.path(new.id) == path
-    world.assert_at_rest()
 
 
-def test_many_notes_share_one_wait() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
+def test_many_notes_share_one_wait(world: World, notes: NoteWriter) -> None:
     for number in range(MAX_PENDING_NOTES):
         assert not notes.full
         _remembered(world, notes, title=f"Number {number}")
@@ -222,33 +174,30 @@ def test_many_notes_share_one_wait() -> None:
     assert world.archive.count_bases() == MAX_PENDING_NOTES
 
 
-def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    one = _remembered(world, notes)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass(
+    world: World, notes: NoteWriter, number: int
+) -> None:
     folder = "team-core/notes"
-    world.at("create", lambda: world.vault.make_odd(folder, "a link"), number=2)
-    two = _remembered(world, notes)
-    assert two.path is None
+    made = [_remembered(world, notes) for _ in range(number - 1)]
+    world.at("create", lambda: world.vault.make_odd(folder, "a link"), number=number)
+    fact = _remembered(world, notes)
+    assert fact.path is None
+    assert notes.empty is (not made)
+    assert world.is_alive(fact.id)
     world.vault.delete(folder)
     world.assert_at_rest()
-    assert LINES in world.note(one.id)
-    assert LINES in world.note(two.id)
+    assert all(LINES in world.note(each.id) for each in [fact, *made])
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_why(
-    number: int,
+def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass(
+    world: World, notes: NoteWriter, number: int
 ) -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
     made = [_remembered(world, notes) for _ in range(number - 1)]
-
-    def denied(step: str) -> None:
-        if step == "create" and len(world.notes()) == number - 1:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    world.vault.before = denied
+    world.vault.before = lambda step: (
+        refuse() if step == "create" and len(world.notes()) == number - 1 else None
+    )
     fact = _remembered(world, notes)
     assert fact.path is None
     assert world.vault.ops() == []
@@ -266,28 +215,24 @@ def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_wh
     assert len(world.notes()) == len(made) + 1
 
 
-def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
+def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed(
+    world: World, notes: NoteWriter
+) -> None:
     world.mirrored()
     older = world.store.snapshot()
     fact = _remembered(world, notes)
     notes.flush()
     world.store.restore(older)
-    with pytest.raises(StoreRewoundError) as stopped:
-        world.sync()
-    world.sync(SyncRequest(confirm=stopped.value.run))
+    world.confirm()
     assert world.fact(fact.id).content == LINES
     world.assert_at_rest()
 
 
-def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass() -> None:
-    world = World()
-    notes = NoteWriter(world.ctx)
-    fact = _remembered(world, notes)
-    world.store.away = True
-    notes.flush()
+def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass(
+    world: World, notes: NoteWriter, fact: Fact
+) -> None:
+    with world.outage():
+        notes.flush()
     assert world.archive.find_base(fact.id) is None
-    world.store.away = False
     world.assert_at_rest()
     assert world.path(fact.id) == fact.path

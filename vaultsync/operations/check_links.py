@@ -101,7 +101,7 @@ def fix_links(
 ) -> LinkReport:
     """Fix the links with only one possible target, in the notes of facts; then check again.
 
-    Raises: as `sync_with()`.
+    Raises: as `sync_once()`.
     """
     check = _LinkChecker(ctx, files, progress)
     found = check.report()

@@ -9,9 +9,9 @@ from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.planning import PlanRules, overlay_note, values_shown
+from vaultsync.sync.planning import SyncRun, make_action, overlay_note, plan_note, values_shown
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import TablePlanner, sync_with
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -53,128 +53,103 @@ def rebuild(
         trust_store=True,
         drain_outbox_first=source != "vault",
     )
-    planner = VaultRebuildPlanner(ctx) if source == "vault" else StoreRebuildPlanner()
-    return sync_with(ctx, request, planner, progress=progress)
-
-
-def _action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
-    return PlannedAction(
-        do,
-        case.fact_id,
-        reason,
-        path=case.vault.path,
-        sha=case.vault.sha,
-        revision=case.store.revision,
-        note=case.vault.note,
-        vault=case.vault.fact,
-        store=case.store.fact,
-        base=case.base.fact if case.base else None,
-        actor=case.store.actor,
-        new_id=case.new_id,
-    )
+    plan = plan_from_vault if source == "vault" else plan_from_store
+    return sync_once(ctx, request, plan=plan, progress=progress)
 
 
 def _left_alone(case: Case, why: str) -> PlannedAction:
     """No action for a fact that the source lacks: the next run decides by the table."""
-    return _action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
+    return make_action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
 
 
-class VaultRebuildPlanner(TablePlanner):
-    """Makes the facts equal to their notes."""
+def plan_from_vault(case: Case, work: SyncRun) -> PlannedAction:
+    """Make one fact equal to its note."""
+    change, reason = case.vault.change, "from its note"
+    if change in _NOT_READ:
+        if case.base is None or not _is_outdated(work.ctx, case, case.base):
+            return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
+        # Otherwise the outdated fact would overwrite the note in the next run.
+        base = case.base
+        read = base_note(work.ctx, base)
+        vault_side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, read, base.fact)
+        case, reason = case._replace(vault=vault_side), "as its note was last read"
+    action = _left_alone(case, "it has no note")
+    if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
+        action = plan_note(action, work, was_at=case.last_path)
+        return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
+    if change in _NO_NOTE:
+        return action
+    action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
+    missing = case.store.change in (*_ABSENT, *_TOMBSTONE)
+    fact = case.vault.fact or overlay_note(None if missing else case.store.fact, action, work)
+    store = case.store.fact
+    if store is not None and case.vault.fact is None:
+        fact = fact.evolve(scope=store.scope)  # an unreadable note must not widen the scope
+    if missing:
+        do = ActionKind.CREATE_FACT if case.store.change in _ABSENT else ActionKind.RESTORE_FACT
+        return action.evolve(do=do, vault=fact, merged=fact, reason=reason)
+    assert store is not None  # noqa: S101 - it exists
+    keys = differing_keys(fact, store)
+    if keys:
+        action = action.evolve(do=ActionKind.UPDATE_STORE, reason=reason, replaces=True)
+    note, vault = action.note, fact
+    assert note is not None  # noqa: S101 - there is one
+    if case.vault.fact is None:
+        vault = values_shown(fact, note)
+    if change not in _NOT_READ and stale_keys(note, vault, fact):
+        # Its id is missing, or only the store has the value of a field.
+        do = ActionKind.MERGE if keys else ActionKind.UPDATE_VAULT
+        action = action.evolve(do=do, reason=reason)
+    return action.evolve(vault=vault, merged=fact, fields=keys)
 
-    def __init__(self, ctx: SyncContext) -> None:
-        self._ctx = ctx
 
-    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """The action for one fact."""
-        change, reason = case.vault.change, "from its note"
-        if change in _NOT_READ:
-            if case.base is None or not self._is_outdated(case, case.base):
-                return _action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
-            # Otherwise the outdated fact would overwrite the note in the next run.
-            base = case.base
-            read = base_note(self._ctx, base)
-            vault_side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, read, base.fact)
-            case, reason = case._replace(vault=vault_side), "as its note was last read"
-        action = _left_alone(case, "it has no note")
-        if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
-            action = self.plan_note(action, case)
-            return action.evolve(do=ActionKind.CREATE_NOTE, reason="a new fact")
+def _is_outdated(ctx: SyncContext, case: Case, base: Base) -> bool:
+    """Whether the store only has former values of the fact, by the history.
+
+    A deletion is a former value if the note was deleted at some time.
+    """
+    store = case.store.fact or base.fact
+    entries = ctx.archive.history(fact_id=case.fact_id)
+    if case.store.change is StoreChange.DELETED and any(
+        each.field == "note" and each.after is None for each in entries
+    ):
+        return True
+    former = [(each.field, old) for each in entries for old in (each.before, each.after)]
+    return all((key, store.plain(key)) in former for key in differing_keys(base.fact, store))
+
+
+def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
+    """Make one note equal to its fact."""
+    change = case.vault.change
+    if change in _NOT_READ:
+        return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
+    action = _left_alone(case, "the store does not know it")
+    if case.store.change in _ABSENT:
+        return action
+    if case.store.change in _TOMBSTONE:
         if change in _NO_NOTE:
-            return action
-        action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
-        missing = case.store.change in (*_ABSENT, *_TOMBSTONE)
-        fact = case.vault.fact or overlay_note(None if missing else case.store.fact, action, rules)
-        store = case.store.fact
-        if store is not None and case.vault.fact is None:
-            fact = fact.evolve(scope=store.scope)  # an unreadable note must not widen the scope
-        if missing:
-            do = ActionKind.CREATE_FACT if case.store.change in _ABSENT else ActionKind.RESTORE_FACT
-            return action.evolve(do=do, vault=fact, merged=fact, reason=reason)
-        assert store is not None  # noqa: S101 - it exists
-        keys = differing_keys(fact, store)
-        if keys:
-            action = action.evolve(do=ActionKind.UPDATE_STORE, reason=reason, replaces=True)
-        note, vault = action.note, fact
-        assert note is not None  # noqa: S101 - there is one
-        if case.vault.fact is None:
-            vault = values_shown(fact, note)
-        if change not in _NOT_READ and stale_keys(note, vault, fact):
-            # Its id is missing, or only the store has the value of a field.
-            do = ActionKind.MERGE if keys else ActionKind.UPDATE_VAULT
-            action = action.evolve(do=do, reason=reason)
-        return action.evolve(vault=vault, merged=fact, fields=keys)
-
-    def _is_outdated(self, case: Case, base: Base) -> bool:
-        """Whether the store only has former values of the fact, by the history.
-
-        A deletion is a former value if the note was deleted at some time.
-        """
-        store = case.store.fact or base.fact
-        entries = self._ctx.archive.history(fact_id=case.fact_id)
-        if case.store.change is StoreChange.DELETED and any(
-            each.field == "note" and each.after is None for each in entries
-        ):
-            return True
-        former = [(each.field, old) for each in entries for old in (each.before, each.after)]
-        return all((key, store.plain(key)) in former for key in differing_keys(base.fact, store))
+            do = ActionKind.DROP_BASE if case.base else ActionKind.NOTHING
+            return action.evolve(do=do, reason="deleted on both sides")
+        action = _overruling(action, work)
+        return action.evolve(do=ActionKind.DELETE_NOTE, reason="deleted in the store")
+    if change in _NO_NOTE:
+        return plan_note(action, work, was_at=case.last_path).evolve(
+            do=ActionKind.CREATE_NOTE, reason="from the store"
+        )
+    action = _overruling(action, work)
+    note, vault, store = action.note, action.vault, action.store
+    assert note and vault and store  # noqa: S101, PT018 - both sides are there
+    merged = store.evolve(path=note.path)
+    keys = stale_keys(note, vault, merged)
+    do = ActionKind.UPDATE_VAULT if keys else ActionKind.RECORD
+    return action.evolve(do=do, merged=merged, fields=keys, reason="from the store")
 
 
-class StoreRebuildPlanner(TablePlanner):
-    """Makes the notes equal to their facts."""
-
-    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """The action for one fact."""
-        change = case.vault.change
-        if change in _NOT_READ:
-            return _action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
-        action = _left_alone(case, "the store does not know it")
-        if case.store.change in _ABSENT:
-            return action
-        if case.store.change in _TOMBSTONE:
-            if change in _NO_NOTE:
-                do = ActionKind.DROP_BASE if case.base else ActionKind.NOTHING
-                return action.evolve(do=do, reason="deleted on both sides")
-            action = _overruling(action, rules)
-            return action.evolve(do=ActionKind.DELETE_NOTE, reason="deleted in the store")
-        if change in _NO_NOTE:
-            return self.plan_note(action, case).evolve(
-                do=ActionKind.CREATE_NOTE, reason="from the store"
-            )
-        action = _overruling(action, rules)
-        note, vault, store = action.note, action.vault, action.store
-        assert note and vault and store  # noqa: S101, PT018 - both sides are there
-        merged = store.evolve(path=note.path)
-        keys = stale_keys(note, vault, merged)
-        do = ActionKind.UPDATE_VAULT if keys else ActionKind.RECORD
-        return action.evolve(do=do, merged=merged, fields=keys, reason="from the store")
-
-
-def _overruling(action: PlannedAction, rules: PlanRules) -> PlannedAction:
+def _overruling(action: PlannedAction, work: SyncRun) -> PlannedAction:
     """The action with the values of the note, and with those that the store overrules."""
     store, base = action.store, action.base
     assert store is not None  # noqa: S101 - it exists, or has a tombstone
-    vault = action.vault or overlay_note(store, action, rules)
+    vault = action.vault or overlay_note(store, action, work)
     edits = None if base is None else differing_keys(base, vault)
     lost = (x for x in differing_keys(vault, store) if edits is None or x in edits)
     return action.evolve(vault=vault, discarded_fields=tuple(lost))

@@ -27,9 +27,9 @@ from vaultsync.sync.conflicts import rewrite_conflict_note_links
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
-from vaultsync.sync.planning import PlanRules, SyncRun
+from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import TablePlanner, sync_once, sync_with
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -68,50 +68,44 @@ def rewrite_note_links_of(
 
     Returns: the report, which gives the reason; None if there was nothing to rewrite.
 
-    Raises: as `sync_with()`.
+    Raises: as `sync_once()`.
     """
     named = tuple(sorted(set(fact_ids)))
     done = after
     for _ in range(MAX_REWRITE_ROUNDS):
         if not named:
             break
-        planner = LinkRewriter(targets, reason)
+        rewriter = LinkRewriter(targets, reason)
         request = SyncRequest.for_facts(named, "links", actor=LINKS_ACTOR, after=done)
-        report = sync_with(ctx, request, planner, progress=progress)
+        report = sync_once(ctx, request, plan=rewriter.plan, progress=progress)
         if not report.quiet:
             done = report
-        named = tuple(each for each in planner.later if each in named)
+        named = tuple(each for each in rewriter.later if each in named)
     return done if done is not after else None
 
 
-class LinkRewriter(TablePlanner):
+class LinkRewriter:
     """Plans by the decision table; rewrites links where that has nothing to do."""
 
     def __init__(self, targets: LinkTargets, reason: str) -> None:
-        super().__init__()
         self._targets = targets
         self._reason = reason
-        self._paths: Mapping[VaultPath, str] = {}
+        self._paths: Mapping[VaultPath, str] | None = None
         self.later: list[str] = []
         """Facts that needed another action first."""
 
-    def prepare(self, work: SyncRun) -> None:
-        """Look up which fact is at which path."""
-        super().prepare(work)
-        self._paths = work.ctx.archive.paths()
-
-    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
+    def plan(self, case: Case, work: SyncRun) -> PlannedAction:
         """The action of the decision table, or else the rewritten note."""
-        action = super().plan(case, rules)
+        action = plan_case(case, work)
         if action.do is not ActionKind.NOTHING:
             self.later.append(case.fact_id)
             return action
         if case.base is None or case.store.change is not StoreChange.UNCHANGED:
             return action
         note = case.vault.note
-        return action if note is None else self._rewritten(action, note)
+        return action if note is None else self._rewritten(action, note, work.ctx)
 
-    def _rewritten(self, action: PlannedAction, note: Note) -> PlannedAction:
+    def _rewritten(self, action: PlannedAction, note: Note, ctx: SyncContext) -> PlannedAction:
         base = action.base
         assert base is not None  # noqa: S101 - the caller asked
         try:
@@ -119,10 +113,10 @@ class LinkRewriter(TablePlanner):
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)
-            now = self._view.from_note(now, base, before=note)
+            now = ctx.view.from_note(now, base, before=note)
         except NoteError:
             return action  # `links check` still reports the link
-        fact = apply_note_edits(base, note, now, ids=self._ids(note, now))
+        fact = apply_note_edits(base, note, now, ids=self._ids(note, now, ctx))
         fields = differing_keys(base, fact)
         return action.evolve(
             do=ActionKind.MERGE if fields else ActionKind.UPDATE_VAULT,
@@ -133,8 +127,10 @@ class LinkRewriter(TablePlanner):
             text=text.encode(),
         )
 
-    def _ids(self, before: Note, now: Note) -> Mapping[str, str]:
+    def _ids(self, before: Note, now: Note, ctx: SyncContext) -> Mapping[str, str]:
         """The facts that links under Related Facts led to before, and lead to now."""
+        if self._paths is None:
+            self._paths = ctx.archive.paths()
         found = {}
         for links, resolve in (
             (before.links - now.links, self._targets.before),

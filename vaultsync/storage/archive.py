@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from vaultsync.errors import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -100,6 +101,12 @@ class Notice(NamedTuple):
     seen: str = ""
     """When it was first seen."""
 
+    @classmethod
+    def of(cls, kind: str, error: NoteError, at: str, sha: str = "") -> Notice:
+        """The notice of an error about one note."""
+        path = VaultPath(error.path)
+        return cls(kind, path, error.message, error.hint, error.line, sha, at)
+
 
 class RunRecord(NamedTuple):
     """A run that did something."""
@@ -119,151 +126,114 @@ class Archive(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Group writes. Transactions do not nest."""
-        ...
 
     def setting(self, key: str) -> str | None:
         """The value of a setting (`vault_id`, `store_id`, `cursor`, …)."""
-        ...
 
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting; None removes it."""
-        ...
 
     def folders(self) -> dict[VaultPath, bytes]:
         """The fingerprints of folders in which nothing was left to do; empty where unknown."""
-        ...
 
     def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
         """Set fingerprints; None removes a folder."""
-        ...
 
     def count_bases(self) -> int:
         """How many facts have a base."""
-        ...
 
     def find_base(self, fact_id: str) -> Base | None:
         """The base of one fact."""
-        ...
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
         """The bases of those facts that have one."""
-        ...
 
     def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         """The paths of the notes of some facts, without missing notes."""
-        ...
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases of notes directly in a folder, by file name.
 
         Without those of missing notes: another note may have their paths.
         """
-        ...
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`."""
-        ...
 
     def iter_bases(self) -> Iterator[Base]:
         """All bases, by id."""
-        ...
 
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
-        ...
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
-        ...
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         """Forget bases. Their blobs stay."""
-        ...
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Keep bytes by sha, for good."""
-        ...
 
     def blob(self, sha: str) -> bytes | None:
         """The bytes with a sha; None when they were not kept."""
-        ...
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         """Add intents."""
-        ...
 
     def drop_intents(self, ops: Iterable[str]) -> None:
         """Remove them."""
-        ...
 
     def intents(self) -> list[WriteIntent]:
         """Open intents, oldest first."""
-        ...
 
     def put_displaced_files(self, files: Iterable[DisplacedFile]) -> None:
         """Add displaced files."""
-        ...
 
     def drop_displaced_files(self, ops: Iterable[str]) -> None:
         """Remove them."""
-        ...
 
     def displaced_files(self) -> list[DisplacedFile]:
         """Displaced files, oldest first."""
-        ...
 
     def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
         """Queue changes; one with the op of a queued change replaces it."""
-        ...
 
     def drop_outbox(self, ops: Iterable[str]) -> None:
         """Remove them."""
-        ...
 
     def outbox(self) -> list[OutboxEntry]:
         """Queued changes, oldest first."""
-        ...
 
     def put_conflict(self, conflict: Conflict) -> None:
         """Set a conflict, open or closed; its id depends on what it holds."""
-        ...
 
     def conflicts(self, *, closed: bool = False) -> list[Conflict]:
         """The open conflicts, or all of them; oldest first."""
-        ...
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append to the history, which is never changed."""
-        ...
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
         """The history of a fact or of a run, oldest first."""
-        ...
 
     def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry that records the removal of each fact's note, if there is one."""
-        ...
 
     def put_run(self, run: RunRecord) -> None:
         """Add a run."""
-        ...
 
     def find_run(self, run: str) -> RunRecord | None:
         """A run by its id."""
-        ...
 
     def last_run(self) -> RunRecord | None:
         """The newest run."""
-        ...
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace the notices of a path."""
-        ...
 
     def notices(self) -> list[Notice]:
         """All notices, by path."""
-        ...
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""
-        ...

@@ -11,16 +11,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The time, in UTC."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds that never go back."""
-        ...
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
     def new_id(self) -> str:
         """A fresh UUIDv7 (RFC 9562), greater than all earlier ones of this clock."""
-        ...

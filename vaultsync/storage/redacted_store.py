@@ -77,17 +77,13 @@ class RedactedStore:
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """Those of the facts that exist, without their secrets."""
-        if self._read is None:
-            return self._found(fact_ids)
         wanted = list(fact_ids)
-        held = self._read.get(wanted)
-        found = self._found([each for each in wanted if each not in held])
-        self._read.put(found)
-        return held | found
-
-    def _found(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
-        found = self._store.find_many(fact_ids)
-        return {key: self._view.redact(fact) for key, fact in found.items()}
+        held = self._read.get(wanted) if self._read is not None else {}
+        found = self._store.find_many([each for each in wanted if each not in held])
+        shown = {key: self._view.redact(fact) for key, fact in found.items()}
+        if self._read is not None:
+            self._read.put(shown)
+        return held | shown
 
     def tombstone(self, fact_id: str) -> Fact | None:
         """The last version of a deleted fact, without its secrets."""

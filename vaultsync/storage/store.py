@@ -59,15 +59,12 @@ class Store(Protocol):
 
     def state(self) -> StoreState:
         """The state of the store."""
-        ...
 
     def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
-        ...
 
     def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
-        ...
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number; None when there was none.
@@ -75,7 +72,6 @@ class Store(Protocol):
         It tells a store that was restored from a backup, and written to since, from the
         one that was seen: the numbers are the same, the revisions are not.
         """
-        ...
 
     def get(self, fact_id: str) -> Fact:
         """The fact, with its `revision`.
@@ -83,19 +79,15 @@ class Store(Protocol):
         Raises:
             FactNotFoundError: unknown, or a tombstone.
         """
-        ...
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         """Those of the facts that exist."""
-        ...
 
     def tombstone(self, fact_id: str) -> Fact | None:
         """The last version of a deleted fact, with the tombstone's revision; None if none."""
-        ...
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
         """All facts with an id greater than `after`, by id."""
-        ...
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Do each write whose condition holds, all in one durable transaction.
@@ -104,7 +96,6 @@ class Store(Protocol):
         The new revisions differ from all earlier ones of the fact. `path` and
         `revision` of the given facts are not held.
         """
-        ...
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         """Whether a write of a fact that bore this `op` was done.
@@ -112,11 +103,9 @@ class Store(Protocol):
         Writes of the fact that followed and bore none change nothing about it; once one
         bore another, the answer is no.
         """
-        ...
 
     def close(self) -> None:
         """Close the store; harmless when repeated."""
-        ...
 
 
 class RevisionMismatch(NamedTuple):

@@ -68,7 +68,6 @@ class Vault(Protocol):
         Raises:
             VaultMissingError: root or marker is missing or unreadable.
         """
-        ...
 
     def scan(self) -> VaultScan:
         """Walk all folders but those that are ignored (dot-folders, settings).
@@ -78,11 +77,9 @@ class Vault(Protocol):
         Raises:
             VaultMissingError: the root cannot be listed.
         """
-        ...
 
     def folder(self, path: VaultPath) -> FolderListing | None:
         """List one folder again; None when it is missing or cannot be listed."""
-        ...
 
     def stamp(self, path: VaultPath) -> FileStamp | None:
         """The stamp of a regular file; None when nothing is there.
@@ -91,7 +88,6 @@ class Vault(Protocol):
             NotRegularFileError: a link, a folder, a device.
             NoteError: its folder cannot be looked into.
         """
-        ...
 
     def read(self, path: VaultPath) -> NoteFile:
         """Read the whole file as it was at one moment (with equal stamps before and after).
@@ -101,23 +97,18 @@ class Vault(Protocol):
             NoteChangedError: it kept changing while being read.
             UnreadableNoteError: larger than the limit, or the system refuses.
         """
-        ...
 
     def stage(self, op: str, data: bytes) -> None:
         """Write `data` to the staging folder as `op`, replacing what was there."""
-        ...
 
     def staged(self, op: str) -> NoteFile | None:
         """The file staged as `op`, if any."""
-        ...
 
     def ops(self) -> list[str]:
         """The ops of all files in the staging folder."""
-        ...
 
     def discard(self, op: str) -> None:
         """Remove the file staged as `op`, if any."""
-        ...
 
     def create(self, op: str, path: VaultPath) -> FileStamp:
         """Move the staged file to `path`, in one atomic step, making folders as needed.
@@ -125,7 +116,6 @@ class Vault(Protocol):
         Raises:
             NoteExistsError: something is there; it and the staged file are untouched.
         """
-        ...
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         """Swap the staged file and the note, in one atomic step, if the note has sha `expect`.
@@ -139,7 +129,6 @@ class Vault(Protocol):
                 then holds what its editor saved last; `displaced` holds every complete
                 content met that is neither `expect`, nor staged by us, nor in the note.
         """
-        ...
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """Rename a note, in one atomic step, making folders as needed.
@@ -150,7 +139,6 @@ class Vault(Protocol):
             NoteChangedError: an editor holds text of it that is not in the file yet;
                 nothing changed.
         """
-        ...
 
     def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         """Take the note out of the vault into the staging folder, if it has sha `expect`.
@@ -159,7 +147,6 @@ class Vault(Protocol):
             NoteMissingError: there is no note.
             NoteChangedError: it had other bytes; it is where it was.
         """
-        ...
 
     def write_meta(self, path: VaultPath, data: bytes) -> bool:
         """Write a derived file below `.meta/` or `.index/` whole, unless it has these bytes.
@@ -167,23 +154,18 @@ class Vault(Protocol):
         Returns:
             Whether it was written.
         """
-        ...
 
     def read_meta(self, path: VaultPath) -> bytes | None:
         """A derived file below `.meta/` or `.index/`; None when no file can be read there."""
-        ...
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
         """The derived files directly in `.index`, or in a folder below one of both.
 
         Sorted; none when the folder is not there.
         """
-        ...
 
     def drop_meta(self, path: VaultPath) -> None:
         """Remove a derived file below `.meta/` or `.index/`, if there."""
-        ...
 
     def sync(self) -> None:
         """Return when everything done so far survives a power cut."""
-        ...

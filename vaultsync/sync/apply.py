@@ -24,7 +24,7 @@ from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteM
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.notes.parse import Note, read_note
+from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
 from vaultsync.storage.archive import Base, DisplacedFile, HistoryEntry, Notice, WriteIntent
 from vaultsync.storage.clock import Clock
@@ -33,14 +33,16 @@ from vaultsync.storage.vault import FileStamp
 from vaultsync.sync.conflicts import conflict_of_action, write_conflict_note
 from vaultsync.sync.context import Background, LinkTexts, SyncContext
 from vaultsync.sync.decision_table import (
+    CREATES_FACT,
     CREATES_NOTE,
     DROPS_BASE,
     EXCHANGES,
+    GIVES_BACK,
     WRITES_STORE,
     ActionKind,
     PlannedAction,
 )
-from vaultsync.sync.history import error_notice, history_entries, restore_note
+from vaultsync.sync.history import history_entries, last_note
 from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
@@ -59,13 +61,9 @@ def sync_while(
 ) -> None:
     """Wait for the disk, and meanwhile get on with the next batch.
 
-    Args:
-        sync: returns when everything is on the disk.
-        work: steps that write nothing; those that remain can be done later.
-        background: runs `sync` beside the work; without it, all work is done first, so
-            that events always have the same order.
-
-    Raises: what either raises, once `sync` is over.
+    The steps of `work` write nothing; those that remain can be done later. `background`
+    runs `sync` beside them; without it, all work is done first, so that events always have
+    the same order. Raises what either raises, once `sync` is over.
     """
     if background is None:
         for _ in work:
@@ -79,15 +77,7 @@ def sync_while(
 
 
 def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
-    """Get on with the next batch for some time, and sleep for what is left of it.
-
-    Args:
-        clock: the time.
-        seconds: how long to wait; at 0 or below, no work is begun.
-        work: as for `sync_while()`.
-
-    Raises: what the work does.
-    """
+    """Get on with the next batch for some time, and sleep for what is left of it."""
     until = clock.monotonic() + seconds
     if seconds > 0:
         for _ in work:
@@ -150,11 +140,6 @@ class ApplyOutcome:
     """Where notes were that this run moved or deleted."""
 
 
-def original_bytes(note: Note) -> bytes:
-    """The bytes of a note as it was read."""
-    return note.parts.text.encode()
-
-
 class NoteComposer:
     """Composes the bytes of notes; writes nothing."""
 
@@ -178,38 +163,30 @@ class NoteComposer:
         Raises:
             NoteError: it could not be proved that nothing else changes.
         """
-        note = action.note
-        match action.do:
-            case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
-                return self._new_note(fact, action.shown or self._view.to_note(fact))
-            case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
-                return None
-            case ActionKind.CREATE_FACT | ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
-                vault = action.vault
-                assert note is not None and vault is not None  # noqa: S101, PT018
-                if action.do is not ActionKind.CREATE_FACT and stale_keys(note, vault, fact):
-                    links = self._links.to(fact.related_fact_ids)
-                    return rewrite_note(note, vault, fact, links=links, view=self._view)
-                return add_id_line(note, fact.id) if note.id != fact.id else original_bytes(note)
-            case _:
-                pass
-        assert note is not None and action.vault is not None  # noqa: S101, PT018
+        if action.do in CREATES_NOTE:
+            return self._new_note(fact, action.shown or self._view.to_note(fact))
+        if action.do in DROPS_BASE:
+            return None
         if action.text is not None:
             return action.text
-        if action.do in EXCHANGES:
+        note, vault = action.note, action.vault
+        assert note is not None and vault is not None  # noqa: S101, PT018
+        if action.do in EXCHANGES or (action.do in GIVES_BACK and stale_keys(note, vault, fact)):
             links = self._links.to(fact.related_fact_ids)
-            return rewrite_note(note, action.vault, fact, links=links, view=self._view)
-        return original_bytes(note)
+            return rewrite_note(note, vault, fact, links=links, view=self._view)
+        takes_id = action.do in CREATES_FACT and note.id != fact.id
+        return add_id_line(note, fact.id) if takes_id else note.parts.text.encode()
 
     def _new_note(self, fact: Fact, shown: Fact) -> bytes:
         """A note for a fact: its last one if it had one, otherwise a new one."""
         links = self._links.to(fact.related_fact_ids)
-        last = restore_note(self._ctx.archive, self._tombstones.get(fact.id))
+        last = last_note(self._ctx.archive, self._tombstones.get(fact.id))
         if last is not None:
+            before, data = last
             try:
-                path = fact.path or last.fact.path or VaultPath("")
-                note = self._view.from_base_note(read_note(last.data, path), last.fact)
-                return rewrite_note(note, last.fact, fact, links=links, view=self._view)
+                path = fact.path or before.path or VaultPath("")
+                note = self._view.from_base_note(read_note(data, path), before)
+                return rewrite_note(note, before, fact, links=links, view=self._view)
             except NoteError:
                 pass  # the last text cannot be rewritten; a new note holds everything
         return render_note(shown, links=links)
@@ -273,27 +250,25 @@ class ApplyBatch:
         """Decide what is written, one action per step; writes nothing."""
         self.notes.prepare(self.actions)
         for action in self.actions:
-            item = self._prepare(action)
-            if item is not None:
-                self.items.append(item)
+            self._prepare(action)
             yield
 
-    def _prepare(self, action: PlannedAction) -> PendingAction | None:
+    def _prepare(self, action: PlannedAction) -> None:
         fact = action.merged or action.store or action.base
         assert fact is not None  # noqa: S101 - what is carried out is about a fact
         item = PendingAction(action, "", fact)
         try:
             item.data = self.notes.of(action, fact)
         except NoteError as unsafe:
-            self._give_up(item, error_notice("unsafe_splice", unsafe, self.at))
-            return None
+            self._give_up(item, Notice.of("unsafe_splice", unsafe, self.at))
+            return
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
         if item.writes_store and action.do is not ActionKind.DELETE_FACT:
             item.fact = fact.evolve(updated_at=self.today, revision="")
         if item.writes_vault or item.writes_store:
             item.op = self.ctx.clock.new_id().replace("-", "")
-        return item
+        self.items.append(item)
 
     def _is_back(self, item: PendingAction) -> bool:
         """Whether the note is there after all: the last check before a fact is deleted."""
@@ -314,7 +289,7 @@ class ApplyBatch:
             if item.data is not None:
                 self.blobs[item.sha] = item.data
             if action.note is not None and action.sha:
-                self.blobs[action.sha] = original_bytes(action.note)
+                self.blobs[action.sha] = action.note.parts.text.encode()
             if action.conflicts:
                 item.conflict = conflict_of_action(action, item.fact, self.run, self.at)
             if item.op:
@@ -426,7 +401,7 @@ class ApplyBatch:
             self.outcome.notices.append(Notice("not_written", path, why, hint, seen=self.at))
         except NoteError as error:
             self._half_done(item)
-            self.outcome.notices.append(error_notice("not_written", error, self.at))
+            self.outcome.notices.append(Notice.of("not_written", error, self.at))
 
     def _keep_displaced(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.ctx.clock.now().timestamp() + self.ctx.policy.linger_seconds
@@ -474,12 +449,8 @@ class ApplyBatch:
         sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, upcoming)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
-            try:
-                again = self.ctx.vault.read(path)
-            except NoteError:
-                item.stamp = None
-                continue
-            item.stamp = again.stamp if again.sha == item.sha else None
+            again = self.ctx.find_file(path)
+            item.stamp = again.stamp if again and again.sha == item.sha else None
 
     # 6 -------------------------------------------------------------------- record
 
@@ -592,7 +563,7 @@ def apply_plan(work: SyncRun, *, progress: Progress | None = None) -> ApplyOutco
     """
     ctx = work.ctx
     outcome = ApplyOutcome(stamps=_record_unchanged(ctx, work.unchanged))
-    todo = [action for action in work.plan.actions if action.do not in _IDLE]
+    todo = [action for action in work.actions if action.do not in _IDLE]
     size = ctx.policy.batch
     # Notes of this run can link to each other before they have bases.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]

@@ -24,7 +24,7 @@ from vaultsync.errors import (
 from vaultsync.links.rewrite import RetargetLink, rewrite_note_links
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
     DELETED_SIDE,
@@ -66,10 +66,13 @@ def find_resolutions(
     resolutions = []
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
-        if path is not None and (snapshot.is_unreadable(path) or _folder_is_clean(snapshot, path)):
+        folder = parent_folder(path) if path is not None else None
+        is_clean = folder in snapshot.scan.folders and folder not in snapshot.scanned_folders
+        if path is not None and (is_clean or snapshot.is_unreadable(path)):
             continue
         if path not in snapshot.conflict_notes:
-            moved = _moved(ctx, snapshot, conflict)
+            others = sorted(snapshot.conflict_notes)
+            moved = next((x for x in others if is_note_of(ctx, x, conflict.id)), None)
             if moved is None:
                 # Without a path, a crashed run had not written it yet.
                 if path is not None:
@@ -81,31 +84,12 @@ def find_resolutions(
             if not dry_run:
                 with ctx.archive.transaction():
                     ctx.archive.put_conflict(conflict)
-        boxes = _ticked_boxes(ctx, path)
-        fields = tuple(x.field for x in conflict.fields if x.field in boxes)
+        file = ctx.find_file(path)
+        boxes = ticked_fields(file.data.decode(errors="replace")) if file else None
+        fields = tuple(x.field for x in conflict.fields if x.field in (boxes or ()))
         if fields:
             resolutions.append(ConflictResolution(conflict, "store", fields))
     return resolutions
-
-
-def _folder_is_clean(snapshot: VaultSnapshot, path: VaultPath) -> bool:
-    folder = VaultPath(path.rpartition("/")[0])
-    return folder in snapshot.scan.folders and folder not in snapshot.scanned_folders
-
-
-def _moved(ctx: SyncContext, snapshot: VaultSnapshot, conflict: Conflict) -> VaultPath | None:
-    for path in sorted(snapshot.conflict_notes):
-        if is_note_of(ctx, path, conflict.id):
-            return path
-    return None
-
-
-def _ticked_boxes(ctx: SyncContext, path: VaultPath) -> frozenset[str]:
-    try:
-        data = ctx.vault.read(path).data
-    except NoteError:
-        return frozenset()
-    return ticked_fields(data.decode(errors="replace")) or frozenset()
 
 
 def resolve_conflict(
@@ -150,7 +134,7 @@ def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, 
             continue
         fact: Fact | None = current
         change = StoreChange.DELETED
-        if not _is_deletion(changes):
+        if not any(map(is_deletion, changes)):
             change, fact = StoreChange.MODIFIED, _merged(current, changes).fact
         elif _written_since(ctx, current):
             continue
@@ -162,6 +146,8 @@ def _edited_fields(
     ctx: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
     """The fields with what the user typed, with secrets in place of placeholders.
+
+    A list has one item per line.
 
     Raises:
         UnknownPlaceholderError: a placeholder stands for nothing.
@@ -175,19 +161,14 @@ def _edited_fields(
     ]
     edited = []
     for each in chosen:
-        typed = {each.field: _typed_value(each, text)}
-        restored, unknown = ctx.view.restore_values(typed, base, *current, *sides)
+        typed: Value = text
+        if any(isinstance(side, (list, tuple)) for side in (each.vault, each.store)):
+            typed = [line.strip() for line in text.splitlines() if line.strip()]
+        restored, unknown = ctx.view.restore_values({each.field: typed}, base, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
         edited.append(replace(each, store=restored[each.field]))
     return edited
-
-
-def _typed_value(field: FieldConflict, text: str) -> Value:
-    """What the user typed, as a value of the field: a list has one item per line."""
-    if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
-        return [line.strip() for line in text.splitlines() if line.strip()]
-    return text
 
 
 def _store_changes(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
@@ -207,7 +188,7 @@ def _write_store_changes(
         if current is None:
             return
         fact: Fact | None = None
-        if not _is_deletion(chosen):
+        if not any(map(is_deletion, chosen)):
             fact = _with_store_version(ctx, conflict, current, chosen)
         elif _written_since(ctx, current):
             return  # the user did not see this edit when choosing the deletion: it stays
@@ -215,10 +196,6 @@ def _write_store_changes(
         if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
             return
     raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
-
-
-def _is_deletion(chosen: Sequence[FieldConflict]) -> bool:
-    return any(is_deletion(each) for each in chosen)
 
 
 def _written_since(ctx: SyncContext, current: Fact) -> bool:
@@ -260,13 +237,16 @@ def _with_store_version(
 
 def conflict_of_action(action: PlannedAction, fact: Fact, run: str, at: str) -> Conflict:
     """The record of what an action could not merge."""
+    author = action.actor
+    if author == "vault":  # the mirror wrote last: it wrote what an agent had said
+        author = (action.store.agent_id if action.store else None) or ""
     return Conflict(
         id=conflict_id(action.fact_id, action.conflicts),
         fact_id=action.fact_id,
         path=action.to or action.path or VaultPath(""),
         conflict_path=None,
         fields=action.conflicts,
-        actor=_author_of_store_version(action),
+        actor=author,
         at=at,
         run=run,
         title=fact.title,
@@ -306,7 +286,9 @@ def write_conflict_note(ctx: SyncContext, conflict: Conflict) -> Conflict:
 def _record_conflict(ctx: SyncContext, conflict: Conflict, shown: Conflict) -> None:
     """Record a conflict in the archive and, redacted, in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
-    ctx.vault.write_meta(_meta(conflict), _record(at))
+    record = {**to_builtins(shown_conflict(at)), "actor": at.actor, "at": at.at}
+    text = json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+    ctx.vault.write_meta(_meta(conflict), text.encode())
     with ctx.archive.transaction():
         ctx.archive.put_conflict(conflict)
 
@@ -391,21 +373,12 @@ def fact_versions(ctx: SyncContext, conflict: Conflict) -> list[Fact | None]:
 
 def is_note_of(ctx: SyncContext, path: VaultPath, conflict_id: str) -> bool:
     """Whether this is the note of that conflict."""
-    try:
-        data = ctx.vault.read(path).data
-    except NoteError:
-        return False
-    return conflict_id_in(data.decode(errors="replace")) == conflict_id
+    file = ctx.find_file(path)
+    return file is not None and conflict_id_in(file.data.decode(errors="replace")) == conflict_id
 
 
 def _meta(conflict: Conflict) -> VaultPath:
     return VaultPath(f".meta/conflicts/{conflict.id}.json")
-
-
-def _record(conflict: Conflict) -> bytes:
-    shown = to_builtins(shown_conflict(conflict))
-    record = {**shown, "actor": conflict.actor, "at": conflict.at}
-    return (json.dumps(record, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
@@ -423,10 +396,3 @@ def remove_conflict_note(ctx: SyncContext, conflict: Conflict) -> None:
         ctx.vault.discard(op)
     except NoteError:
         return  # it is gone already, or an editor is writing to it: it stays
-
-
-def _author_of_store_version(action: PlannedAction) -> str:
-    """The agent whose values the store holds; empty when that is unknown."""
-    if action.actor != "vault":
-        return action.actor
-    return (action.store.agent_id if action.store else None) or ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from vaultsync.errors import NoteError
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # a question has a context too, and uses little of it
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
-    from vaultsync.storage.vault import Vault
+    from vaultsync.storage.vault import NoteFile, Vault
 
 
 Background: TypeAlias = "Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]"
@@ -93,6 +94,13 @@ class SyncContext(ReadContext):
     """The names of all entities, for automatic links."""
     background: Background | None = field(default=None, compare=False, kw_only=True)
     """How to wait for the disk and plan at once; without it, one comes after the other."""
+
+    def find_file(self, path: VaultPath) -> NoteFile | None:
+        """The file at a path; None when none can be read there."""
+        try:
+            return self.vault.read(path)
+        except NoteError:
+            return None
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """The facts that links of a note lead to, by target; without dead links."""

@@ -39,15 +39,10 @@ class ActionKind(Enum):
     NEEDS_REVIEW = "ask a person"
 
 
+GIVES_BACK = frozenset({ActionKind.REVIVE_FACT, ActionKind.RESTORE_FACT})
+CREATES_FACT = frozenset({ActionKind.CREATE_FACT, *GIVES_BACK})
 WRITES_STORE = frozenset(
-    {
-        ActionKind.UPDATE_STORE,
-        ActionKind.MERGE,
-        ActionKind.CREATE_FACT,
-        ActionKind.DELETE_FACT,
-        ActionKind.REVIVE_FACT,
-        ActionKind.RESTORE_FACT,
-    }
+    {ActionKind.UPDATE_STORE, ActionKind.MERGE, ActionKind.DELETE_FACT, *CREATES_FACT}
 )
 CREATES_NOTE = frozenset({ActionKind.CREATE_NOTE, ActionKind.RECREATE_NOTE})
 EXCHANGES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
@@ -232,8 +227,6 @@ MAX_REWRITES = 100
 MAX_REWRITE_SHARE = 0.25
 
 _DELETES = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT})
-_GIVEN_BACK = frozenset({ActionKind.CREATE_FACT})
-_REWRITES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
 
 
 def guard(
@@ -255,10 +248,10 @@ def guard(
         allowed = max_delete
     if deletes > allowed:
         return f"it would delete {deletes} of {facts} facts, {allowed} are allowed"
-    lost = sum(a.do in _GIVEN_BACK and a.base is not None for a in actions)
+    lost = sum(a.do is ActionKind.CREATE_FACT and a.base is not None for a in actions)
     if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
         return f"the store lost {lost} of {facts} facts"
-    rewrites = sum(a.do in _REWRITES and a.base is not None for a in actions)
+    rewrites = sum(a.do in EXCHANGES and a.base is not None for a in actions)
     if rewrites > max(MAX_REWRITES, int(facts * MAX_REWRITE_SHARE)):
         return f"it would rewrite {rewrites} of {facts} notes"
     return None

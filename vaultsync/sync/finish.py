@@ -17,8 +17,8 @@ from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.planning import SyncRun, waiting_facts
-from vaultsync.sync.preconditions import HIGH_WATER_SETTING, row_mark
+from vaultsync.sync.planning import SyncRun
+from vaultsync.sync.preconditions import HIGH_WATER_SETTING
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
 from vaultsync.sync.snapshot import path_in, trusted_stamp
 
@@ -30,13 +30,15 @@ def record_absent(work: SyncRun) -> None:
     base of a note that is somewhere else twice, or cannot be read there.
     """
     ctx, identities, snapshot = work.ctx, work.identities, work.snapshot
-    if snapshot.is_partial:
-        return
     missing = [*identities.absent.values()]
-    if identities.duplicate_ids:
+    if snapshot.is_partial:
+        # A note may be elsewhere, but not where another one is.
+        taken = {a.to or a.path for a in work.actions if a.do is not ActionKind.WAIT}
+        missing = [base for base in missing if base.path in taken]
+    elif identities.duplicate_ids:
         bases = ctx.archive.find_bases(identities.duplicate_ids)
         missing += [base for base in bases.values() if not snapshot.is_unreadable(base.path)]
-    if identities.blocked:
+    if identities.blocked and not snapshot.is_partial:
         bases = ctx.archive.find_bases(identities.blocked)
         missing += [
             base
@@ -72,7 +74,7 @@ def finish_run(work: SyncRun, outcome: ApplyOutcome) -> None:
 
 def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
     """The settings that say where the next run begins."""
-    waiting = dict.fromkeys([*waiting_facts(work.plan.actions), *outcome.waiting])
+    waiting = dict.fromkeys([*(x.fact_id for x in work.actions if _waits(x)), *outcome.waiting])
     if work.snapshot.is_partial or not work.feed.is_available:
         # What this run did not look at still waits.
         is_scan = work.request.folders is not None
@@ -89,8 +91,15 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         settings["cursor"] = str(last.seq) if last else None
         settings["cursor_row"] = last.revision if last else None
         if is_rebuild:
-            settings[HIGH_WATER_SETTING] = row_mark(last.seq, last.revision) if last else None
+            settings[HIGH_WATER_SETTING] = f"{last.seq} {last.revision}" if last else None
     return settings
+
+
+def _waits(action: PlannedAction) -> bool:
+    """Whether the next run has to look at a fact again."""
+    if action.do is ActionKind.NEEDS_REVIEW:
+        return (action.base, action.store) != (None, None)
+    return action.do is ActionKind.WAIT and not action.new_id
 
 
 def _own_feed_rows(work: SyncRun, outcome: ApplyOutcome) -> list[FeedRow]:
@@ -147,7 +156,7 @@ def _unsettled_folders(work: SyncRun, outcome: ApplyOutcome) -> set[VaultPath]:
     # What happens in another folder may decide whose note it is.
     paths += [s.path for files in work.identities.duplicate_ids.values() for s in files]
     waiting = set(outcome.waiting)
-    for action in work.plan.actions:
+    for action in work.actions:
         if action.do in (ActionKind.WAIT, ActionKind.NEEDS_REVIEW) or action.fact_id in waiting:
             base = action.base.path if action.base else None
             paths += [path for path in (action.to, action.path, base) if path]
@@ -199,7 +208,7 @@ def changed_notices(
     for each in work.ctx.archive.notices():
         old.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
-    for each in work.plan.notices:
+    for each in work.notices:
         if each.kind in LASTING_NOTICES:
             new.setdefault(each.path, []).append(each)
     if not (old or new):
@@ -210,13 +219,17 @@ def changed_notices(
     after: dict[VaultPath, list[Notice]] = {}
     for path in {*old, *new}:
         notices, to = new.get(path, []), moved.get(path)
+        is_scanned = parent_folder(path) in snapshot.scanned_folders
         if path in in_sync and not notices:
             # It was readable once, so it still is; other defects that it had are still there.
             notices = [each for each in old[path] if each.kind not in RESOLVED_BY_AGREEMENT]
-        elif not notices and not _was_examined(work, path):
+        elif not notices and path not in snapshot.seen and not is_scanned:
             notices = old[path]
         if to:
-            after[to] = [_notice_at(each, to) for each in notices]
+            after[to] = [
+                each._replace(path=to, message=each.message.replace(path, to, 1))
+                for each in notices
+            ]
         gone = path in outcome.removed or _notice_path_gone(work, path)
         after.setdefault(path, [] if gone else notices)
     return {
@@ -224,15 +237,6 @@ def changed_notices(
         for path, notices in after.items()
         if _notice_keys(old.get(path, [])) != _notice_keys(notices)
     }
-
-
-def _notice_at(notice: Notice, to: VaultPath) -> Notice:
-    """The notice of a note that was moved."""
-    return notice._replace(path=to, message=notice.message.replace(notice.path, to, 1))
-
-
-def _was_examined(work: SyncRun, path: VaultPath) -> bool:
-    return path in work.snapshot.seen or parent_folder(path) in work.snapshot.scanned_folders
 
 
 def _notice_path_gone(work: SyncRun, path: VaultPath) -> bool:
@@ -271,14 +275,9 @@ def make_report(
     *,
     guarded: str | None = None,
 ) -> Report:
-    """The report of a run that did `done`, or would.
+    """The report of a run that did `done`, with these `notices`, or would.
 
-    Args:
-        work: the run.
-        done: the actions that were carried out.
-        notices: those of carrying them out.
-        seconds: how long the run took.
-        guarded: why the guard would stop the run; None when it would not.
+    `guarded` says why the guard would stop the run; it is None when it would not.
     """
     counts = dict.fromkeys(REPORT_COUNTS, 0)
     for action in done:
@@ -290,14 +289,14 @@ def make_report(
     if work.request.dry_run and kept:
         outdated = changed_notices(work)
         kept = [each for each in kept if each.path not in outdated]
-    lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.plan.notices, *notices]}
+    lasting = {(n.kind, n.path, n.message): n for n in [*kept, *work.notices, *notices]}
     attention = [*lasting.values()]
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
-        actions += [_taken(each) for each in work.plan.actions if each.do is ActionKind.WAIT]
+        actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
     if work.unchanged:  # at the end: of a long report only the beginning is kept
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
         name = _ACTION_NAMES[row.do]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.errors import NoteError
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -14,15 +12,10 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.archive import Archive, HistoryEntry, Notice
+from vaultsync.storage.archive import Archive, HistoryEntry
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
 VAULT_SIDE, STORE_SIDE = "vault", "store"
-
-
-def error_notice(kind: str, error: NoteError, at: str) -> Notice:
-    """The notice of an error about one note."""
-    return Notice(kind, VaultPath(error.path), error.message, error.hint, error.line, "", at)
 
 
 def history_entries(
@@ -35,14 +28,15 @@ def history_entries(
         return HistoryEntry(run, at, fact.id, side, actor, field, before, after)
 
     path = action.to or action.path
+    base, vault = action.base or fact, action.vault or fact
     match action.do:
         case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
             yield entry(STORE_SIDE, "note", None, path)
-            yield from _restored(action, fact, STORE_SIDE, entry)
+            yield from _entries(entry, STORE_SIDE, differing_keys(base, fact), base, fact)
             return
         case ActionKind.CREATE_FACT:
             yield entry(VAULT_SIDE, "fact", None if action.new_id else fact.id, path)
-            yield from _restored(action, fact, VAULT_SIDE, entry)
+            yield from _entries(entry, VAULT_SIDE, differing_keys(base, fact), base, fact)
             return
         case ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
             yield entry(VAULT_SIDE, "fact", fact.id, path)
@@ -50,8 +44,10 @@ def history_entries(
             last = action.vault or action.base
             assert last is not None  # noqa: S101 - there was a note
             side = STORE_SIDE if action.do is ActionKind.DELETE_NOTE else VAULT_SIDE
-            yield entry(side, "note", make_note_tombstone(last, action), None)
-            yield from _discarded(action, fact, entry)
+            # What is needed to restore the note.
+            tombstone = {"sha": action.sha or "", "path": action.path or last.path}
+            yield entry(side, "note", {**tombstone, "fact": fact_to_json(last)}, None)
+            yield from _entries(entry, STORE_SIDE, action.discarded_fields, vault, fact)
             return
         case _:
             pass
@@ -60,31 +56,22 @@ def history_entries(
     else:
         assert action.store is not None and action.vault is not None  # noqa: S101, PT018 - there are both
         from_vault = differing_keys(action.store, fact)
-        for key in from_vault:
-            yield entry(VAULT_SIDE, key, action.store.plain(key), fact.plain(key))
-        for key in differing_keys(action.vault, fact):
-            if key not in (*from_vault, *action.discarded_fields):
-                yield entry(STORE_SIDE, key, action.vault.plain(key), fact.plain(key))
-    yield from _discarded(action, fact, entry)
+        known = (*from_vault, *action.discarded_fields)
+        from_store = [key for key in differing_keys(vault, fact) if key not in known]
+        yield from _entries(entry, VAULT_SIDE, from_vault, action.store, fact)
+        yield from _entries(entry, STORE_SIDE, from_store, vault, fact)
+    yield from _entries(entry, STORE_SIDE, action.discarded_fields, vault, fact)
 
 
 EntryFactory: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 
 
-def _restored(
-    action: PlannedAction, fact: Fact, side: str, entry: EntryFactory
+def _entries(
+    entry: EntryFactory, side: str, keys: Iterable[str], before: Fact, after: Fact
 ) -> Iterable[HistoryEntry]:
-    """What changed on the side from which the other side is restored."""
-    before = action.base
-    if before is not None:
-        for key in differing_keys(before, fact):
-            yield entry(side, key, before.plain(key), fact.plain(key))
-
-
-def _discarded(action: PlannedAction, fact: Fact, entry: EntryFactory) -> Iterable[HistoryEntry]:
-    for key in action.discarded_fields:
-        assert action.vault is not None  # noqa: S101 - the note had another value
-        yield entry(STORE_SIDE, key, action.vault.plain(key), fact.plain(key))
+    """The entries of some fields that one side changed."""
+    for key in keys:
+        yield entry(side, key, before.plain(key), after.plain(key))
 
 
 def _field_entries(
@@ -111,9 +98,8 @@ def _field_entries(
             yield entry(STORE_SIDE, key, edited, new)
         else:
             yield from _replaced(entry, key, old, store.plain(key), new)
-    for key in from_store:
-        if key not in changed and key not in skipped:
-            yield entry(VAULT_SIDE, key, store.plain(key), fact.plain(key))
+    reverted = [key for key in from_store if key not in changed and key not in skipped]
+    yield from _entries(entry, VAULT_SIDE, reverted, store, fact)
     for each in action.conflicts:
         old = base.path if is_deletion(each) else each.base
         yield from _replaced(entry, each.field, old, each.store, each.vault)
@@ -157,20 +143,6 @@ def readable_history(
         yield entry._replace(before=old, after=new)
 
 
-@dataclass(frozen=True, slots=True)
-class NoteTombstone:
-    """The last note of a fact that has none now."""
-
-    fact: Fact
-    data: bytes
-
-
-def make_note_tombstone(base: Fact, action: PlannedAction) -> Value:
-    """What is needed to restore a note: the sha of its bytes, its path and its fact."""
-    path = action.path or base.path
-    return {"sha": action.sha or "", "path": path, "fact": fact_to_json(base)}
-
-
 def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     """Where the note was whose removal an entry records."""
     if entry is None or not isinstance(entry.before, dict):
@@ -178,11 +150,11 @@ def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     return VaultPath(str(entry.before["path"]))
 
 
-def restore_note(archive: Archive, entry: HistoryEntry | None) -> NoteTombstone | None:
-    """The note whose removal an entry records, if its bytes are still kept."""
+def last_note(archive: Archive, entry: HistoryEntry | None) -> tuple[Fact, bytes] | None:
+    """The fact and the bytes of the note whose removal an entry records, if still kept."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     data = archive.blob(str(entry.before.get("sha")))
     if data is None:
         return None
-    return NoteTombstone(fact_from_json(str(entry.before["fact"])), data)
+    return fact_from_json(str(entry.before["fact"])), data

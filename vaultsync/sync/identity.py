@@ -15,6 +15,7 @@ from typing import NamedTuple
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
@@ -131,17 +132,11 @@ def resolve_identities(ctx: SyncContext, snapshot: VaultSnapshot) -> NoteIdentit
             identities.duplicate_ids[fact_id] = files
             identities.absent.pop(fact_id, None)
     _recheck_moved_notes(ctx, snapshot, identities)
-    identities.has_unreadable_folders = bool(identities.absent) and _has_unreadable_folders(
-        ctx, snapshot
-    )
+    if identities.absent:
+        before = ctx.archive.notices() if snapshot.is_partial else ()
+        found_before = any(each.kind == "unreadable_folder" for each in before)
+        identities.has_unreadable_folders = bool(snapshot.scan.unreadable) or found_before
     return identities
-
-
-def _has_unreadable_folders(ctx: SyncContext, snapshot: VaultSnapshot) -> bool:
-    """Whether there are unreadable folders, in this scan or (if it was partial) before."""
-    listed = ctx.archive.notices() if snapshot.is_partial else ()
-    kinds = {each.kind for each in listed}
-    return bool(snapshot.scan.unreadable) or "unreadable_folder" in kinds
 
 
 def _recheck_moved_notes(
@@ -183,10 +178,10 @@ def _claims_by_id(
             identities.blocked[seen.base.fact.id] = seen
         else:
             identities.unreadable.append(seen)
-    _block_unreadable_moves(identities)
     identities.without_id = claims.pop("", [])
     bases |= ctx.archive.find_bases(claims)
-    _block_unreadable_unknown(ctx, identities, claims)
+    if identities.unreadable:
+        _block_unreadable(ctx, identities, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _is_absent_from_path(ctx, snapshot, base):
@@ -194,8 +189,12 @@ def _claims_by_id(
     return claims, bases
 
 
-def _block_unreadable_moves(identities: NoteIdentities) -> None:
-    """A note that was renamed and made unreadable at once is not gone, but unreadable."""
+def _block_unreadable(ctx: SyncContext, identities: NoteIdentities, claims: Container[str]) -> None:
+    """A note that was renamed and made unreadable at once is not gone, but unreadable.
+
+    An unreadable file may also be the note of a fact without a base: if the archive was
+    lost, that fact must not get a second note.
+    """
     for fact_id, base in list(identities.absent.items()):
         for seen in identities.unreadable:
             same_file = base.stamp and base.stamp.inode == seen.file.stamp.inode
@@ -203,15 +202,6 @@ def _block_unreadable_moves(identities: NoteIdentities) -> None:
                 identities.blocked[fact_id] = seen
                 del identities.absent[fact_id]
                 break
-
-
-def _block_unreadable_unknown(
-    ctx: SyncContext, identities: NoteIdentities, claims: Container[str]
-) -> None:
-    """An unreadable file may be the note of a fact without a base.
-
-    If the archive was lost, that fact must not get a second note.
-    """
     unreadable = {id_in(seen.file.data) or "": seen for seen in reversed(identities.unreadable)}
     known = ctx.archive.find_bases(unreadable)
     for fact_id, seen in unreadable.items():
@@ -274,21 +264,28 @@ def make_cases(
     ctx: SyncContext,
     snapshot: VaultSnapshot,
     identities: NoteIdentities,
-    rows: Mapping[str, FeedRow],
     feed: StoreFeed,
     *,
-    recheck: Iterable[str] = (),
-) -> list[Case]:
+    recheck: Collection[str] = (),
+) -> tuple[list[Case], list[ScannedFile]]:
     """The cases of a run, without those of notes that have no id yet.
 
-    Args:
-        ctx: the two sides and the archive.
-        snapshot: the scan.
-        identities: which file is whose note.
-        rows: the last writes of the store since the last run, by fact.
-        feed: how much of the feed they are.
-        recheck: further facts to look at.
+    A new note that agrees with its fact needs no case: it is canonical, and the store still
+    holds the revision that it was compared with. Only its base is missing.
+
+    Returns:
+        The cases of all other facts, and these notes; none of the facts in `recheck`.
     """
+    unchanged: list[ScannedFile] = []
+    rows = {row.fact_id: row for row in feed.rows}
+    for fact_id, seen in identities.unchanged.items():
+        row = rows.get(fact_id)
+        assert seen.canonical_of is not None  # noqa: S101 - they all have one
+        if row and row.revision == seen.canonical_of.revision and fact_id not in recheck:
+            del rows[fact_id]
+            unchanged.append(seen)
+        else:
+            identities.of_fact[fact_id] = seen
     ids = dict.fromkeys(
         [
             *identities.of_fact,
@@ -303,7 +300,7 @@ def make_cases(
         known = ctx.archive.paths().values()
         ids |= dict.fromkeys(each for each in known if each not in rows)
     if not (ids or rows):
-        return []
+        return [], unchanged
     bases = ctx.archive.find_bases([*ids, *rows])
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
@@ -317,14 +314,13 @@ def make_cases(
         base, store = bases.get(fact_id), sides[fact_id]
         vault = _vault_side(ctx, snapshot, identities, fact_id, base=base, store=store.fact)
         case = Case(fact_id, base, vault, store)
-        if base is None and store.fact is None:
-            seen = identities.of_fact.get(fact_id)
-            elsewhere = seen is not None and not is_managed_path(seen, adopted)
-            case = case._replace(moved_to_scope=elsewhere)
+        claimed = identities.of_fact.get(fact_id)
+        if base is None and store.fact is None and claimed is not None:
+            case = case._replace(moved_to_scope=not is_managed_path(claimed, adopted))
         if fact_id in tombstones:
             case = case._replace(last_path=tombstone_path(tombstones[fact_id]))
         cases.append(case)
-    return cases
+    return cases, unchanged
 
 
 def adopted_folders(ctx: SyncContext) -> tuple[str, ...]:
@@ -379,7 +375,12 @@ def _vault_side(
         return VaultSide(kind, seen.path)
     seen_now = identities.of_fact.get(fact_id)
     if base is None:
-        return _without_base(ctx, seen_now, store)
+        if seen_now is None:
+            return VaultSide(VaultChange.NONE)
+        note = seen_now.note
+        assert note is not None  # noqa: S101 - it carries the id of the fact
+        note = ctx.view.from_note(note, store)
+        return VaultSide(VaultChange.FOREIGN, seen_now.path, seen_now.file.sha, note)
     if base.path in snapshot.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
@@ -404,14 +405,6 @@ def _vault_side(
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
 
 
-def _without_base(ctx: SyncContext, seen: ScannedFile | None, store: Fact | None) -> VaultSide:
-    if seen is None:
-        return VaultSide(VaultChange.NONE)
-    note = seen.note
-    assert note is not None  # noqa: S101 - it carries the id of the fact
-    return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, ctx.view.from_note(note, store))
-
-
 def base_note(ctx: SyncContext, base: Base) -> Note:
     """The note that both sides last agreed on.
 
@@ -425,6 +418,14 @@ def base_note(ctx: SyncContext, base: Base) -> Note:
             hint="move the archive away; the next sync rebuilds it from both sides",
         )
     return ctx.view.from_base_note(read_note(data, base.path), base.fact)
+
+
+def fact_of_text(ctx: SyncContext, base: Base, data: bytes, path: VaultPath, *known: Fact) -> Fact:
+    """The fact as another text of its note says it. Raises UnreadableNoteError."""
+    now = read_note(data, path)
+    before = base_note(ctx, base)
+    now = ctx.view.from_note(now, base.fact, *known, before=before)
+    return apply_note_edits(base.fact, before, now, ids=ctx.ids(before.links ^ now.links, path))
 
 
 def taken_keys(ctx: SyncContext, snapshot: VaultSnapshot, identities: NoteIdentities) -> set[str]:
@@ -451,29 +452,29 @@ def untracked_note_cases(
 ) -> list[Case]:
     """A case with a fresh id for each note that is to become a fact.
 
-    These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes.
+    These are notes in a scope, in an adopted folder or in `wanted`, and copies of notes; but
+    neither index pages and their copies, nor notes whose adoption the user undid.
     """
     adopted = adopted_folders(ctx)
     alone = unadopted_paths(ctx)
     store = StoreSide(StoreChange.NONE if store_available else StoreChange.AWAY)
     cases = []
     for seen in sorted(identities.without_id, key=lambda each: each.path):
-        if not _is_taken(seen, wanted, adopted):
+        note, path = seen.note, seen.path
+        if note is None or is_table(seen.file.data) or (path in alone and path not in wanted):
             continue
-        if seen.path in alone and seen.path not in wanted:
+        if any(problem.key == "id" for problem in note.problems):
             continue
-        note = _view_new_note(ctx, seen.note) if seen.note else None
-        vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, note)
+        if note.id is None and path not in wanted and not is_managed_path(seen, adopted):
+            continue
+        base = ctx.archive.find_base(note.id) if note.id else None
+        if base is None:
+            note = ctx.view.from_note(note)
+        else:  # a copy has the secrets of the original
+            note = ctx.view.from_note(note, base.fact, before=base_note(ctx, base))
+        vault = VaultSide(VaultChange.CREATED, path, seen.file.sha, note)
         cases.append(Case(ctx.clock.new_id(), None, vault, store, new_id=True))
     return cases
-
-
-def _view_new_note(ctx: SyncContext, note: Note) -> Note:
-    """A new note as its fact reads it: a copy has the secrets of the original."""
-    base = ctx.archive.find_base(note.id) if note.id else None
-    if base is None:
-        return ctx.view.from_note(note)
-    return ctx.view.from_note(note, base.fact, before=base_note(ctx, base))
 
 
 def unadopted_paths(ctx: SyncContext) -> frozenset[str]:
@@ -486,37 +487,3 @@ def remember_unadopted(ctx: SyncContext, paths: frozenset[str]) -> None:
     """Set which notes are not adopted automatically."""
     with ctx.archive.transaction():
         ctx.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
-
-
-def _is_taken(seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]) -> bool:
-    note = seen.note
-    if is_table(seen.file.data):
-        return False  # neither an index page nor a copy of one is a fact
-    if note is None or any(problem.key == "id" for problem in note.problems):
-        return False
-    is_copy = note.id is not None
-    return is_copy or seen.path in wanted or is_managed_path(seen, adopted)
-
-
-def take_unchanged(
-    identities: NoteIdentities, rows: Sequence[FeedRow], *, recheck: Collection[str]
-) -> tuple[list[ScannedFile], dict[str, FeedRow]]:
-    """Split off the new notes that agree with their facts: only their bases are missing.
-
-    They are canonical, and the store still holds the revision they were compared with.
-    All others, and those of the facts in `recheck`, are cases like any note.
-
-    Returns:
-        These notes, and the rows of all other facts.
-    """
-    unchanged: list[ScannedFile] = []
-    rows_left = {row.fact_id: row for row in rows}
-    for fact_id, seen in identities.unchanged.items():
-        row = rows_left.get(fact_id)
-        assert seen.canonical_of is not None  # noqa: S101 - they all have one
-        if row and row.revision == seen.canonical_of.revision and fact_id not in recheck:
-            del rows_left[fact_id]
-            unchanged.append(seen)
-        else:
-            identities.of_fact[fact_id] = seen
-    return unchanged, rows_left

@@ -17,8 +17,7 @@ from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
 from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
-from vaultsync.sync.history import error_notice
-from vaultsync.sync.identity import Case, adopted_folders
+from vaultsync.sync.identity import adopted_folders
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
 
@@ -29,7 +28,21 @@ def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
     return [n._replace(message=redact(n.message), hint=redact(n.hint)) for n in notices]
 
 
-def store_unavailable_notice(ctx: SyncContext) -> Notice:
+def run_notices(work: SyncRun) -> list[Notice]:
+    """The notices of the scan and the plan of a run, without secrets."""
+    ctx, request = work.ctx, work.request
+    review = {a.path for a in work.actions if a.do is ActionKind.NEEDS_REVIEW and a.path}
+    listed = _scan_notices(work, request.adopt | review)
+    if work.cases:
+        listed += _plan_notices(work)
+    if request.dry_run:
+        listed += _refusal_notices(ctx, work.actions)
+    if not work.feed.is_available:
+        listed.append(_store_unavailable_notice(ctx))
+    return redact_notices(ctx, listed)
+
+
+def _store_unavailable_notice(ctx: SyncContext) -> Notice:
     """The notice of a run without the store."""
     hint = "the next run after it is back brings everything over"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
@@ -49,10 +62,7 @@ def store_unavailable_notice(ctx: SyncContext) -> Notice:
     )
 
 
-NON_REGULAR_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
-
-
-def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
+def _scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
     """Files and folders that cannot be read, and invalid ids; `wanted` notes are managed."""
     ctx, snapshot, identities = work.ctx, work.snapshot, work.identities
     if not (snapshot.seen or snapshot.scan.unreadable or snapshot.non_regular):
@@ -70,7 +80,8 @@ def scan_notices(work: SyncRun, wanted: AbstractSet[VaultPath]) -> list[Notice]:
     ]
     for path, what in snapshot.non_regular.items():
         text = f"{path}: is {what}, not a note"
-        listed.append(Notice("odd", path, text, NON_REGULAR_HINT, seen=at))
+        hint = "vaultsync reads and writes regular files only; rename it or move it away"
+        listed.append(Notice("odd", path, text, hint, seen=at))
     for seen in snapshot.seen.values():
         listed += _file_notices(ctx, seen, adopted, wanted)
     for fact_id, files in identities.duplicate_ids.items():
@@ -102,7 +113,10 @@ def _file_notices(
         if problem.key != "id":
             listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
         elif seen.base is None:
-            listed.append(_foreign_id(ctx, seen.path, problem.line, problem.hint))
+            text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
+            at = ctx.now()
+            notice = Notice("foreign_id", seen.path, text, problem.hint, problem.line, seen=at)
+            listed.append(notice)
     return listed
 
 
@@ -110,11 +124,6 @@ def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
     """Whether an unreadable file has the id of a note that is elsewhere."""
     fact_id = id_in(seen.file.data)
     return fact_id is not None and ctx.archive.find_base(fact_id) is not None
-
-
-def _foreign_id(ctx: SyncContext, path: VaultPath, line: int, hint: str) -> Notice:
-    text = f"{path}:{line}: its id is unknown, so the note is left alone"
-    return Notice("foreign_id", path, text, hint, line, seen=ctx.now())
 
 
 def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
@@ -164,32 +173,16 @@ def _unheld_value_notices(
     return listed
 
 
-def _placeholder_notices(ctx: SyncContext, action: PlannedAction, path: VaultPath) -> list[Notice]:
-    """Placeholders in the note that stand for no secret."""
-    return [
-        invalid_field_notice(ctx, path, action.sha or "", problem)
-        for problem in (action.note.problems if action.note else ())
-        if isinstance(problem, UnknownPlaceholder)
-    ]
-
-
-def plan_notices(
-    ctx: SyncContext,
-    cases: Sequence[Case],
-    actions: Sequence[PlannedAction],
-    allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
-) -> list[Notice]:
+def _plan_notices(work: SyncRun) -> list[Notice]:
     """Moves into other scopes, edits of protected fields, invalid values, unknown ids."""
     listed: list[Notice] = []
-    if not cases:
-        return listed
-    at = ctx.now()
-    for case, action in zip(cases, actions, strict=True):
+    ctx, at = work.ctx, work.ctx.now()
+    for case, action in zip(work.cases, work.actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope
         if case.base is None and action.store is not None and action.note is not None:
             scope = action.note.place.scope
-        if scope is not None and not allow_scope_moves and action.merged:
+        if scope is not None and not work.request.allow_scope_moves and action.merged:
             if scope == action.merged.scope:
                 continue
             text = (
@@ -204,7 +197,11 @@ def plan_notices(
             listed += _reverted_notices(action, path, at)
         if action.note is not None and action.note.problems:
             listed += _unheld_value_notices(action, path, at, ctx.view)
-            listed += _placeholder_notices(ctx, action, path)
+            listed += [  # placeholders that stand for no secret
+                invalid_field_notice(ctx, path, action.sha or "", problem)
+                for problem in action.note.problems
+                if isinstance(problem, UnknownPlaceholder)
+            ]
         if action.do is ActionKind.NEEDS_REVIEW and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
@@ -215,7 +212,7 @@ def plan_notices(
     return listed
 
 
-def refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
+def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
     """What a run would not write, because it could not prove that nothing else changes."""
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
@@ -231,5 +228,5 @@ def refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[
             elif action.new_id:
                 add_id_line(note, action.fact_id)
         except NoteError as unsafe:
-            listed.append(error_notice("unsafe_splice", unsafe, ctx.now()))
+            listed.append(Notice.of("unsafe_splice", unsafe, ctx.now()))
     return listed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 
 from vaultsync.model.compare import differing_keys
@@ -22,24 +23,33 @@ from vaultsync.model.serialization import fact_to_values
 from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, home_folder, type_of_folder
 from vaultsync.notes.render import stale_keys
-from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import StoreFeed, VaultChange, moved_scope
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
-from vaultsync.sync.identity import Case, NoteIdentities
+from vaultsync.sync.identity import Case, NoteIdentities, taken_keys
 from vaultsync.sync.merge import merge
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 from vaultsync.sync.sync_request import SyncRequest
 
 
-@dataclass(slots=True)
-class SyncPlan:
-    """The actions of a run, and what the user should know."""
+class ReservedPaths:
+    """The keys of paths in use, which no new note may have; computed on first use."""
 
-    actions: list[PlannedAction] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    unchanged: int = 0
+    def __init__(self, gather: Callable[[], set[str]]) -> None:
+        self._gather = gather
+
+    @cached_property
+    def _keys(self) -> set[str]:
+        return self._gather()
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a path with that key is in use."""
+        return key in self._keys
+
+    def add(self, path: VaultPath) -> None:
+        """Take a path."""
+        self._keys.add(path_key(path))
 
 
 @dataclass(slots=True)
@@ -55,57 +65,21 @@ class SyncRun:
     unchanged: Sequence[ScannedFile]
     """New notes that agree with their facts: only their bases are missing."""
     feed: StoreFeed
-    plan: SyncPlan = field(default_factory=SyncPlan)
+    actions: list[PlannedAction] = field(default_factory=list)
+    """The plan: one line for each case."""
+    notices: list[Notice] = field(default_factory=list)
+    """What the user should know of the scan and the plan."""
+    taken: ReservedPaths = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Reserve the paths that are in use."""
+        self.taken = ReservedPaths(lambda: taken_keys(self.ctx, self.snapshot, self.identities))
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRules:
-    """What the caller of a run allowed."""
-
-    allow_scope_moves: bool = False
-    adopt: frozenset[VaultPath] = frozenset()
-    """Notes to adopt even when they have ids that this store never gave."""
-    default_scope: str = "public"
-    created_at: str = ""
-    """The creation time of notes without one."""
-    type_name: str = "note"
-    view: NoteView = IDENTITY_VIEW
-    """What file names may show."""
-
-
-class ReservedPaths:
-    """The keys of paths in use, which no new note may have; computed on first use."""
-
-    def __init__(self, gather: Callable[[], set[str]]) -> None:
-        self._gather = gather
-        self._keys: set[str] | None = None
-
-    def _gathered(self) -> set[str]:
-        if self._keys is None:
-            self._keys = self._gather()
-        return self._keys
-
-    def __contains__(self, key: object) -> bool:
-        """Whether a path with that key is in use."""
-        return key in self._gathered()
-
-    def add(self, key: str) -> None:
-        """Take a path."""
-        self._gathered().add(key)
-
-
-def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedAction:
-    """What to do about one fact."""
+def make_action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
+    """An action for a case, with all that the case says."""
     vault, store = case.vault, case.store
-    change = vault.change
-    if change is VaultChange.FOREIGN and vault.path in rules.adopt:
-        change = VaultChange.CREATED
-    row = decide(change, store.change, base=case.base is not None)
-    do, reason = row
-    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
-        do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
-    base = case.base.fact if case.base else None
-    action = PlannedAction(
+    return PlannedAction(
         do=do,
         fact_id=case.fact_id,
         reason=reason,
@@ -115,30 +89,43 @@ def plan_case(case: Case, taken: ReservedPaths, rules: PlanRules) -> PlannedActi
         note=vault.note,
         vault=vault.fact,
         store=store.fact,
-        base=base,
+        base=case.base.fact if case.base else None,
         actor=store.actor,
         new_id=case.new_id,
     )
+
+
+def plan_case(case: Case, work: SyncRun) -> PlannedAction:
+    """What to do about one fact: the row of the table, worked out."""
+    vault, store = case.vault, case.store
+    change = vault.change
+    if change is VaultChange.FOREIGN and vault.path in work.request.adopt:
+        change = VaultChange.CREATED
+    do, reason = decide(change, store.change, base=case.base is not None)
+    if do is ActionKind.NEEDS_REVIEW and change is VaultChange.FOREIGN and case.moved_to_scope:
+        do, reason = ActionKind.NOTHING, "a note outside of what was adopted"
+    action = make_action(case, do, reason)
     match do:
         case (
             ActionKind.RECORD | ActionKind.UPDATE_STORE | ActionKind.UPDATE_VAULT | ActionKind.MERGE
         ):
-            return _plan_merge(action, vault.scope, taken, rules)
+            return _plan_merge(action, vault.scope, work)
         case ActionKind.CREATE_NOTE:
-            return plan_note(action, taken, view=rules.view, was_at=case.last_path)
+            return plan_note(action, work, was_at=case.last_path)
         case ActionKind.RECREATE_NOTE:
             both = FieldConflict(NOTE_FIELD, store.revision, DELETED_SIDE, CHANGED_SIDE)
-            return plan_note(action, taken, view=rules.view).evolve(conflicts=(both,))
+            return plan_note(action, work).evolve(conflicts=(both,))
         case ActionKind.CREATE_FACT:
-            fact = vault.fact or overlay_note(None, action, rules)
+            fact = vault.fact or overlay_note(None, action, work)
             return action.evolve(vault=fact, merged=fact, fields=_store_values(fact))
         case ActionKind.REVIVE_FACT:
             both = FieldConflict(NOTE_FIELD, store.revision, CHANGED_SIDE, DELETED_SIDE)
-            return _plan_revival(action, vault.fact).evolve(conflicts=(both,))
+            return action.evolve(merged=vault.fact, fields=("note",), conflicts=(both,))
         case ActionKind.RESTORE_FACT:
-            fact = overlay_note(store.fact, action, rules)
+            fact = overlay_note(store.fact, action, work)
             assert vault.note is not None  # noqa: S101 - these rows have a note
-            return _plan_revival(action, fact).evolve(vault=values_shown(fact, vault.note))
+            shown = values_shown(fact, vault.note)
+            return action.evolve(vault=shown, merged=fact, fields=("note",))
         case _:
             return action
 
@@ -147,21 +134,21 @@ def _store_values(fact: Fact) -> tuple[str, ...]:
     return tuple(key for key in fact_to_values(fact) if key != "id")
 
 
-def overlay_note(under: Fact | None, action: PlannedAction, rules: PlanRules) -> Fact:
+def overlay_note(under: Fact | None, action: PlannedAction, work: SyncRun) -> Fact:
     """The fact of a note without a base: what the note shows, and the rest of `under`."""
     note = action.note
     assert note is not None  # noqa: S101 - these rows have a note
     if under is not None:
         fact = under.overlay(note.values, note.properties)
         return fact.evolve(path=note.path, revision=under.revision)
-    tier = note.place.tier
+    tier, policy, request = note.place.tier, work.ctx.policy, work.request
     shown: dict[str, Value] = {
-        "type": type_of_folder(note.place) or rules.type_name,
-        "createdAt": rules.created_at,
+        "type": type_of_folder(note.place) or request.adopt_type or policy.default_type,
+        "createdAt": work.ctx.today(),
         "priority": TIERS[tier][0] if tier else DEFAULT_PRIORITY,
         **note.values,
     }
-    scope = note.place.scope or rules.default_scope
+    scope = note.place.scope or request.adopt_scope or policy.default_scope
     fact = Fact(action.fact_id, scope=scope, path=note.path)
     return fact.overlay(shown, note.properties)
 
@@ -199,20 +186,13 @@ def values_shown(fact: Fact, note: Note) -> Fact:
     return fact.replace(dict.fromkeys(hidden)) if hidden else fact
 
 
-def _plan_revival(action: PlannedAction, fact: Fact | None) -> PlannedAction:
-    assert fact is not None  # noqa: S101 - these rows have a note
-    return action.evolve(vault=fact, merged=fact, fields=("note",))
-
-
-def _plan_merge(
-    action: PlannedAction, scope: str | None, taken: ReservedPaths, rules: PlanRules
-) -> PlannedAction:
+def _plan_merge(action: PlannedAction, scope: str | None, work: SyncRun) -> PlannedAction:
     """Both sides exist: merge them, and find out which of them has to be written."""
     note, store, base = action.note, action.store, action.base
     assert note is not None and store is not None  # noqa: S101, PT018 - narrows
     vault = action.vault
     if base is None:
-        vault = values_shown(overlay_note(store, action, rules), note)
+        vault = values_shown(overlay_note(store, action, work), note)
         if note.place.scope not in (None, store.scope):
             scope = note.place.scope
     assert vault is not None  # noqa: S101 - narrows
@@ -221,11 +201,11 @@ def _plan_merge(
         return action.evolve(do=ActionKind.RECORD, vault=vault, merged=same)
     done = merge(base, vault, store)
     fact, from_vault = done.fact, done.from_vault
-    if scope is not None and rules.allow_scope_moves and scope != store.scope:
+    if scope is not None and work.request.allow_scope_moves and scope != store.scope:
         fact, from_vault = fact.evolve(scope=scope), (*from_vault, "scope")
     to = None
     if base is not None and not moved_scope(base, note):
-        to = _relocation(base, fact, note, taken)
+        to = _relocation(base, fact, note, work.taken)
     if to is not None:
         fact = fact.evolve(path=to)
     keys = stale_keys(note, vault, fact)
@@ -273,27 +253,27 @@ def _relocation(base: Fact, fact: Fact, note: Note, taken: ReservedPaths) -> Vau
 
 def _free(folder: VaultPath, name: str, fact_id: str, taken: ReservedPaths) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
-    taken.add(path_key(path))
+    taken.add(path)
     return path
 
 
 def plan_note(
-    action: PlannedAction, taken: ReservedPaths, *, view: NoteView, was_at: VaultPath | None = None
+    action: PlannedAction, work: SyncRun, *, was_at: VaultPath | None = None
 ) -> PlannedAction:
     """Give a fact a note: at its last path if that is free, otherwise where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
-    shown = view.to_note(fact)
+    shown, taken = work.ctx.view.to_note(fact), work.taken
     old = action.base.path if action.base else was_at
     if old and path_info(old, TYPE_FOLDERS).scope not in (None, fact.scope):
         old = None
     if old and path_key(old) not in taken:
-        taken.add(path_key(old))
         path = old
+        taken.add(path)
     else:
         path = path_for_new_note(shown, taken)
-    merged = fact.evolve(path=path)
     keys = _store_values(fact)
+    merged = fact.evolve(path=path)
     return action.evolve(path=path, merged=merged, shown=shown, sha=None, fields=keys)
 
 
@@ -308,13 +288,3 @@ def path_for_new_note(fact: Fact, taken: ReservedPaths) -> VaultPath:
         named=row.named,
     )
     return _free(home_folder(fact), name, fact.id, taken)
-
-
-def waiting_facts(actions: Sequence[PlannedAction]) -> list[str]:
-    """The facts that the next run has to look at again."""
-    return [
-        action.fact_id
-        for action in actions
-        if (action.do is ActionKind.WAIT and not action.new_id)
-        or (action.do is ActionKind.NEEDS_REVIEW and (action.base, action.store) != (None, None))
-    ]

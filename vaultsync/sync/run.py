@@ -7,20 +7,18 @@ only say which facts to look at.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import structs, to_builtins
 
 from vaultsync.errors import GuardError
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
-from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import RunRecord
-from vaultsync.storage.store import StoreState
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
 from vaultsync.sync.conflicts import find_resolutions, preview_resolutions, resolve_conflict
@@ -33,26 +31,12 @@ from vaultsync.sync.identity import (
     is_note_back,
     make_cases,
     resolve_identities,
-    take_unchanged,
-    taken_keys,
     untracked_note_cases,
 )
-from vaultsync.sync.notices import (
-    plan_notices,
-    redact_notices,
-    refusal_notices,
-    scan_notices,
-    store_unavailable_notice,
-)
+from vaultsync.sync.notices import redact_notices, run_notices
 from vaultsync.sync.outbox import drain_outbox
-from vaultsync.sync.planning import PlanRules, ReservedPaths, SyncRun, plan_case, plan_note
-from vaultsync.sync.preconditions import (
-    check_store,
-    check_vault,
-    feed_cursor,
-    is_confirmed,
-    record_stopped_run,
-)
+from vaultsync.sync.planning import SyncRun, plan_case
+from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
@@ -62,56 +46,20 @@ MAX_RECORDED_ACTIONS = 2000
 """How many actions of a run the archive keeps."""
 PROGRESS_EVERY = 500
 """How many plans are made between two reports of progress."""
+Planner: TypeAlias = Callable[[Case, SyncRun], PlannedAction]
+"""Decides what to do about one fact; rebuilds and rewritten links have planners of their own."""
 UNGUARDED_KINDS = ("rebuild", "links")
 """Kinds of runs that may rewrite many notes: all of them, or nothing but their links."""
 
 
 def sync_once(
-    ctx: SyncContext, request: SyncRequest | None = None, *, progress: Progress | None = None
+    ctx: SyncContext,
+    request: SyncRequest | None = None,
+    *,
+    plan: Planner = plan_case,
+    progress: Progress | None = None,
 ) -> Report:
-    """Do one complete run, planned by the decision table.
-
-    Raises: as `sync_with()`.
-    """
-    return sync_with(ctx, request or SyncRequest(), TablePlanner(), progress=progress)
-
-
-class Planner(Protocol):
-    """Decides what to do about each fact of a run."""
-
-    def prepare(self, work: SyncRun) -> None:
-        """Called once after the scan, before the first case."""
-        ...
-
-    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """What to do about one fact."""
-        ...
-
-
-class TablePlanner:
-    """Plans by the table in `sync/decision_table.py`."""
-
-    _taken: ReservedPaths
-    _view: NoteView
-
-    def prepare(self, work: SyncRun) -> None:
-        """Reserve the paths that are in use."""
-        self._taken = ReservedPaths(lambda: taken_keys(work.ctx, work.snapshot, work.identities))
-        self._view = work.ctx.view
-
-    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
-        """The row of the table, worked out for this fact."""
-        return plan_case(case, self._taken, rules)
-
-    def plan_note(self, action: PlannedAction, case: Case) -> PlannedAction:
-        """Create a note for a fact that has none."""
-        return plan_note(action, self._taken, view=self._view, was_at=case.last_path)
-
-
-def sync_with(
-    ctx: SyncContext, request: SyncRequest, planner: Planner, *, progress: Progress | None = None
-) -> Report:
-    """Do one complete run with any planner (a rebuild has its own).
+    """Do one complete run.
 
     Raises:
         VaultMissingError, VaultMismatchError: not this vault; nothing was done.
@@ -119,28 +67,27 @@ def sync_with(
         GuardError: the plan is not plausible; nothing of it was done.
         OSError: the disk is full or broken; the next run repairs what was begun.
     """
+    request = request or SyncRequest()
+    if request.dry_run:
+        return preview_run(ctx, request, plan=plan, progress=progress)[1]
     began = ctx.clock.monotonic()
     run = request.after.run if request.after else request.run or ctx.clock.new_id()
-    check_vault(ctx, dry_run=request.dry_run)
-    state = check_store(ctx, run, request)
-    recheck: list[str] = []
-    if not request.dry_run:
-        recheck = recover(ctx, run, rescue=not request.trust_store)
-        if ctx.archive.intents():
-            state = None  # it stopped answering: a merge before the repair has a wrong base
-        if state is not None and request.drain_outbox_first:
-            recheck += drain_outbox(ctx)
-    work = observe(ctx, request, run, state, recheck, progress=progress)
-    _plan(work, planner, progress)
-    implausible = _guard_reason(work)
-    if request.dry_run:
-        return _preview_report(work, ctx.clock.monotonic() - began, implausible)
+    check_vault(ctx, dry_run=False)
+    feed = check_store(ctx, run, request)
+    recheck = recover(ctx, run, rescue=not request.trust_store)
+    if ctx.archive.intents():
+        # It stopped answering: a merge before the repair has a wrong base.
+        feed = StoreFeed(is_available=False)
+    if feed.is_available and request.drain_outbox_first:
+        recheck += drain_outbox(ctx)
+    work = observe(ctx, request, run, feed, recheck, progress=progress)
+    implausible = _plan(work, plan, progress)
     if implausible and not is_confirmed(ctx, request):
-        record_stopped_run(ctx, run)
+        stop_run(ctx, request, run)
         raise GuardError(implausible, run)
     record_absent(work)
     outcome = ApplyOutcome()
-    if work.plan.actions or work.unchanged:
+    if work.actions or work.unchanged:
         outcome = apply_plan(work, progress=progress)
         outcome.notices = redact_notices(ctx, outcome.notices)
     seconds = ctx.clock.monotonic() - began
@@ -152,36 +99,29 @@ def sync_with(
     return report
 
 
-def preview_run(ctx: SyncContext, request: SyncRequest) -> tuple[SyncRun, Report]:
+def preview_run(
+    ctx: SyncContext,
+    request: SyncRequest,
+    *,
+    plan: Planner = plan_case,
+    progress: Progress | None = None,
+) -> tuple[SyncRun, Report]:
     """What a run would find and do; writes nothing."""
+    began = ctx.clock.monotonic()
     run = ctx.clock.new_id()
     check_vault(ctx, dry_run=True)
-    work = observe(ctx, request, run, check_store(ctx, run, request))
-    _plan(work, TablePlanner())
-    return work, _preview_report(work, 0.0, _guard_reason(work))
-
-
-def _preview_report(work: SyncRun, seconds: float, implausible: str | None) -> Report:
-    would_do = [a for a in work.plan.actions if a.do is not ActionKind.NOTHING]
-    return make_report(work, would_do, [], seconds, guarded=implausible)
-
-
-def _guard_reason(work: SyncRun) -> str | None:
-    """Why the plan is not plausible; None when it is."""
-    if not work.plan.actions or work.request.kind.startswith(UNGUARDED_KINDS):
-        return None
-    return guard(
-        [a for a in work.plan.actions if a.fact_id not in work.request.exempt_from_guard],
-        work.ctx.archive.count_bases(),
-        max_delete=work.request.max_delete,
-    )
+    work = observe(ctx, request, run, check_store(ctx, run, request), progress=progress)
+    guarded = _plan(work, plan, progress)
+    would_do = [a for a in work.actions if a.do is not ActionKind.NOTHING]
+    seconds = ctx.clock.monotonic() - began
+    return work, make_report(work, would_do, [], seconds, guarded=guarded)
 
 
 def observe(
     ctx: SyncContext,
     request: SyncRequest,
     run: str,
-    state: StoreState | None,
+    feed: StoreFeed,
     recheck: Collection[str] = (),
     *,
     progress: Progress | None = None,
@@ -190,46 +130,44 @@ def observe(
 
     Between the scan and the reading of the store's feed, the conflicts that the user
     resolved in their conflict notes are closed, which writes to both sides. A dry run
-    works out what the store would hold then.
-
-    Args:
-        ctx: the two sides and the archive.
-        request: what to look at.
-        run: the id of the run.
-        state: the state of the store; None while it does not answer.
-        recheck: facts to look at even when nothing seems to have changed.
-        progress: called while the vault is scanned.
+    works out what the store would hold then. The facts in `recheck` are looked at even
+    when nothing seems to have changed.
     """
     wanted = dict.fromkeys([*recheck, *request.fact_ids])
-    since = feed_cursor(ctx, state, request)
-    feed = StoreFeed(since=since, is_available=state is not None)
     folders: AbstractSet[VaultPath] | None = None
     if request.facts_only:
         folders = folders_of_facts(ctx, list(wanted))
-    elif request.folders is not None and since > 0 and feed.is_available:
-        feed = replace(feed, rows=ctx.store.feed(since))
+    elif request.folders is not None and feed.since > 0 and feed.is_available:
+        feed = replace(feed, rows=ctx.store.feed(feed.since))
         touched = [*(row.fact_id for row in feed.rows), *wanted]
         folders = request.folders | folders_of_facts(ctx, touched)
+    reread = request.reread | request.adopt
+    if request.allow_scope_moves:
+        reread |= {each.path for each in ctx.archive.notices() if each.kind == "scope_move"}
     scope = ScanScope(
         folders,
-        reread=_paths_to_reread(ctx, request),
+        reread=reread,
         being_saved=request.being_saved,
         read_all=request.read_all,
         # A rebuild takes one side at its word, so it reads what that side says.
         ask_store=feed.is_available and not request.trust_store,
     )
     snapshot = scan_vault(ctx, scope, may_widen=not request.facts_only, progress=progress)
-    resolved, previews = _user_resolutions(ctx, request, snapshot, feed)
+    resolved: list[str] = []
+    previews: Mapping[str, StoreSide] = {}
+    if feed.is_available and request.dry_run:
+        previews = preview_resolutions(ctx, snapshot)
+    elif feed.is_available:
+        resolved = [resolve_conflict(ctx, x).fact_id for x in find_resolutions(ctx, snapshot)]
     identities = resolve_identities(ctx, snapshot)
     if identities.absent:
         _confirm_absences(ctx, identities)
     if folders is None and feed.is_available:
         # Read after the resolutions, so that it has the rows that they wrote.
-        feed = replace(feed, rows=ctx.store.feed(since), is_whole=since == 0)
+        feed = replace(feed, rows=ctx.store.feed(feed.since), is_whole=feed.since == 0)
     waiting = [] if request.facts_only else _waiting_facts(ctx, snapshot)
     wanted = dict.fromkeys([*waiting, *recheck, *resolved, *previews, *request.fact_ids])
-    unchanged, rows = take_unchanged(identities, feed.rows, recheck=wanted)
-    cases = make_cases(ctx, snapshot, identities, rows, feed, recheck=wanted)
+    cases, unchanged = make_cases(ctx, snapshot, identities, feed, recheck=wanted)
     if previews:
         cases = [c._replace(store=previews.get(c.fact_id, c.store)) for c in cases]
     if identities.without_id:
@@ -237,22 +175,6 @@ def observe(
             ctx, identities, request.adopt, store_available=feed.is_available
         )
     return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed)
-
-
-def _user_resolutions(
-    ctx: SyncContext, request: SyncRequest, snapshot: VaultSnapshot, feed: StoreFeed
-) -> tuple[list[str], Mapping[str, StoreSide]]:
-    """Close the conflicts that the user resolved; a dry run only previews what this does.
-
-    Returns:
-        The facts of the closed conflicts, and what the store would hold of others.
-    """
-    if not feed.is_available:
-        return [], {}
-    if request.dry_run:
-        return [], preview_resolutions(ctx, snapshot)
-    found = find_resolutions(ctx, snapshot)
-    return [resolve_conflict(ctx, each).fact_id for each in found], {}
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
@@ -263,13 +185,6 @@ def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
     bases = ctx.archive.find_bases(waiting)
     folders = snapshot.scan.folders
     return [key for key, base in bases.items() if parent_folder(base.path) in folders]
-
-
-def _paths_to_reread(ctx: SyncContext, request: SyncRequest) -> frozenset[VaultPath]:
-    paths = request.reread | request.adopt
-    if request.allow_scope_moves:
-        paths |= {each.path for each in ctx.archive.notices() if each.kind == "scope_move"}
-    return paths
 
 
 def _confirm_absences(ctx: SyncContext, identities: NoteIdentities) -> None:
@@ -286,41 +201,27 @@ def _confirm_absences(ctx: SyncContext, identities: NoteIdentities) -> None:
             del identities.absent[base.fact.id]
 
 
-def _plan(work: SyncRun, planner: Planner, progress: Progress | None = None) -> None:
-    """Plan each case, and collect the notices of the scan and of the plan."""
-    request, ctx, plan = work.request, work.ctx, work.plan
-    if work.cases:
-        rules = PlanRules(
-            allow_scope_moves=request.allow_scope_moves,
-            adopt=request.adopt,
-            default_scope=request.adopt_scope or ctx.policy.default_scope,
-            created_at=ctx.today(),
-            type_name=request.adopt_type or ctx.policy.default_type,
-            view=ctx.view,
-        )
-        planner.prepare(work)
-        for number, case in enumerate(work.cases):
-            action = planner.plan(case, rules)
-            plan.actions.append(_wait_if_unreadable(action, work.snapshot))
-            if progress is not None and number % PROGRESS_EVERY == 0:
-                progress("plan", number, len(work.cases))
-    review = {a.path for a in plan.actions if a.do is ActionKind.NEEDS_REVIEW and a.path}
-    plan.notices += scan_notices(work, request.adopt | review)
-    plan.notices += plan_notices(ctx, work.cases, plan.actions, request.allow_scope_moves)
-    if request.dry_run:
-        plan.notices += refusal_notices(ctx, plan.actions)
-    if not work.feed.is_available:
-        plan.notices.append(store_unavailable_notice(ctx))
-    plan.notices = redact_notices(ctx, plan.notices)
+def _plan(work: SyncRun, plan: Planner, progress: Progress | None) -> str | None:
+    """Plan each case, and collect the notices of the scan and of the plan.
 
-
-def _wait_if_unreadable(action: PlannedAction, snapshot: VaultSnapshot) -> PlannedAction:
-    """Nothing is written below a folder that cannot be read."""
-    target = action.to or (action.path if action.do in CREATES_NOTE else None)
-    if target is not None and snapshot.is_unreadable(target) and not snapshot.is_partial:
-        reason = "the folder it belongs in cannot be read"
-        return action.evolve(do=ActionKind.WAIT, reason=reason)
-    return action
+    Returns:
+        Why the plan is not plausible; None when it is.
+    """
+    request = work.request
+    for number, case in enumerate(work.cases):
+        action = plan(case, work)
+        target = action.to or (action.path if action.do in CREATES_NOTE else None)
+        if target and work.snapshot.is_unreadable(target) and not work.snapshot.is_partial:
+            reason = "the folder it belongs in cannot be read"
+            action = action.evolve(do=ActionKind.WAIT, reason=reason)
+        work.actions.append(action)
+        if progress is not None and number % PROGRESS_EVERY == 0:
+            progress("plan", number, len(work.cases))
+    work.notices = run_notices(work)
+    if not work.actions or request.kind.startswith(UNGUARDED_KINDS):
+        return None
+    guarded = [a for a in work.actions if a.fact_id not in request.exempt_from_guard]
+    return guard(guarded, work.ctx.archive.count_bases(), max_delete=request.max_delete)
 
 
 def record_run(ctx: SyncContext, request: SyncRequest, report: Report) -> None:

@@ -269,7 +269,7 @@ def _classify_file(
         file = ctx.vault.read(path)
     except UnreadableNoteError as error:
         file = NoteFile(b"", "", stamp)
-        notice = unreadable_notice(ctx, error)
+        notice = Notice.of("unreadable", error, ctx.now())
         snapshot.seen[path] = ScannedFile(path, file, base, read_error=notice)
         return
     except NoteError:
@@ -327,14 +327,8 @@ def _read(ctx: SyncContext, path: VaultPath, file: NoteFile, base: Base | None) 
     try:
         return ScannedFile(path, file, base, read_note(file.data, path))
     except UnreadableNoteError as error:
-        return ScannedFile(path, file, base, read_error=unreadable_notice(ctx, error, file.sha))
-
-
-def unreadable_notice(ctx: SyncContext, error: UnreadableNoteError, sha: str = "") -> Notice:
-    """The notice of a note that cannot be read."""
-    return Notice(
-        "unreadable", VaultPath(error.path), error.message, error.hint, error.line, sha, ctx.now()
-    )
+        notice = Notice.of("unreadable", error, ctx.now(), file.sha)
+        return ScannedFile(path, file, base, read_error=notice)
 
 
 def invalid_field_notice(

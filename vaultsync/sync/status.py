@@ -57,7 +57,7 @@ def read_status(
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
     """
     work, report = preview_run(ctx, SyncRequest(dry_run=True))
-    pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
+    pending = sum(action.do not in _NO_CHANGE for action in work.actions)
     notes = ctx.archive.count_bases()
     files = sum(  # empty files are not counted
         not is_conflict_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
@@ -65,7 +65,7 @@ def read_status(
         for name, stamp in folder.files.items()
         if stamp.size
     )
-    waiting = sum(action.new_id for action in work.plan.actions)
+    waiting = sum(action.new_id for action in work.actions)
     try:
         facts = ctx.store.state().facts
     except StoreUnavailableError:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
-from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, StoreUnavailableError
+from vaultsync.errors import NoteChangedError, NoteError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
@@ -53,24 +55,16 @@ class NoteWriter:
         data = render_note(shown, links=links)
         op = self._ctx.clock.new_id().replace("-", "")
         self._ctx.vault.stage(op, data)
-        path = path_for_new_note(
-            shown, ReservedPaths(lambda: self._taken(fact) if TYPES[fact.type].named else set())
-        )
-        try:
-            self._ctx.vault.create(op, path)
-        except NoteExistsError:
-            path = path_for_new_note(shown, ReservedPaths(lambda: self._taken(fact)))
-            try:
+        for looks in (TYPES[fact.type].named, True):  # a name with a date is hardly ever taken
+            taken = ReservedPaths(partial(self._taken, fact) if looks else set)
+            path = path_for_new_note(shown, taken)
+            with suppress(NoteError, PermissionError):  # the next run reports why
                 self._ctx.vault.create(op, path)
-            except (NoteError, PermissionError):
-                self._ctx.vault.discard(op)
-                return fact
-        except (NoteError, PermissionError):  # the next run reports why
-            self._ctx.vault.discard(op)
-            return fact
-        written = fact.evolve(path=path)
-        self._pending.append(_PendingBase(written, data, actor))
-        return written
+                written = fact.evolve(path=path)
+                self._pending.append(_PendingBase(written, data, actor))
+                return written
+        self._ctx.vault.discard(op)
+        return fact
 
     def _taken(self, fact: Fact) -> set[str]:
         home = home_folder(fact)

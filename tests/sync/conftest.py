@@ -1,0 +1,25 @@
+"""How most stories begin: an empty world, or one with a fact on both sides or a conflict."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.disputes import conflict_in
+from tests.world import World
+from vaultsync.model.fact import Fact
+from vaultsync.notes.conflict_note import Conflict
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def fact(world: World) -> Fact:
+    return world.mirrored()
+
+
+@pytest.fixture
+def conflict(world: World) -> Conflict:
+    return conflict_in(world)
