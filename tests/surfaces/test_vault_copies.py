@@ -71,6 +71,14 @@ def test_a_vault_that_was_moved_goes_on(vault: Path) -> None:
     assert titles(moved) == ["Meeting"]
 
 
+def test_a_vault_that_is_copied_with_its_state_shares_nothing(vault: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    for name in ("vault", "state"):
+        shutil.copytree(tmp_path / name, backup / name)
+    assert titles(backup / "vault") == ["Meeting"]
+    assert titles(vault) == ["Meeting"]
+
+
 def test_a_vault_with_two_paths_is_one(vault: Path) -> None:
     link = vault.with_name("link")
     link.symlink_to(vault)

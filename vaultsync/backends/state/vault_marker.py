@@ -65,22 +65,24 @@ def make_state_dir(path: Path) -> None:
 def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
     """Remember which folder is the vault of a state folder, and refuse a second one.
 
-    A vault that was moved is the same vault: its old folder is gone, or has another id.
+    A vault that was moved is the same vault: its old folder is gone, or has another id. A
+    vault that was copied with its state folder shares nothing with the original.
 
     Raises:
         CopiedVaultError: the folder that was the vault is still there, with the same id.
     """
     file = state_dir / "root"
     try:
-        before = os.fsdecode(file.read_bytes())
+        before, _, state = os.fsdecode(file.read_bytes()).partition("\0")
     except OSError:
-        before = ""
-    if before == str(root):
+        before = state = ""
+    if (before, state) == (str(root), str(state_dir)):
         return
-    if before and _is_vault(Path(before), vault_id) and not Path(before).samefile(root):
+    is_other = before and state == str(state_dir) and _is_vault(Path(before), vault_id)
+    if is_other and not Path(before).samefile(root):
         raise CopiedVaultError(str(root), before)
     try:
-        replace_file(file, os.fsencode(root))
+        replace_file(file, os.fsencode(f"{root}\0{state_dir}"))
     except OSError as error:
         _log.debug("the folder of the vault is not remembered: %s", error)
 
