@@ -109,6 +109,100 @@ def test_what_makes_no_sense_is_refused(
     assert why in f"{refused.value.message} {refused.value.hint}"
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("a." * 30_000 + "a = 1", "more than 2,000 dots"),
+        ("watch." + "a." * 1500 + "a = 1", "unknown setting 'a' in [watch]"),
+        ("linger_seconds." + "a." * 1500 + "a = 1", "what is too long to show"),
+        ("linger_seconds = " + "9" * 5000, "digits"),
+        ("linger_seconds = " + "9" * 400, "at most 315,360,000, got 999"),
+        ("linger_seconds = 0x" + "F" * 6000, "what is too long to show"),
+        ("linger_seconds = 99999999999999", "at most 315,360,000"),
+        ("linger_seconds = 1e300", "at most 315,360,000"),
+        ("[qdrant]\nretention_days = 1e6", "at most 36,500"),
+        ("[qdrant]\nshard_number = 9999999999", "at most 2,147,483,648"),
+        ("decay_floor = 2", "at most 1"),
+        ("max_note_bytes = 0", "a number of bytes (1024 or more), got 0"),
+        ("max_note_bytes = 1e12", "at most 1,073,741,824"),
+        ("# " + "x" * 70_000, "more than 65,536 bytes"),
+        ("ignore = ['../x']", "folders of the vault"),
+    ],
+    ids=lambda text: text[:24],
+)
+def test_what_no_machine_can_hold_is_refused_with_the_limit(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, text)
+    assert why in refused.value.message
+    assert len(refused.value.message) < 400
+
+
+@pytest.mark.parametrize("name", ["zzz", "", "../../x", "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e0"])
+def test_an_id_is_a_uuid(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".meta").mkdir()
+    (tmp_path / ".meta" / "config.toml").write_text(f"vault_id = {json.dumps(name)}\n")
+    with pytest.raises(ConfigError) as refused:
+        config.load_settings(tmp_path)
+    assert "vault_id" in refused.value.message
+    assert "backup" in refused.value.hint
+
+
+def test_your_own_file_wins_over_the_vault_and_the_caller_over_both(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VAULTSYNC_EMBEDDER")
+    _set(root, 'embedder = "hash"\nlinger_seconds = 5\n[watch]\nrescan_seconds = 7\n')
+    own = 'store = "sqlite:own"\nlinger_seconds = 9\n[watch]\nwatcher = "polling"\n'
+    configure_machine(root, own)
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+    found = config.load_settings(root, store="sqlite:mine")
+    assert (found.store, found.embedder, found.linger_seconds) == ("sqlite:mine", "none", 9)
+    assert (found.watch.watcher, found.watch.rescan_seconds) == ("polling", 7)
+    ok, said = _checks(root)["settings"]
+    assert ok
+    for each in (
+        "store: this machine",
+        "embedder: environment",
+        "linger_seconds: this machine",
+        "watch.rescan_seconds: vault",
+        "vault_id: vault",
+        "all others: default",
+    ):
+        assert each in said
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("stroe = 'x'", "did you mean 'store'"),
+        ("vault_id = '0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e02'", "for another vault"),
+        ("trust = 1", "the table [trust]"),
+        ("x = ", "cannot be read"),
+    ],
+)
+def test_your_own_file_is_checked_and_named(root: Path, text: str, why: str) -> None:
+    configure_machine(root, text)
+    with pytest.raises(ConfigError) as refused:
+        _open(root)
+    said = f"{refused.value.message} {refused.value.hint}"
+    assert why in said
+    assert str(config.machine_file(config.marker_id(root) or "")) in said
+
+
+def test_the_status_of_a_running_memory_says_that_its_settings_would_be_refused(root: Path) -> None:
+    with _open(root) as memory:
+        assert not memory.status().attention
+        _set(root, "[hygiene]\nsecrets = false\n")
+        (notice,) = memory.status().attention
+        assert notice.kind == "UntrustedVaultError"
+        assert notice.path == ".meta/config.toml"
+        assert "show secrets" in notice.message
+        assert "vaultsync trust" in notice.hint
+
+
 def test_an_embedder_of_the_environment_is_checked_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
