@@ -251,3 +251,23 @@ def test_two_machines_over_one_server_say_the_same(
             assert {fact.id for fact in memory.list().facts} == made
         notes = list((vault / "public").rglob("*.md"))
         assert len(notes) == 2
+
+
+@pytest.mark.parametrize("kind", ["edge", "local"])
+def test_the_facts_of_a_folder_are_closed_to_other_users(tmp_path: Path, kind: str) -> None:
+    vault, folder = str(tmp_path / "vault"), tmp_path / "facts"
+    app.init(vault, store=f"qdrant+{kind}:../facts")
+    folder.chmod(0o755)
+    for each in folder.iterdir():
+        each.chmod(0o755 if each.is_dir() else 0o644)
+    with app.open(vault) as memory:
+        (before,) = (each for each in memory.doctor() if each.name == "store place")
+        assert not before.ok
+        memory.remember("Ferry.")
+        (after,) = (each for each in memory.doctor() if each.name == "store place")
+        assert after.ok
+    files = [each for each in folder.rglob("*") if each.is_file()]
+    assert files
+    for file in files:
+        above = [each for each in file.parents if each.is_relative_to(folder)]
+        assert any(each.stat().st_mode & 0o077 == 0 for each in above), file

@@ -997,7 +997,10 @@ class Memory:
         settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
         return (
-            *(DoctorCheck(*each) for each in machine_checks(settings.root, settings.state_dir)),
+            *(
+                DoctorCheck(*each)
+                for each in machine_checks(settings.root, settings.state_dir, services.store_files)
+            ),
             *(DoctorCheck(*each) for each in watch_checks(settings.root)),
             _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
             _check("store", ctx.store.state, lambda _: "the store answers"),

@@ -218,6 +218,12 @@ class Services:
         return vectors
 
     @property
+    def store_files(self) -> Path | None:
+        """The file or the folder that holds the facts; None where a server does."""
+        place = self._store_place
+        return place if isinstance(place, Path) else place.folder
+
+    @property
     def vectors_in_store(self) -> bool:
         """Whether the store holds the vectors too, as a Qdrant does."""
         return not isinstance(self._store_place, Path)
