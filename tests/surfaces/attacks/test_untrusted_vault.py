@@ -328,6 +328,22 @@ def test_the_settings_of_the_machine_are_not_kept_in_the_vault(
     assert "inside the vault" in refused.output
 
 
+@pytest.mark.parametrize("named", ["MEMORY.md", "inbox", "./inbox/../MEMORY.md"])
+def test_a_memory_file_in_the_vault_is_no_way_out_of_it(downloaded: Downloaded, named: str) -> None:
+    """Trusted, or set by the user; but the vault is written by others, too."""
+    diary = downloaded.root.parent / "diary.md"
+    diary.write_text("# Diary\n\n## Today\n\nNobody shall read this.\n")
+    (downloaded.root / "inbox").mkdir()
+    for place in (downloaded.root, downloaded.root / "inbox"):
+        (place / "MEMORY.md").symlink_to(diary)
+    downloaded.ask(f'embedder = "none"\n[memory_file]\nfiles = ["{named}"]\nagent = "moss"')
+    assert downloaded.run("trust", "--yes").exit_code == 0
+    with vaultsync.open(str(downloaded.root), state_dir=str(downloaded.state)) as memory:
+        assert memory.follow_memory_files() is None
+        assert not memory.list().facts
+    assert [each.name for each in downloaded.root.parent.glob("*memory-sync*")] == []
+
+
 # ------------------------------------------------------------------------------- owners
 
 
