@@ -777,9 +777,9 @@ class Memory:
         try:
             self._loaded_settings()
         except VaultsyncError as error:
-            why = f"the settings were changed, and are not used: {error.message}"
+            why = f"{MARKER.as_posix()} was changed, and is not used: {error.message}"
             kind = type(error).__name__
-            return [ReportedNotice(kind, MARKER.as_posix(), None, why, error.hint)]
+            return [ReportedNotice(kind, "", None, why, error.hint)]
         return []
 
     def _loaded_settings(self) -> Settings:
