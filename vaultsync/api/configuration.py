@@ -89,9 +89,10 @@ def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
     check_file(marker, MARKER.as_posix())
     vault_id = check_vault_id(marker, state_root=_state_root(state_dir))
     file = machine_file(vault_id)
-    if file.is_relative_to(root):
+    real = Path(os.path.realpath(file))
+    if real.is_relative_to(root) and not Path.home().is_relative_to(root):
         raise ConfigError(
-            f"the folder of your settings, {file.parent}, is inside the vault, whose writers it"
+            f"the folder of your settings, {real.parent}, is inside the vault, whose writers it"
             " is kept from",
             hint="name another one with VAULTSYNC_CONFIG_DIR",
         )

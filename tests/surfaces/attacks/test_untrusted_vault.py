@@ -322,10 +322,16 @@ def test_a_machine_file_that_others_may_write_is_refused(downloaded: Downloaded)
 def test_the_settings_of_the_machine_are_not_kept_in_the_vault(
     downloaded: Downloaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VAULTSYNC_CONFIG_DIR", str(downloaded.root / "config"))
-    refused = downloaded.run("status")
-    assert refused.exit_code == 2
-    assert "inside the vault" in refused.output
+    inside, link = downloaded.root / "config", downloaded.root.parent / "link"
+    inside.mkdir()
+    link.symlink_to(inside)
+    for place in (inside, link):
+        monkeypatch.setenv("VAULTSYNC_CONFIG_DIR", str(place))
+        refused = downloaded.run("status")
+        assert refused.exit_code == 2
+        assert "inside the vault" in refused.output
+    monkeypatch.setenv("HOME", str(downloaded.root / "home"))  # a home that is all in the vault
+    assert downloaded.run("status").exit_code == 0
 
 
 @pytest.mark.parametrize("named", ["MEMORY.md", "inbox", "./inbox/../MEMORY.md"])
@@ -358,6 +364,18 @@ def test_a_vault_of_another_user_is_refused(downloaded: Downloaded, given: str) 
     assert downloaded.run("status").exit_code == 0
     os.chown(downloaded.root / given, 23456, 23456)
     assert downloaded.run("status").exit_code == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+def test_root_by_sudo_may_use_the_vaults_of_who_called_it(
+    downloaded: Downloaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in (downloaded.root, downloaded.marker.parent, downloaded.marker):
+        os.chown(each, 12345, 12345)
+    monkeypatch.setenv("SUDO_UID", "23456")
+    assert downloaded.run("status").exit_code == 1
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert downloaded.run("status").exit_code == 0
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")

@@ -45,6 +45,7 @@ def read_marker(root: Path) -> Marker:
         if stat.S_ISLNK(folder.st_mode):
             raise ConfigError(f"{path.parent} is a link", hint="put the folder itself there")
         text, found = _read(path)
+        owner = _other_user(root.stat(), folder, found)
     except (FileNotFoundError, NotADirectoryError):
         raise NotAVaultError(str(root)) from None
     except OSError as error:
@@ -52,7 +53,7 @@ def read_marker(root: Path) -> Marker:
         raise ConfigError(
             f"{path} cannot be read: {why}", hint="give yourself the right to read it"
         ) from None
-    return Marker(text, _other_user(root.stat(), folder, found))
+    return Marker(text, owner)
 
 
 def read_machine_file(path: Path) -> str:
