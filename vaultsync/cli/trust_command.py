@@ -15,7 +15,14 @@ from vaultsync.api.vault_trust import (
 )
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, clean_one_line, echo, is_terminal, print_json
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    echo,
+    is_terminal,
+    print_json,
+    print_message,
+)
 
 
 @click.command()
@@ -34,15 +41,15 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
         message = "--revoke takes neither --yes nor --move"
         raise click.UsageError(message)
     if revoke:
-        _print(options, revoke_trust(options.vault), "")
+        _print(options, revoke_trust(options.vault))
         return EXIT_DONE
     seen = read_trust(options.vault)
-    if not seen.requests or (seen.trusted and not move):
-        return _print(options, seen, "")
-    if not yes and options.json:
-        return _print(options, seen, "")
+    if not seen.requests or (seen.trusted and not move) or (options.json and not yes):
+        _print(options, seen)
+        return EXIT_DONE if seen.trusted else EXIT_NEEDS_REVIEW
+    if not options.json:
+        _print(options, seen)
     if not yes:
-        _print_requests(seen, err=True)
         if not _can_ask():
             message = "there is no terminal to ask on: add --yes, or run it on one"
             raise click.UsageError(message)
@@ -50,29 +57,27 @@ def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
         if not click.confirm(question, default=False, err=True):
             return EXIT_FAILED
     done = move_requests(seen) if move else trust_vault(seen)
-    return _print(options, done, "moved to" if move else "allowed in")
+    if options.json:
+        print_json(done)
+    did = "moved to" if move else "allowed in"
+    print_message(options, f"{did} {clean_one_line(done.file)}")
+    return EXIT_DONE
 
 
 def _can_ask() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-def _print(options: Options, trust: VaultTrust, done: str) -> int:
+def _print(options: Options, trust: VaultTrust) -> None:
+    """Print what a vault asks for; the requests are data, what is said of them is not."""
     if options.json:
         print_json(trust)
-    else:
-        _print_requests(trust)
-        if done and not options.quiet:
-            echo(f"{done} {clean_one_line(trust.file)}", err=True)
-    return EXIT_DONE if trust.trusted else EXIT_NEEDS_REVIEW
-
-
-def _print_requests(trust: VaultTrust, *, err: bool = False) -> None:
+        return
     vault = clean_one_line(trust.vault)
     if not trust.requests:
-        echo(f"the vault at {vault} asks for nothing beyond its notes", err=True)
+        print_message(options, f"the vault at {vault} asks for nothing beyond its notes")
         return
     state = "is allowed" if trust.trusted else "asks, and is not allowed"
-    echo(f"the vault at {vault} {state} to:", err=True)
+    print_message(options, f"the vault at {vault} {state} to:")
     for each in trust.requests:
-        echo(f"  - {clean_one_line(each.line())}", err=err)
+        echo(f"  - {clean_one_line(each.line())}")

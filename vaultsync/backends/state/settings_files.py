@@ -130,9 +130,11 @@ def edit_toml(text: str, changes: Changes, path: Path) -> str:
         _table(without, table).pop(key, None)
         lines = text.splitlines(keepends=True)
         lines = _without(lines, key, without, path)
+        if value is None and table and not _table(without, table):
+            lines = _without_header(lines, table)
         if value is not None:
             _table(without, table)[key] = _plain(value)
-            _insert(lines, table, f"{_key(key)} = {_literal(value)}\n")
+            _insert(lines, table, f"{key} = {_literal(value)}\n")
         text = "".join(lines)
         try:
             is_right = parse_toml(text, path) == _pruned(without, text, path)
@@ -161,6 +163,26 @@ def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path)
     return list(lines)
 
 
+def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
+    """The lines without the header of a table that has nothing left, not even a comment."""
+    header = _header(table)
+    start = next((n for n, each in enumerate(lines) if header.match(each)), len(lines))
+    end = start + 1
+    while end < len(lines) and not lines[end].strip():
+        end += 1
+    if start == len(lines) or (end < len(lines) and not _HEADER.match(lines[end])):
+        return lines
+    kept = [*lines[:start], *lines[end:]]
+    while end >= len(lines) and kept and not kept[-1].strip():
+        kept.pop()
+    return kept
+
+
+def _header(table: Sequence[str]) -> re.Pattern[str]:
+    name = ".".join(table)
+    return re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(?:#.*)?$")
+
+
 def _pruned(wanted: dict[str, Any], text: str, path: Path) -> Table:
     """The tables that are wanted, without empty ones that the text does not have either."""
     found = parse_toml(text, path)
@@ -173,10 +195,10 @@ def _insert(lines: list[str], table: Sequence[str], line: str) -> None:
         lines[-1] += "\n"
     at = 0
     if table:
-        name = ".".join(map(_key, table))
-        header = re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(?:#.*)?$")
+        header = _header(table)
         heads = [n for n, each in enumerate(lines) if header.match(each)]
         if not heads:
+            name = ".".join(table)
             lines += [*(["\n"] if lines else []), f"[{name}]\n", line]
             return
         at = heads[0] + 1
@@ -236,10 +258,6 @@ def _copy(tables: Table) -> dict[str, Any]:
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _literal(name)
 
 
 def _literal(value: object) -> str:
