@@ -124,12 +124,9 @@ def _beyond(
     defaults = machine()
     for name, value in given.items():
         path = f"{table}{name}"
-        own = harmless.get(name)
-        if own is types[name]:
-            continue  # the very type that the vault's table has
         if is_table(types[name]):
-            yield from _beyond(value, own, types[name], f"{path}.")
-        elif own is None:
+            yield from _beyond(value, harmless.get(name), types[name], f"{path}.")
+        elif name not in harmless:
             default = getattr(defaults, name)
             plain = list(default) if isinstance(default, tuple) else default
             if value != plain and not (isinstance(value, str) and value in HARMLESS.get(path, ())):

@@ -310,6 +310,49 @@ def test_what_the_user_says_for_this_machine_is_not_asked(downloaded: Downloaded
     assert "next" not in downloaded.marker.read_text()
 
 
+def test_a_store_that_the_user_names_for_a_vault_of_others(downloaded: Downloaded) -> None:
+    place, state = str(downloaded.root), str(downloaded.state)
+    downloaded.ask('store = "sqlite:../theirs.sqlite3"')
+    with pytest.raises(ConfigError, match="theirs"):
+        vaultsync.init(place, store="sqlite:../mine.sqlite3", state_dir=state)
+    vaultsync.init(place, store="sqlite:../theirs.sqlite3", state_dir=state)
+    assert "theirs" in config.machine_file(VAULT_ID).read_text()
+    vaultsync.init(place, store="sqlite:../theirs.sqlite3", state_dir=state)
+    with pytest.raises(ConfigError, match="already"):
+        vaultsync.init(place, store="sqlite:../mine.sqlite3", state_dir=state)
+
+
+def test_a_vault_that_has_facts_does_not_get_another_store_by_init(downloaded: Downloaded) -> None:
+    place, state = str(downloaded.root), str(downloaded.state)
+    vaultsync.init(place, state_dir=state)
+    vaultsync.init(place, store="sqlite", state_dir=state)
+    with pytest.raises(ConfigError, match="already"):
+        vaultsync.init(place, store="sqlite:../mine.sqlite3", state_dir=state)
+
+
+def test_the_answer_is_one_that_can_be_kept(
+    downloaded: Downloaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloaded.ask(ASKED)
+    assert downloaded.run("trust", "--revoke", "--yes").exit_code == 2
+    (downloaded.root.parent / "file").touch()
+    monkeypatch.setenv("VAULTSYNC_CONFIG_DIR", str(downloaded.root.parent / "file"))
+    refused = downloaded.run("trust", "--yes")
+    assert refused.exit_code == 2
+    assert "cannot be read" in refused.output
+
+
+def test_what_is_allowed_and_what_is_not_asked_can_be_looked_at(downloaded: Downloaded) -> None:
+    assert "nothing beyond its notes" in downloaded.run("trust").output
+    assert downloaded.run("trust", "--revoke").exit_code == 0
+    downloaded.ask(ASKED)
+    assert json.loads(downloaded.run("trust", "--yes", "--json").stdout)["trusted"]
+    shown = downloaded.run("trust")
+    assert shown.exit_code == 0
+    assert "is allowed to" in shown.stderr
+    assert "shared.sqlite3" in shown.stdout
+
+
 def test_a_machine_file_that_others_may_write_is_refused(downloaded: Downloaded) -> None:
     downloaded.ask(ASKED)
     downloaded.run("trust", "--yes")
