@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -95,7 +96,7 @@ def test_any_values_can_be_set_and_removed_again(
     for path in [*paths, *paths]:
         wanted[path] = data.draw(VALUES)
         text = edit_toml(text, {path: wanted[path]}, FILE)
-    found = tomllib.loads(text)
+    found: Any = tomllib.loads(text)
     for path, value in wanted.items():
         at = found
         for name in path:

@@ -143,6 +143,7 @@ class Memory:
 
         Raises:
             ConfigError: the setting `store` names no store.
+            CopiedVaultError: another folder with the same id is the vault of the state folder.
         """
         self.settings = settings
         self.agent = settings.agent
