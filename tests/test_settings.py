@@ -140,7 +140,16 @@ def test_what_no_machine_can_hold_is_refused_with_the_limit(
     assert len(refused.value.message) < 400
 
 
-@pytest.mark.parametrize("name", ["zzz", "", "../../x", "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e0"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zzz",
+        "",
+        "../../x",
+        "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e0",
+        "0193F6C2-7B1A-7C3D-8E4F-5A6B7C8D9E01",
+    ],
+)
 def test_an_id_is_a_uuid(tmp_path: Path, name: str) -> None:
     (tmp_path / ".meta").mkdir()
     (tmp_path / ".meta" / "config.toml").write_text(f"vault_id = {json.dumps(name)}\n")

@@ -128,5 +128,26 @@ def test_a_record_that_was_edited_allows_nothing(requests: str) -> None:
     assert not record.allows({"store": "sqlite:x"})
 
 
+@pytest.mark.parametrize(
+    ("embedder", "host"),
+    [
+        ("http:https://tea.example/v1#model", "tea.example"),
+        ("http:https://good.example@evil.example/v1#model", "evil.example"),
+        ("http:https://evil.example?@good.example/v1#model", "evil.example"),
+        ("http:https://evil.example#@good.example", "evil.example"),
+    ],
+)
+def test_the_host_is_named_that_gets_the_texts(embedder: str, host: str) -> None:
+    (found,) = explain(requests_of({"embedder": embedder}), root="/vault")
+    assert found.allows == f"send the texts of all facts to {host}"
+
+
+def test_what_cannot_be_seen_is_shown() -> None:
+    asked = requests_of({"store": "qdrant://tea\u200b.example\u202e", "reranker": "a\nb\x1b[2J"})
+    lines = [each.line() for each in explain(asked, root="/vault")]
+    assert all(line.isprintable() for line in lines)
+    assert "connect to tea\\u200b.example\\u202e," in "".join(lines)
+
+
 def test_the_order_of_settings_does_not_matter() -> None:
     assert canonical({"a": 1, "b": 2}) == canonical({"b": 2, "a": 1})

@@ -242,12 +242,13 @@ def check_vault_id(marker: Table, *, state_root: Path) -> str:
         return found
     raise ConfigError(
         f"vault_id {_shown(found)} is not a valid id",
-        hint=f"restore {MARKER} from a backup; an id is a UUID. For a vault that never had one,"
-        " delete the line and run `vaultsync init --new-id`",
+        hint=f"restore {MARKER} from a backup; an id is a UUID in lower case; a vault that"
+        " never had one gets it from `vaultsync init --new-id`",
     )
 
 
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""In lower case only: where file names ignore case, `A` would have the files of `a`."""
 
 
 def check_file(given: Table, where: str) -> MachineSettings:

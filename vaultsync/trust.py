@@ -9,6 +9,7 @@ own file for the vault; other requests than these ask again.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from posixpath import join, normpath
 
@@ -63,7 +64,9 @@ class TrustRequest(Struct, frozen=True):
         """The request as a line of a list."""
         change = f"{self.change}: " if self.change else ""
         value = json.dumps(self.value, ensure_ascii=False)
-        return f"{change}{self.setting} = {value}: {self.allows}"
+        text = f"{change}{self.setting} = {value}: {self.allows}"
+        # Nothing is left out: a host may differ from another in an invisible character.
+        return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def requests_of(marker: Table, *, owner: str = "") -> dict[str, object]:
@@ -168,8 +171,13 @@ _WORDS: Mapping[str, str] = {
 
 def _server(store: str) -> str:
     """The address of a store on a network; empty for another store."""
-    scheme, _, rest = store.partition("://")
-    return rest.partition("/")[0] if scheme in ("qdrant", "qdrant+tls") else ""
+    return _host(store) if store.startswith(("qdrant://", "qdrant+tls://")) else ""
+
+
+def _host(url: str) -> str:
+    """The host and port of a URL, without the name of a user, which can look like a host."""
+    _, _, rest = url.partition("://")
+    return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
 
 
 def _store(store: str, root: str) -> str:
@@ -182,7 +190,7 @@ def _store(store: str, root: str) -> str:
 def _embedder(embedder: str, root: str) -> str:
     kind, _, name = embedder.partition(":")
     if kind == "http":
-        return f"send the texts of all facts to {name.partition('#')[0]}"
+        return f"send the texts of all facts to {_host(name)}"
     if kind == "hub":
         return f"download the model {name} from the Hugging Face hub, and load it"
     return f"load the model in {_path(name, root)}"

@@ -111,3 +111,14 @@ def test_a_second_machine_names_its_own_store(vault: Path) -> None:
     shutil.rmtree(vault)
     done = vaultsync.init(str(there / "vault"), store="sqlite:../own.sqlite3", state_dir=state)
     assert Path(done.store).resolve() == there / "own.sqlite3"
+
+
+def test_a_vault_whose_id_is_none_can_be_given_one(vault: Path) -> None:
+    marker = vault / ".meta" / "config.toml"
+    lines = marker.read_text().splitlines(keepends=True)
+    marker.write_text('vault_id = "zzz"\n' + "".join(x for x in lines if "vault_id" not in x))
+    refused = run(vault, "status")
+    assert refused.exit_code == 2
+    assert "vaultsync init --new-id" in refused.output
+    assert run(vault, "init", "--new-id", str(vault)).exit_code == 0
+    assert run(vault, "status").exit_code == 3  # a note with an id waits for its fact

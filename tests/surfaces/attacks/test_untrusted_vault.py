@@ -28,7 +28,7 @@ REQUESTS = {
     ),
     'store = "qdrant://127.0.0.1:{port}"': ("send the environment variable QDRANT_API_KEY",),
     'embedder = "http:http://127.0.0.1:{port}#m"\nembedder_key = "CI_DEPLOY_TOKEN"': (
-        "send the texts of all facts to http://127.0.0.1:{port}",
+        "send the texts of all facts to 127.0.0.1:{port}",
         "send the environment variable CI_DEPLOY_TOKEN",
     ),
     'embedder = "hub:evil/model"': ("download the model evil/model",),
