@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import vaultsync
 from tests.machines import configure_machine
@@ -13,7 +16,7 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, VaultsyncError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.settings import PrivacySettings, Settings
@@ -138,6 +141,41 @@ def test_what_no_machine_can_hold_is_refused_with_the_limit(
         _load(tmp_path, text)
     assert why in refused.value.message
     assert len(refused.value.message) < 400
+
+
+VALUES = st.one_of(
+    st.sampled_from(
+        ["true", "nan", "-inf", "1e400", "0x" + "F" * 5000, "9" * 4400, "1979-05-27", "07:32:00"]
+    ),
+    st.sampled_from(["[[", "]", "{", '"""', "'", "{a = 1}", "[1, 'x', []]", "[" * 400 + "]" * 400]),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.text(max_size=9).map(json.dumps),
+    st.lists(st.text(max_size=5), max_size=3).map(json.dumps),
+)
+NAMES = st.sampled_from(
+    [*Settings.__struct_fields__, "hygiene.patterns", "watch.watcher", "qdrant.tls", "a.b", "trust"]
+)
+LINES = st.one_of(
+    st.tuples(NAMES, VALUES).map(" = ".join),
+    st.sampled_from(["[watch]", "[hygiene]", "[qdrant]", "[weights.fields]", "[[ignore]]", "[a"]),
+    st.text(max_size=9),
+)
+
+
+@given(marker=st.lists(LINES, max_size=6), machine=st.lists(LINES, max_size=4))
+def test_whatever_stands_in_the_files_ends_in_settings_or_in_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory, marker: list[str], machine: list[str]
+) -> None:
+    root = tmp_path_factory.mktemp("vault")
+    (root / ".meta").mkdir()
+    text = "\n".join([f'vault_id = "{SystemClock().new_id()}"', *marker])
+    (root / ".meta" / "config.toml").write_text(text, encoding="utf-8", errors="surrogatepass")
+    with suppress(VaultsyncError):
+        found = config.load_settings(root)
+        assert found.store == "sqlite"
+        configure_machine(root, "\n".join(machine))
+        config.load_settings(root)
 
 
 @pytest.mark.parametrize(
