@@ -40,7 +40,7 @@ from vaultsync.privacy.escaping import active_constructs, escape, escape_active,
 from vaultsync.privacy.redaction import Redactor, scrub
 from vaultsync.recall.explanation import QueryTerms, has_phrases, snippet
 from vaultsync.recall.query import parse_query
-from vaultsync.settings import parse_settings
+from vaultsync.settings import check_file, parse_toml
 
 _ID = "0193f6c2-0000-7000-8000-000000000001"
 _PATH = VaultPath("public/notes/a.md")
@@ -119,7 +119,7 @@ def _state(text: str) -> None:
 
 def _settings(text: str) -> None:
     with contextlib.suppress(VaultsyncError):
-        parse_settings(text, {}, root=_HERE, state_root=_HERE, models=_HERE)
+        check_file(parse_toml(text, _HERE), str(_HERE))
 
 
 def _body(text: str) -> None:
