@@ -16,7 +16,7 @@ MAX_TERM_POSITIONS = 30
 _MAX_SUFFIX = 5
 """Letters that may follow a stem; with more of them it is another word."""
 # Markup that a snippet leaves out; of a link it keeps the display text.
-_LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
+_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*+\|)?([^\[\]\n]*+)\]\]")
 _MARKUP = re.compile(r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 

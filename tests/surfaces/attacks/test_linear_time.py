@@ -30,6 +30,7 @@ WERE_QUADRATIC = (
     "repeat '## Related Facts\\n'",
     "number 'password: pw{}Xy!\\n'",
     "repeat 'eyJ'",
+    "repeat '[[a.'",
 )
 TOO_SHORT = 0.02
 """Seconds below which nothing is compared."""
