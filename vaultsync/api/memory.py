@@ -450,6 +450,7 @@ class Memory:
         Returns:
             How many facts were exported.
         """
+        self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent)
 
     def import_(self, lines: Iterable[str]) -> int:

@@ -163,6 +163,13 @@ def with_accesses(fact: Fact, count: AccessCount | None) -> Fact:
     )
 
 
+def with_count_of(fact: Fact, other: Fact | None) -> Fact:
+    """The fact with the count of uses of another version of it, where that is larger."""
+    if other is None:
+        return fact
+    return with_accesses(fact, AccessCount(other.access_count, other.last_accessed_at or ""))
+
+
 class RevisionMismatch(NamedTuple):
     """A write was refused: the fact is at another revision."""
 
