@@ -44,6 +44,7 @@ from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
+from vaultsync.sync.replaced_versions import overwrite
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
@@ -234,7 +235,7 @@ def update(
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.evolve(updated_at=ctx.today())
-            write = StoreWrite(fact_id, fact, expect or current.revision, agent or "person")
+            write = overwrite(ctx, fact_id, fact, expect or current.revision, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError:
             known = known or offline_fact(ctx, fact_id)
@@ -329,7 +330,7 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
         _check_in_store(old)
         check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
-        first = StoreWrite(old.id, replaced, old.revision, actor)
+        first = overwrite(ctx, old.id, replaced, old.revision, actor)
         second = StoreWrite(new.id, new, None, actor, needs=old.id)
         _, revision = ctx.store.write([first, second])
         if isinstance(revision, str):
@@ -353,7 +354,7 @@ def forget(
             fact = known = get(ctx, fact_id, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
-            write = StoreWrite(fact.id, None, fact.revision, agent or "person")
+            write = overwrite(ctx, fact.id, None, fact.revision, agent or "person")
             if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
                 return ForgetResult(fact.id, STATUS_FORGOTTEN)
         except StoreUnavailableError:
