@@ -184,6 +184,21 @@ def test_a_version_whose_replacement_is_on_its_way_stays(world: World, fact: Fac
     assert contents(world, fact)[-1] == ("bob", "Ada's.", "Bob's.")
 
 
+def test_a_version_older_than_the_base_is_recorded_when_another_fact_changes(
+    world: World, fact: Fact
+) -> None:
+    world.agent_updates(fact.id, agent="ada", content="Ada's.")
+    world.agent_updates(fact.id, agent="bob", content="Bob's.")
+    late = dict(world.store._replaced)
+    world.store._replaced.clear()
+    world.quiesce()
+    world.store._replaced.update(late)
+    world.agent_remembers("Another.")
+    world.assert_at_rest()
+    assert contents(world, fact) == [("bob", "First.", "Bob's."), ("ada", None, "Ada's.")]
+    assert world.store.replaced_versions() == []
+
+
 def test_what_was_recorded_too_late_names_no_version_before_it(world: World, fact: Fact) -> None:
     world.agent_updates(fact.id, agent="ada", content="Ada's.")
     world.agent_updates(fact.id, agent="bob", content="Bob's.")

@@ -216,7 +216,9 @@ def update(
         InvalidFieldError: a value that its field does not accept.
         FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
         UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
-        RevisionMismatchError: the fact is not at `expect`, or changed at every try.
+        RevisionMismatchError: the fact is not at `expect`, or changed at every try. While
+            the store is unavailable, `expect` is compared with the revision known locally,
+            and again when the change is delivered.
         StoreUnavailableError: the store is unavailable and the fact is not known locally.
     """
     fact_id = check_id(fact_id)
@@ -241,10 +243,11 @@ def update(
             known = known or offline_fact(ctx, fact_id)
             if known is None:
                 raise StoreUnavailableError("this fact is not known locally") from None
+            _check_revision(known, expect)
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
-            _queue(ctx, agent, (fact_id, "update", before, after))
+            _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
             return fact
         if not isinstance(result, RevisionMismatch):
             return fact.evolve(revision=result, path=current.path)
@@ -362,7 +365,8 @@ def forget(
             known = known or offline_fact(ctx, check_id(fact_id))
             if known is None:
                 raise
-            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}))
+            _check_revision(known, expect)
+            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}), expect=expect)
             return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, *CONTENDED)
 
@@ -470,11 +474,17 @@ def _queue(
     ctx: SyncContext,
     agent: str | None,
     *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
+    expect: str | None = None,
 ) -> None:
-    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values."""
+    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values.
+
+    `expect` is the revision that they are for.
+    """
     actor, at = agent or "person", ctx.now()
     with ctx.archive.transaction():
-        ctx.archive.put_outbox(OutboxEntry(ctx.clock.new_id(), *x, actor, at) for x in changes)
+        ctx.archive.put_outbox(
+            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect) for each in changes
+        )
 
 
 def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:

@@ -35,7 +35,7 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.outbox import drain_outbox
+from vaultsync.sync.outbox import Delivery, drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
 from vaultsync.sync.recovery import recover
@@ -83,11 +83,14 @@ def sync_once(
     if ctx.archive.intents():
         # It stopped answering: a merge before the repair has a wrong base.
         feed = StoreFeed(is_available=False)
+    delivery = Delivery()
     if feed.is_available and request.drain_outbox_first:
-        recheck += drain_outbox(ctx)
+        delivery = drain_outbox(ctx)
+        recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
     unseen |= _record_replaced(work)
     implausible = _plan(work, plan, progress)
+    work.notices += redact_notices(ctx, delivery.notices)
     if unseen:
         work.actions = [a.evolve(unseen=unseen.get(a.fact_id)) for a in work.actions]
     if implausible and not is_confirmed(ctx, request):
