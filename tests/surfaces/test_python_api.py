@@ -148,6 +148,7 @@ def test_reading_leaves_the_revision_and_everything_derived_as_it_was(memory: Me
         memory.recall("crane", mode="index")
         memory.context("crane", mode="index")
         memory.list()
+        assert memory._engine.is_derived_current()
     assert memory.sync().actions == []
     assert memory.index_files() == before
     assert memory.update(fact.id, content="The crane is blue.", expect=expect).access_count
