@@ -285,16 +285,20 @@ class QdrantStore:
             self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()
         steps: list[PointOperation] = []
-        forgotten = 0
+        forgotten: list[str] = []
         for kind in (_TOMBSTONES, _PAGES):
-            for _, point in self._points.walk_all(kind, ("at", "revision")):
+            for key, point in self._points.walk_all(kind, ("at", "revision")):
                 if point["at"] < since[:19] and point["revision"] != head.revision:
-                    forgotten += kind is _TOMBSTONES
+                    forgotten += [key] if kind is _TOMBSTONES else []
                     same = MatchAny("revision", [point["revision"]])
                     steps.append(DeletePoints(PointFilter((*kind.must, same))))
+        counts = MatchAny("kind", [ACCESSES_KIND])
+        steps += [
+            DeletePoints(PointFilter((counts, MatchAny("of", some)))) for some in batches(forgotten)
+        ]
         for some in batches(steps):
             self._points.do(some)
-        return forgotten
+        return len(forgotten)
 
     # ------------------------------------------------------------------ the head
 
