@@ -154,6 +154,27 @@ def test_reading_leaves_the_revision_and_everything_derived_as_it_was(memory: Me
     assert memory.update(fact.id, content="The crane is blue.", expect=expect).access_count
 
 
+def test_what_one_agent_writes_over_another_while_no_run_is_possible_comes_back_by_undo(
+    memory: Memory, vault: Path, state: str
+) -> None:
+    fact = memory.remember("First.", scope="public")
+    memory.sync()
+    with vaultsync.open(str(vault), state_dir=state) as busy, busy._engine.exclusive():
+        for agent in ("ada", "bob"):
+            with vaultsync.open(str(vault), state_dir=state, agent=agent) as writer:
+                writer.update(fact.id, content=f"By {agent}.")
+    memory.sync()
+    said = [each for each in memory.history(fact.id) if each.field == "content"]
+    assert [(each.actor, each.before, each.after) for each in said] == [
+        ("ada", "First.", "By ada."),
+        ("bob", "By ada.", "By bob."),
+    ]
+    memory.undo(said[-1].run)
+    assert memory.get(fact.id).content == "By ada."
+    assert "By ada." in (vault / str(fact.path)).read_text(encoding="utf-8")
+    assert memory.verify().equal
+
+
 def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:
     with pytest.raises(UsageError, match="content was given twice"):
         memory.remember("The crane is red.", fields={"content": "It is green."})
