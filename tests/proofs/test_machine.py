@@ -214,6 +214,11 @@ class Story(RuleBasedStateMachine):
     def an_agent_changes(self, which: int, how: int) -> None:
         self._agent_changes(which, how)
 
+    @rule(which=many, how=many)
+    def an_agent_changes_what_it_saw(self, which: int, how: int) -> None:
+        word, change = self.world.ledger.word(), CHANGES[how % len(CHANGES)]
+        self.world.update(self._fact(which), lambda fact: change(fact, word), conditional=True)
+
     def _agents_change_blindly(self, which: int, how: int, other: int) -> None:
         ids = list(self.world.facts())
         if ids:

@@ -16,6 +16,7 @@ from tests.proofs.people import People
 from vaultsync.errors import (
     FactNotFoundError,
     GuardError,
+    RevisionMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
     VaultMissingError,
@@ -195,21 +196,33 @@ class World(People):
                 return facts.get(self.ctx, fact_id, agent=AGENT)
         return None
 
-    def update(self, fact_id: str, change: Callable[[Fact], Mapping[str, Value]]) -> None:
-        """An agent changes a fact."""
+    def update(
+        self,
+        fact_id: str,
+        change: Callable[[Fact], Mapping[str, Value]],
+        *,
+        conditional: bool = False,
+    ) -> None:
+        """An agent changes a fact; with a condition, only the version that it saw."""
         saw = self._saw(fact_id)
         if saw is None:
             return
         values = change(saw)
         before, wanted = wire.fact_to_json(saw), wire.fact_to_json(saw.replace(values))
         try:
-            facts.update(self.ctx, fact_id, values, agent=AGENT)
+            expect = saw.revision if conditional else None
+            facts.update(self.ctx, fact_id, values, agent=AGENT, expect=expect)
+        except RevisionMismatchError:
+            return
         except (StoreUnavailableError, FactNotFoundError):
             # It may have been written or not: the agent has no word of it.
             self.ledger.forgive(proofs.words(before) - proofs.words(wanted))
             return
         who = f"agent changes {fact_id}"
         self.ledger.wrote(who, saw=before, over=before, after=wanted)
+        if conditional and (self.store.away or self.store.lose_ack):
+            # Should the fact be deleted meanwhile, the history alone has it.
+            self.ledger.at_least_kept(proofs.words(wanted) - proofs.words(before))
 
     def update_blindly(
         self,

@@ -69,6 +69,20 @@ def test_a_change_whose_condition_holds_is_delivered(world: World, fact: Fact) -
     assert world.conflicts() == []
 
 
+def test_a_fact_that_waits_itself_can_be_changed_on_the_condition_that_nobody_else_did(
+    world: World, fact: Fact
+) -> None:
+    with world.outage():
+        new = world.agent_remembers("New.", title="New")
+        _update(world, new, "Newer.", new.revision)
+    _update(world, new, "Newest.", new.revision)
+    world.assert_at_rest()
+    assert world.fact(new.id).content == "Newest."
+    with pytest.raises(RevisionMismatchError):
+        _update(world, new, "Too late.", new.revision)
+    assert world.conflicts() == []
+
+
 def test_a_change_whose_condition_fails_later_is_a_conflict(world: World, fact: Fact) -> None:
     with world.outage():
         _update(world, fact, "Conditional.", fact.revision)

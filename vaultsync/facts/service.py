@@ -237,7 +237,8 @@ def update(
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.evolve(updated_at=ctx.today())
-            write = overwrite(ctx, fact_id, fact, expect or current.revision, agent or "person")
+            replaced = current.revision if expect is None else expect
+            write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError:
             known = known or offline_fact(ctx, fact_id)

@@ -65,7 +65,9 @@ def drain_outbox(ctx: SyncContext) -> Delivery:
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
             ctx.archive.drop_outbox([row.op])
-            ctx.archive.put_outbox(x for x in rows if x.fact_id == row.fact_id and x.expect)
+            ctx.archive.put_outbox(
+                x for x in rows if x.fact_id == row.fact_id and x.expect is not None
+            )
     return done
 
 
@@ -89,11 +91,14 @@ def _deliver(ctx: SyncContext, row: OutboxEntry) -> _Delivered | None:
         if _is_refused(row, current):
             return _Delivered(revision, revision, _refuse(ctx, row, current))
         write = _write(ctx, row, current)
+        before = write.expect if write else row.expect
+        if row.kind == "create":
+            before = ""  # while a fact waits itself, that is the revision its readers see
         if write is None:
-            return _Delivered(row.expect, revision)
+            return _Delivered(before, revision)
         result = ctx.store.write([write])[0]
         if not isinstance(result, RevisionMismatch):
-            return _Delivered(write.expect, result)
+            return _Delivered(before, result)
     return None
 
 
