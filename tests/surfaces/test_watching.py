@@ -23,10 +23,10 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
-    ConfigError,
     DaemonStoppedError,
     EngineBusyError,
     FactNotFoundError,
+    MissingExtraError,
     VaultMissingError,
 )
 from vaultsync.model.schema import Value
@@ -344,7 +344,7 @@ def test_a_watcher_that_is_not_installed_is_replaced_or_named(
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)
     assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(ConfigError, match="cannot be loaded"):
+    with pytest.raises(MissingExtraError, match="watching for changes needs watchfiles"):
         watcher_maker(settings, lambda: None)
     with pytest.raises(OSError, match="watchdog"):
         make(True)
