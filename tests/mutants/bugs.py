@@ -161,7 +161,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "a replaced version is dropped without a record",
         "sync/replaced_versions.py",
-        "            ctx.archive.add_history(new)\n",
+        "            ctx.archive.add_history(found.entries)\n",
         "            ctx.archive.add_history([])\n",
         "sync/test_replaced_versions.py::"
         "test_a_blind_update_over_an_unseen_one_leaves_both_in_the_history",

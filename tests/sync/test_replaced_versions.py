@@ -52,6 +52,20 @@ def test_a_blind_update_over_an_unseen_one_leaves_both_in_the_history(
     world.assert_at_rest()
 
 
+def test_the_history_shows_what_was_replaced_before_any_run(world: World, fact: Fact) -> None:
+    new = world.agent_remembers("New.", agent="ada")
+    world.agent_updates(new.id, agent="bob", content="Newer.")
+    world.agent_updates(fact.id, agent="ada", content="Ada's.")
+    world.agent_updates(fact.id, agent="bob", content="Bob's.")
+    with world.nobody_writes():
+        assert contents(world, new) == [("ada", None, "New.")]
+        assert contents(world, fact) == [("ada", "First.", "Ada's.")]
+    with world.outage():
+        assert contents(world, fact) == []
+    world.sync()
+    assert contents(world, fact) == [("ada", "First.", "Ada's."), ("bob", "Ada's.", "Bob's.")]
+
+
 def test_a_run_of_its_own_takes_back_what_was_replaced_and_stands_again(
     world: World, fact: Fact
 ) -> None:

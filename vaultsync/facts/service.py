@@ -44,7 +44,7 @@ from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
-from vaultsync.sync.replaced_versions import overwrite
+from vaultsync.sync.replaced_versions import overwrite, unrecorded_history
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
@@ -164,7 +164,7 @@ def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[Hi
     fact_id = check_id(fact_id)
     if not is_visible(ctx, fact_id, agent=agent):
         raise FactNotFoundError(fact_id)
-    entries = ctx.archive.history(fact_id=fact_id)
+    entries = [*ctx.archive.history(fact_id=fact_id), *unrecorded_history(ctx, fact_id)]
     if not entries:
         get(ctx, fact_id, agent=agent)
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.compare import differing_keys
@@ -29,6 +30,26 @@ def overwrite(
     return StoreWrite(fact_id, fact, expect, actor, recorded=recorded)
 
 
+class _Unrecorded(NamedTuple):
+    entries: list[HistoryEntry]
+    """What no history has yet."""
+    revisions: list[str]
+    """The versions that may go once it has."""
+    newest: dict[str, Fact]
+    """The newest of each fact that no base has: what the present version replaced."""
+
+
+def unrecorded_history(ctx: SyncContext, fact_id: str) -> list[HistoryEntry]:
+    """The history of versions of a fact that the next run records; none without the store."""
+    since = int(ctx.archive.setting("cursor") or 0)
+    try:
+        versions = [x for x in ctx.store.replaced_versions() if x.fact.id == fact_id]
+        return _unrecorded(ctx, versions, since).entries
+    except StoreUnavailableError as error:
+        _log.debug("what was replaced in %s is not known: %s", fact_id, error)
+        return []
+
+
 def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
     """Record the replaced versions in the history, and drop them from the store.
 
@@ -41,37 +62,45 @@ def record_replaced(ctx: SyncContext, since: int) -> Mapping[str, Fact]:
         The newest of each fact that no base has: what the present version replaced.
     """
     try:
-        versions = ctx.store.replaced_versions()
-        ids = dict.fromkeys(each.fact.id for each in versions)
-        current = ctx.store.find_many(ids) if ids else {}
+        found = _unrecorded(ctx, ctx.store.replaced_versions(), since)
     except StoreUnavailableError as error:
         _log.debug("replaced versions are recorded by the next run: %s", error)
         return {}
-    bases = ctx.archive.find_bases(ids)
-    entries: list[HistoryEntry] = []
-    done: list[str] = []
-    newest: dict[str, Fact] = {}
-    for fact_id in ids:
-        now, base = current.get(fact_id), bases.get(fact_id)
-        # One that is still the present version is about to be replaced; it stays.
-        some = [x for x in versions if x.fact.id == fact_id and not _is_same(x.fact, now)]
-        late, fresh = _parted(some, base, now, since)
-        before = base.fact if base else None
-        entries += _entries(None, late, before)
-        entries += _entries(before, fresh, now)
-        done += [each.fact.revision for each in some]
-        if fresh:
-            newest[fact_id] = fresh[-1].fact
-    written = {run for run in {each.run for each in entries} if ctx.archive.history(run=run)}
-    if new := [each for each in entries if each.run not in written]:
+    if found.entries:
         with ctx.archive.transaction():
-            ctx.archive.add_history(new)
+            ctx.archive.add_history(found.entries)
     try:
-        if done:
-            ctx.store.drop_replaced(done)
+        if found.revisions:
+            ctx.store.drop_replaced(found.revisions)
     except StoreUnavailableError as error:
         _log.debug("replaced versions are dropped by the next run: %s", error)
-    return newest
+    return found.newest
+
+
+def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: int) -> _Unrecorded:
+    found = _Unrecorded([], [], {})
+    by_fact: dict[str, list[ReplacedVersion]] = {}
+    for each in versions:
+        by_fact.setdefault(each.fact.id, []).append(each)
+    if not by_fact:
+        return found
+    current, bases = ctx.store.find_many(by_fact), ctx.archive.find_bases(by_fact)
+    for fact_id, every in by_fact.items():
+        now, base = current.get(fact_id), bases.get(fact_id)
+        # One that is still the present version is about to be replaced; it stays.
+        some = [each for each in every if not _is_same(each.fact, now)]
+        late, fresh = _parted(some, base, now, since)
+        before = base.fact if base else None
+        found.entries.extend(_entries(None, late, before))
+        found.entries.extend(_entries(before, fresh, now))
+        found.revisions.extend(each.fact.revision for each in some)
+        if fresh:
+            found.newest[fact_id] = fresh[-1].fact
+    # A crash may have come before the store was told that it need not keep them.
+    runs = {each.run for each in found.entries}
+    written = {run for run in runs if ctx.archive.history(run=run)}
+    new = [each for each in found.entries if each.run not in written]
+    return found._replace(entries=new)
 
 
 def _is_same(one: Fact, other: Fact | None) -> bool:
