@@ -30,7 +30,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.schema import Value
-from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
+from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork
 from vaultsync.service.daily_maintenance import CHECK_INTERVAL, LAST_MAINTENANCE, DailyMaintenance
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
@@ -348,8 +348,3 @@ def test_a_watcher_that_is_not_installed_is_replaced_or_named(
         watcher_maker(settings, lambda: None)
     with pytest.raises(OSError, match="watchdog"):
         make(True)
-
-
-def test_a_store_over_a_network_is_polled_less_often(settings: Settings) -> None:
-    assert intervals_for(settings).poll <= 0.05
-    assert intervals_for(structs.replace(settings, store="qdrant://host")).poll == 1.0
