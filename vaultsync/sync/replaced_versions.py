@@ -96,7 +96,7 @@ def _unrecorded(ctx: SyncContext, versions: Sequence[ReplacedVersion], since: in
         found.revisions.extend(each.fact.revision for each in some)
         if fresh:
             found.newest[fact_id] = fresh[-1].fact
-    # A crash may have come before the store was told that it need not keep them.
+    # A crash may have come before the store dropped them.
     runs = {each.run for each in found.entries}
     written = {run for run in runs if ctx.archive.history(run=run)}
     new = [each for each in found.entries if each.run not in written]
