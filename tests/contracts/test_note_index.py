@@ -270,6 +270,24 @@ def test_these_filters_mean_the_same_in_all(filled: NoteIndex) -> None:
         check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
+@given(asked=filters)
+def test_matches_are_counted_exactly(filled: NoteIndex, asked: FactFilters) -> None:
+    passing = sum(map(asked.admits, FACTS))
+    assert filled.count_matches("tea", asked) == passing
+    assert filled.count_matches("", asked, phrases=["green tea"]) == passing
+    assert filled.count_matches("cocoa", asked) == filled.count_matches("", asked) == 0
+
+
+def test_an_index_knows_whether_an_agent_sees_all_of_it(index: NoteIndex) -> None:
+    assert index.sees_all("indy")
+    put(index, a_fact(A, scope="public"), a_fact(B, scope="private-indy"))
+    assert index.sees_all("Indy")
+    assert index.sees_all(None)
+    assert not index.sees_all("ada")
+    index.update([], [B], version="2")
+    assert index.sees_all("ada")
+
+
 def test_equal_matches_come_by_id(index: NoteIndex) -> None:
     facts = [a_fact(each, "Green.") for each in IDS[:40]]
     put(index, *facts[20:])

@@ -55,6 +55,7 @@ from vaultsync.graph.stats import graph_stats
 from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
 from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.operations.check_links import LinkReport
@@ -109,8 +110,8 @@ update 01a1 --content new --set priority=1 --set x=a=b --add-tag a --remove-tag 
 
 list --type note --scope public --status active --tag a --since 2026-01 --until 2026-02
     --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
--> list(after='01a1', limit=5, links_from='a.md', links_to='Tea', newest=True, scope='public',
-    since='2026-01', status='active', tag='a', type='note', until='2026-02')
+-> list(after='01a1', all=False, limit=5, links_from='a.md', links_to='Tea', newest=True,
+    scope='public', since='2026-01', status='active', tag='a', type='note', until='2026-02')
 
 sync --dry-run --allow-scope-moves --max-delete 0 --confirm r1
 -> sync(allow_scope_moves=True, confirm='r1', dry_run=True, max_delete=0, progress=None)
@@ -140,14 +141,15 @@ memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-r
 -> sync_memory_file('m', 'x', again=True, dry_run=True, exclude=('b',), include=('*.md',),
     progress=None, scope='public')
 
-context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u
+context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u --all
 -> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
-    budget=9, format='xml', intent='recent', mode='auto', max_priority=4, user='u', agent=None))
+    status='', all=True, budget=9, format='xml', intent='recent', mode='auto', max_priority=4,
+    user='u', agent=None))
 
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
-    --max-priority 4 --since 2026-01-01 --user u-1 --explain
+    --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
-    since='2026-01-01', limit=3, max_priority=4, until=None, mode='fused', status='active',
+    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, mode='fused',
     heads_only=True, user='u-1', explain=True, agent=None))
 
 memory-file add m text --section Lessons --replace
@@ -285,9 +287,19 @@ CASES = {
     "an answer": case("recall 'why sqlite?'"),
     "what an answer lacks": case(
         "recall q",
-        answer=RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT)),
+        answer=RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT), ()),
     ),
-    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, (), 0.001, ())),
+    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, (), 0.001, (), ())),
+    "hidden hits": case(
+        "recall q",
+        answer=RecallResult(
+            "q", "index", 0.5, (), 0.001, (HIT,), (HiddenMatches(12, "superseded"),)
+        ),
+    ),
+    "hidden hits alone": case(
+        "recall q",
+        answer=RecallResult("q", "index", 0.0, (), 0.001, (), (HiddenMatches(1, "archived"),)),
+    ),
     "an explained answer": case("recall q --explain", answer=structs.replace(FOUND, stages=STAGES)),
     "a pack": case("context why?"),
     "a quiet pack": case("context why? --quiet"),

@@ -277,6 +277,7 @@ class Memory:
         newest: bool = False,
         limit: int = 100,
         after: str | None = None,
+        all: bool = False,
     ) -> FactPage:
         """Facts in the order of their ids, a page at a time; superseded ones too.
 
@@ -284,7 +285,7 @@ class Memory:
             type: only facts of this type.
             scope: only facts of this scope.
             status: only facts of this status; `forgotten` lists deleted facts, which
-                `restore()` brings back.
+                `restore()` brings back, and `superseded` those that a newer one replaces.
             tag: only facts with this tag, or one below it.
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
@@ -295,6 +296,8 @@ class Memory:
             newest: the newest first: an id that vaultsync made begins with its time.
             limit: the maximum number of facts, 1 or more.
             after: continue after the fact of this id, as `FactPage.next` says.
+            all: whether deleted facts are listed too, with the status `forgotten`;
+                `FactPage.hidden` says how many are left out without it.
 
         Raises:
             UsageError: a filter that cannot be.
@@ -315,6 +318,7 @@ class Memory:
             newest=newest,
             limit=limit,
             after=after,
+            include_deleted=all,
         )
 
     def update(
@@ -468,9 +472,10 @@ class Memory:
         types: Iterable[str] = (),
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
-        max_priority: int = 2,
-        status: str | None = "active",
+        max_priority: int | None = None,
+        status: str | None = "",
         heads_only: bool = True,
+        all: bool = False,
         since: str | None = None,
         until: str | None = None,
         user: str | None = None,
@@ -490,9 +495,13 @@ class Memory:
             scopes: only facts of these scopes, of those that the agent may see.
             tags: only facts with all of these tags, or ones below them.
             max_priority: the lowest priority that is searched, from 0 (critical) to 4
-                (background).
-            status: only facts of this status; any when it is None.
+                (background); when it is None, all but background facts that agents wrote.
+            status: only facts of this status, such as `active`, `archived` or
+                `superseded`; any when it is None, and when it is empty any but those that
+                retire a fact.
             heads_only: whether facts that a newer one supersedes are left out.
+            all: whether retired facts and the background are searched too; `hidden` of the
+                result says how many matches are left out without it.
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
             until: only facts created on this day or in this month, or earlier.
@@ -515,6 +524,7 @@ class Memory:
                 max_priority=max_priority,
                 status=status,
                 heads_only=heads_only,
+                all=all,
                 since=since,
                 until=until,
                 user=user,
@@ -547,6 +557,8 @@ class Memory:
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
         max_priority: int = 4,
+        status: str | None = "",
+        all: bool = False,
         since: str | None = None,
         user: str | None = None,
         agent: str | None = None,
@@ -566,6 +578,8 @@ class Memory:
             scopes: as in `recall()`.
             tags: as in `recall()`.
             max_priority: as in `recall()`, but background facts are packed too.
+            status: as in `recall()`.
+            all: as in `recall()`.
             since: as in `recall()`.
             user: as in `recall()`.
             agent: who asks; the agent of this memory when it is None.
@@ -588,6 +602,8 @@ class Memory:
                 scopes=tuple(scopes),
                 tags=tuple(tags),
                 max_priority=max_priority,
+                status=status,
+                all=all,
                 since=since,
                 user=user,
                 agent=agent,

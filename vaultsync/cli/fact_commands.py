@@ -150,7 +150,11 @@ def get(options: Options, *, fact_id: str) -> None:
 @click.command("list")
 @type_option(text="Only facts of this type.")
 @click.option("--scope", metavar="S", help="Only facts in this scope.")
-@click.option("--status", metavar="S", help="Only facts with this status, such as active.")
+@click.option(
+    "--status",
+    metavar="S",
+    help="Only facts with this status, such as active, superseded or forgotten.",
+)
 @click.option("--tag", metavar="X", help="Only facts with this tag.")
 @click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
 @click.option("--until", metavar="DATE", help="Only facts created on or before this day or month.")
@@ -161,6 +165,7 @@ def get(options: Options, *, fact_id: str) -> None:
 )
 @click.option("--links-from", metavar="NOTE", help="Only facts that this note links to.")
 @click.option("--newest", is_flag=True, help="List the newest first.")
+@click.option("--all", is_flag=True, help="List deleted facts too.")
 @number_option("--limit", "Maximum number of facts.", least=1, default=100)
 @click.option("--after", metavar="ID", help="Start after this fact: the next page.")
 @agent_option

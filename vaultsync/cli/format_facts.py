@@ -25,6 +25,7 @@ from vaultsync.cli.output import (
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import describe_hidden
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_values, public_new, public_values
 from vaultsync.notes.conflict_note import Conflict
@@ -165,6 +166,8 @@ def print_page(options: Options, found: FactPage) -> None:
     table(heads, rows, whole=("id", "type", "p", "scope"))
     if not found.facts:
         print_message(options, "no facts")
+    if found.hidden:
+        print_message(options, describe_hidden(found.hidden))
     if found.next:
         print_message(options, f"more facts follow: --after {clean_one_line(found.next)}")
 

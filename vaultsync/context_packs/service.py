@@ -71,7 +71,7 @@ def build_context(
         intent=request.intent,
         entities=_entities(sources, facts, request.agent, request.user),
     )
-    return replace(pack, counter=tokens.name, degraded=found.degraded)
+    return replace(pack, counter=tokens.name, degraded=found.degraded, hidden=found.hidden)
 
 
 def _reason(fact: Fact, why: str) -> str:

@@ -7,9 +7,9 @@ is no semantic search.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import IndexEntry, parse_entry_line
@@ -19,6 +19,7 @@ from vaultsync.links.wikilinks import find_links
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
 from vaultsync.model.scope import PUBLIC, can_see, is_scope
 from vaultsync.notes.parse import read_note
@@ -75,7 +76,7 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(request, today=clone.clock.now().date())
+    query, filters = parse_request(request, now=clone.clock.now())
     entries = _read_entries(clone)
     terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
     search = _IndexFileSearch(clone, query, filters, request.agent, weights, terms)
@@ -97,6 +98,7 @@ def recall_vault_only(
         degraded=() if entries else (NO_TABLES_REASON,),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
+        hidden=tuple(HiddenMatches(n, reason) for reason, n in sorted(search.hidden.items())),
     )
 
 
@@ -158,6 +160,8 @@ class _IndexFileSearch:
     terms: QueryTerms
     confidence: float = 0.0
     """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
+    hidden: Counter[str] = field(default_factory=Counter)
+    """How many of the notes that were read each default hides."""
 
     def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
         """The best notes whose entries match keywords."""
@@ -189,6 +193,8 @@ class _IndexFileSearch:
                 fact = _read_fact(self.clone, path, entries[path][0])
                 if fact is not None and filters.admits(fact):
                     notes.append((fact, match.score))
+                elif fact is not None and filters.unhidden.admits(fact):
+                    self.hidden[filters.hidden_by(fact)] += 1
         return notes
 
     def _hit(self, fact: Fact, similarity: float) -> Hit:

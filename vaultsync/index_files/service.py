@@ -27,7 +27,7 @@ from vaultsync.privacy.escaping import may_have_active_content
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import SyncContext
 
-TABLES_SCHEMA = "2"
+TABLES_SCHEMA = "3"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
 TABLES_SETTING = "tables"
 """The archive's setting with the version of the files, and their names."""

@@ -204,11 +204,24 @@ class NoteIndex(Protocol):
         """
         ...
 
+    def count_matches(
+        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> int:
+        """The number of facts that `search()` would find without a limit.
+
+        Unlike a search it leaves no filter to its caller.
+        """
+        ...
+
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         """The turns of some sessions, of some facts, and of the sessions of those facts.
 
         Each fact once, as it was put last, in any order.
         """
+        ...
+
+    def sees_all(self, agent: str | None) -> bool:
+        """Whether an agent may see every fact in the index."""
         ...
 
     def tokens(self, text: str) -> list[str]:

@@ -137,6 +137,7 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     links_from: Annotated[str | None, about("Only facts whose notes this note links to.")] = None
     since: Since = None
     until: Until = None
+    all: Annotated[bool, about("Whether to list deleted facts too.")] = False
     newest: Annotated[bool, about("Newest first; oldest first when false.")] = True
     limit: Annotated[int, about("Maximum number of facts."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("The `next` of a page, to get the page after it.")] = None
@@ -162,7 +163,7 @@ def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
         rests = tuple(f.evolve(content=f.content[args.offset :]) for f in page.facts)
         page = replace(page, facts=rests)
     shown = public_page(page)
-    return QueryVaultResult(shown.facts, shown.next, missing or UNSET)
+    return QueryVaultResult(shown.facts, shown.next, shown.hidden, missing or UNSET)
 
 
 FACT_TOOLS: tuple[Tool[Any], ...] = (

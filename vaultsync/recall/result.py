@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
 from vaultsync.recall.ranking import RankingWeights
 
@@ -94,6 +95,8 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     seconds: float
     hits: tuple[Hit, ...]
     """Best first."""
+    hidden: tuple[HiddenMatches, ...]
+    """How many facts match by their words and were left out by each default."""
     stages: tuple[RecallStage, ...] = ()
     """Only when the request asks to `explain`; otherwise it is not in the JSON."""
 

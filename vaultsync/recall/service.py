@@ -16,7 +16,6 @@ from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import can_see
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
     QueryTerms,
@@ -25,6 +24,7 @@ from vaultsync.recall.explanation import (
     has_phrases,
     snippet,
 )
+from vaultsync.recall.hidden_facts import count_hidden
 from vaultsync.recall.query import hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
@@ -76,7 +76,7 @@ class RecallSearch:
         self._sources = sources
         self._request = request
         self._min_similarity = min_similarity
-        query, self._filters = parse_request(request, today=self._clock.now().date())
+        query, self._filters = parse_request(request, now=self._clock.now())
         self._query = query
         self._filters_to_ask = [self._filters]
         """The filters and, in a query of its own, what of that the question hints at."""
@@ -108,7 +108,7 @@ class RecallSearch:
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
         source = self._search(self._request.mode)
-        hits = self._hits()
+        hits, query = self._hits(), self._query
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
             source=source,
@@ -116,6 +116,7 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
+            hidden=count_hidden(self._sources.index, query, self._filters),
             stages=tuple(self._stages),
         )
 
@@ -288,7 +289,6 @@ class RecallSearch:
             fact = found.get(each)
             if (
                 fact is not None
-                and can_see(self._request.agent, fact.scope)
                 and self._filters.admits(fact)
                 # The note index has checked the phrases of what it found.
                 and (

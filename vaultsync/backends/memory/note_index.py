@@ -21,6 +21,7 @@ from vaultsync.indexing.text_normalization import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import can_see
 from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
@@ -107,6 +108,14 @@ class MemoryIndex:
                 found.append(IndexMatch(fact_id, score))
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
+
+    def count_matches(
+        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> int:
+        return len(self.search(words, filters, phrases=phrases, limit=len(self._held)))
+
+    def sees_all(self, agent: str | None) -> bool:
+        return all(can_see(agent, each.fact.scope) for each in self._held.values())
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         held = {each: one.turn for each, one in self._held.items()}

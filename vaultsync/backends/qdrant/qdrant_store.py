@@ -124,12 +124,26 @@ class QdrantStore:
         payload = self._payload(fact_id, FACT_KEYS)
         return to_fact(payload, deleted=True) if payload else None
 
-    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+    def iter_facts(
+        self, after: str = "", *, newest: bool = False, deleted: bool = False
+    ) -> Iterator[Fact]:
         self._committed()
-        for _, payload in self._points.walk_all(_FACTS, FACT_KEYS, after=after):
-            fact = to_fact(payload, deleted=False)
+        for payload in self._payloads(_TOMBSTONES if deleted else _FACTS, after, newest=newest):
+            fact = to_fact(payload, deleted=deleted)
             if fact is not None:
                 yield fact
+
+    def _payloads(self, kind: PointFilter, after: str, *, newest: bool) -> Iterator[Payload]:
+        """The payloads of points by id; a scroll only goes up, so the newest take all ids."""
+        if not newest:
+            for _, payload in self._points.walk_all(kind, FACT_KEYS, after=after):
+                yield payload
+            return
+        keys = (key for key, _ in self._points.walk_all(kind, ("kind",)))
+        ids = [key for key in keys if not after or key < after]
+        for batch in batches(reversed(ids)):
+            found = self._points.take(batch, FACT_KEYS)
+            yield from (found[key] for key in batch if key in found)
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         payload = self._payload(fact_id, ("op",))
