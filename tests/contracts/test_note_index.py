@@ -278,14 +278,12 @@ def test_matches_are_counted_exactly(filled: NoteIndex, asked: FactFilters) -> N
     assert filled.count_matches("cocoa", asked) == filled.count_matches("", asked) == 0
 
 
-def test_an_index_knows_whether_an_agent_sees_all_of_it(index: NoteIndex) -> None:
-    assert index.sees_all("indy")
+def test_an_index_counts_what_an_agent_may_see(index: NoteIndex) -> None:
+    assert index.count("indy") == 0
     put(index, a_fact(A, scope="public"), a_fact(B, scope="private-indy"))
-    assert index.sees_all("Indy")
-    assert index.sees_all(None)
-    assert not index.sees_all("ada")
+    assert [index.count(each) for each in (None, "Indy", "ada")] == [2, 2, 1]
     index.update([], [B], version="2")
-    assert index.sees_all("ada")
+    assert [index.count(each) for each in (None, "Indy", "ada")] == [1, 1, 1]
 
 
 def test_equal_matches_come_by_id(index: NoteIndex) -> None:

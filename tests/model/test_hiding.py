@@ -18,9 +18,11 @@ SENTENCES = [
         "1 more is hidden because agents wrote it for the background; --all shows it",
     ),
     (
-        (HiddenMatches(2_000, "superseded"), HiddenMatches(1, "background", "max_priority=4")),
-        "2,000 more are hidden because they are superseded, 1 is hidden because agents wrote it"
-        " for the background; --all and --max_priority=4 show them",
+        (HiddenMatches(2_000, "superseded"), HiddenMatches(1, "expired", "status")),
+        (
+            "2,000 more are hidden because they are superseded, 1 is hidden because it is expired;"
+            " --all and --status show them"
+        ),
     ),
 ]
 

@@ -111,3 +111,20 @@ def test_a_status_that_is_asked_for_is_found_whatever_it_means(world: RecallWorl
     assert [hit.id for hit in world.ask("berths", status="active")] == [new.id]
     with pytest.raises(InvalidFieldError, match="list --status forgotten"):
         world.ask("berths", status="forgotten")
+
+
+def test_vectors_of_facts_that_an_agent_cannot_see_shift_no_score(world: RecallWorld) -> None:
+    for number in range(60):
+        world.agent_remembers(f"The berth of boat {number} is numbered.", scope="public")
+    world.embed()
+    alone = world.ask("which berth", mode="vector", limit=50)
+    for number in range(300):
+        text = f"Which berth is numbered {number}?"
+        world.agent_remembers(text, agent="ada", scope="private-ada")
+    world.embed()
+    beside = world.ask("which berth", mode="vector", limit=50)
+    found, expected = ({hit.id: hit.similarity for hit in each} for each in (beside, alone))
+    assert found == expected
+    assert [hit.id for hit in world.ask("which berth", mode="vector", agent="ada")] != [
+        hit.id for hit in alone.hits[:10]
+    ]

@@ -32,6 +32,7 @@ from vaultsync.errors import (
     EngineBusyError,
     InvalidFieldError,
     NoteMissingError,
+    StoreUnavailableError,
     UnsafePathError,
     UsageError,
     VaultsyncError,
@@ -46,6 +47,7 @@ from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.note_index_sync import count_visible_facts
 from vaultsync.indexing.ports import Embedder
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest
@@ -72,6 +74,7 @@ from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, Reca
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import Settings
 from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import (
@@ -775,16 +778,38 @@ class Memory:
         except ValidationError as error:
             _log.debug("the state of the daemon is of another version: %s", error)
             daemon = None
-        return self.with_queued(read_status(self._ctx, engine=holder, daemon=daemon))
+        status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
+        return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
         """A status, with a notice for each memory file that texts of agents wait for.
 
+        An agent's counts and notices are of what it may see.
+
         Args:
             status: without these notices.
         """
-        waiting = notices_of(files_with_queue(self._memory_files.queue))
-        return structs.replace(status, attention=(*status.attention, *waiting))
+        view = AgentView(self._ctx, self.agent)
+        waiting = view.notices(notices_of(files_with_queue(self._memory_files.queue)))
+        status = structs.replace(status, attention=(*status.attention, *waiting))
+        if self.agent is None:
+            return status
+        ids = [each.fact_id for each in self._ctx.archive.outbox()]
+        visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
+        index = self._services.note_index
+        try:
+            facts = count_visible_facts(self._ctx, index, self.agent)
+        except StoreUnavailableError:
+            facts = index.count(self.agent)
+        conflicts, daemon = len(self.conflicts()), status.daemon
+        if daemon is not None:
+            # What it last failed at, and how far it is, may be about facts of others.
+            daemon = DaemonState(
+                daemon.since, conflicts=conflicts, attention=len(status.attention), pid=daemon.pid
+            )
+        return structs.replace(
+            status, facts=facts, conflicts=conflicts, outbox=len(visible), daemon=daemon
+        )
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, without those of other agents' private facts."""

@@ -220,16 +220,12 @@ class NoteIndex(Protocol):
         """
         ...
 
-    def sees_all(self, agent: str | None) -> bool:
-        """Whether an agent may see every fact in the index."""
-        ...
-
     def tokens(self, text: str) -> list[str]:
         """The terms under which a text is indexed: stemmed, without stop words."""
         ...
 
-    def count(self) -> int:
-        """Number of facts in the index."""
+    def count(self, agent: str | None = None) -> int:
+        """Number of facts in the index that an agent may see; all for None."""
         ...
 
     def close(self) -> None:

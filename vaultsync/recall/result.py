@@ -32,6 +32,9 @@ class RecallSources:
     embedder: Callable[[], Embedder | None] = lambda: None
     reranker: Callable[[], Reranker | None] = lambda: None
     weights: RankingWeights = field(default_factory=RankingWeights)
+    visible_index: Callable[[], tuple[ReadContext, NoteIndex]] | None = None
+    """The index of what the asking agent may see, and what it is brought up to date from; None
+    where it is `index`."""
 
 
 class Hit(Struct, frozen=True):

@@ -114,9 +114,6 @@ class MemoryIndex:
     ) -> int:
         return len(self.search(words, filters, phrases=phrases, limit=len(self._held)))
 
-    def sees_all(self, agent: str | None) -> bool:
-        return all(can_see(agent, each.fact.scope) for each in self._held.values())
-
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         held = {each: one.turn for each, one in self._held.items()}
         named = held.keys() & set(facts)
@@ -134,8 +131,8 @@ class MemoryIndex:
         language = language_of(text, least=1) or self._language
         return FUNCTION_WORDS.get(language, frozenset())
 
-    def count(self) -> int:
-        return len(self._held)
+    def count(self, agent: str | None = None) -> int:
+        return sum(can_see(agent, each.fact.scope) for each in self._held.values())
 
     def close(self) -> None:
         """Do nothing: no resource is open."""

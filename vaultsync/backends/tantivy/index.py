@@ -97,9 +97,16 @@ class TantivyIndex:
         view = self._look()
         return view.version if view else None
 
-    def count(self) -> int:
+    def count(self, agent: str | None = None) -> int:
         view = self._look()
-        return view.searcher.num_docs - 1 if view else 0
+        if view is None:
+            return 0
+        if agent is None:
+            return view.searcher.num_docs - 1
+        query = Query.term_set_query(self._schema, "owner", sorted(visible_owners(agent)))
+        with self._reading():
+            return _count(view, query)
+        return 0
 
     def tokens(self, text: str) -> list[str]:
         return self._terms.of_text(text)
@@ -142,15 +149,6 @@ class TantivyIndex:
         with self._reading():
             return _count(view, Query.boolean_query(asked))
         return 0
-
-    def sees_all(self, agent: str | None) -> bool:
-        view = self._look()
-        if view is None or agent is None:
-            return True
-        query = Query.term_set_query(self._schema, "owner", sorted(visible_owners(agent)))
-        with self._reading():
-            return _count(view, query) == view.searcher.num_docs - 1
-        return False
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         view = self._look()
