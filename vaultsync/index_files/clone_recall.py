@@ -203,7 +203,6 @@ class _IndexFileSearch:
             recency(fact.created_at, fact.type, self.clone.clock.now()),
             utility(fact.importance, fact.access_count),
         )
-        words = self.terms.matched_words(fact_text(fact))
         return Hit(
             id=fact.id,
             title=fact.title,
@@ -215,8 +214,7 @@ class _IndexFileSearch:
             utility=round(signals.utility, 4),
             stage=INDEX_FILES_SOURCE,
             why=explain_hit(
-                list(words.values()),
-                len(self.terms.stems),
+                *self.terms.quoted_words(fact_text(fact)),
                 matches_hints=self.query.has_hints and self.query.matches_hints(fact),
                 importance=fact.importance,
             ),

@@ -379,8 +379,7 @@ class RecallSearch:
                     utility=round(signals.utility, 4),
                     stage=stage,
                     why=explain_hit(
-                        list(words.values()),
-                        len(self._terms.stems),
+                        *self._terms.quoted_words(fact_text(fact)),
                         cosine=cosine,
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         access_count=fact.access_count,
