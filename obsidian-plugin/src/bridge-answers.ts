@@ -102,6 +102,7 @@ export interface FieldConflict {
 export interface ForgetResult {
 	id: string;
 	status: "active" | "forgotten";
+	previous: string | null;
 }
 
 /** An id that nothing has. */

@@ -158,6 +158,7 @@ ANSWERS: Mapping[str, Any] = {
     "list": FactPage((FACT,), ID),
     "update": FACT,
     "supersede": FACT,
+    "is_note_deleted": False,
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,

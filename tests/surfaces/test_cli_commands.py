@@ -57,10 +57,10 @@ from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import FieldConflict
+from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
-from vaultsync.sync.decision_table import REASON_BASE_ONLY
+from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, LastRun, Report, notices_of, proof_of
 
 OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
@@ -183,6 +183,11 @@ def notices(*found: object, base: Report = QUIET) -> dict[str, object]:
 
 
 WAIT = ActionTaken("wait", ID, NOTE, (), "the note is gone")
+GONE = ActionTaken("wait", ID, NOTE, (), REASON_GONE)
+SETTLED = ActionTaken("resolve_conflict", ID, NOTE, ("content",), "its conflict note was deleted")
+DELETED_BESIDE = replace(
+    CONFLICT, fields=(FieldConflict(NOTE_FIELD, "3-1", DELETED_SIDE, CHANGED_SIDE),)
+)
 SAME = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
 MOVED = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
 MANY = [ActionTaken("create_note", ID, f"public/{n}.md", (), "") for n in range(25)]
@@ -242,8 +247,13 @@ CASES = {
         f"update {ID} --add-tag x", get=errors.StoreUnavailableError("it is away")
     ),
     "an update beside an edit": case(f"update {ID} --add-tag x", conflicts=(CONFLICT,)),
+    "an update beside a deletion": case(f"update {ID} --add-tag x", conflicts=(DELETED_BESIDE,)),
+    "an update of a deleted note": case(f"update {ID} --add-tag x", is_note_deleted=True),
     "a fact that replaces another": case(f"supersede {ID} text"),
     "a fact is forgotten": case(f"forget {ID}"),
+    "the newest version is forgotten": case(
+        f"forget {ID}", forget=ForgetResult(ID, "forgotten", RUN)
+    ),
     "a fact that an edit kept": case(f"forget {ID}", forget=KEPT, conflicts=(CONFLICT,)),
     "a fact that an edit kept, without a conflict": case(f"forget {ID}", forget=KEPT),
     "a fact is restored": case(f"restore {ID}"),
@@ -258,6 +268,8 @@ CASES = {
     "all actions": case("sync -v", **acts(SAME, MOVED)),
     "waiting notes": case("sync", **acts(*BUSY_PASS.actions, WAIT)),
     "nothing but waiting notes": case("sync", sync=structs.replace(QUIET, actions=[WAIT, WAIT])),
+    "deleted notes": case("sync", sync=structs.replace(QUIET, actions=[GONE, GONE])),
+    "a conflict that was settled": case("sync", sync=structs.replace(QUIET, actions=[SETTLED])),
     "open conflicts": case("sync", conflicts=(CONFLICT,)),
     "a notice, even with quiet": case("sync --quiet", **notices(NOTICE, base=BUSY_PASS)),
     "a notice does not repeat the path of its message": case(
@@ -317,6 +329,7 @@ CASES = {
     "settings that are not JSON": case("graph colours", graph_colours=errors.ConfigError("no")),
     "every link resolves": case("links check"),
     "broken links": case("links check", links_check=BROKEN),
+    "one kind of link": case("links check --kind alias-only", links_check=BROKEN),
     "fixed links": case("links check --fix", links_check=FIXED),
     "fixed links, quietly": case("links check --quiet", links_check=FIXED),
     "a memory file": case("memory-file sync m", sync_memory_file=FILE_REPORT),

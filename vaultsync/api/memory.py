@@ -266,6 +266,15 @@ class Memory:
         """
         return bool(fact_service.queued_changes(self._ctx, id))
 
+    def is_note_deleted(self, id: str) -> bool:
+        """Whether the user deleted the note of a fact, and the next sync writes it again.
+
+        Args:
+            id: of the fact.
+        """
+        base = self._ctx.archive.find_base(id)
+        return base is not None and base.missing_since is not None
+
     def list(
         self,
         *,
@@ -396,7 +405,12 @@ class Memory:
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
-        self, id: str, *, expect: str | None = None, agent: str | None = None
+        self,
+        id: str,
+        *,
+        expect: str | None = None,
+        agent: str | None = None,
+        restore_previous: bool = False,
     ) -> ForgetResult:
         """Delete a fact and its note; `restore()` brings both back.
 
@@ -404,10 +418,12 @@ class Memory:
             id: of the fact.
             expect: the revision that is to be deleted; any when it is None.
             agent: who deletes it; the agent of this memory when it is None.
+            restore_previous: whether the older version that it replaced is found again.
 
         Returns:
             The status of the fact: `forgotten`, or still `active` where the user edited
-            the note at the same moment, because edits win over deletions.
+            the note at the same moment, because edits win over deletions. `previous` is the
+            id of an older version that stays hidden; `restore()` brings it back.
 
         Raises:
             FactNotFoundError.
@@ -416,6 +432,10 @@ class Memory:
         self._engine.record_bases()
         done = fact_service.forget(self._ctx, id, agent=agent or self.agent, expect=expect)
         self._engine.update_notes(done.id)
+        if restore_previous and done.previous is not None:
+            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
+            self._engine.update_notes(done.previous)
+            done = ForgetResult(done.id, done.status)
         try:
             if self._ctx.store.find_many([done.id]):
                 return ForgetResult(done.id, fact_service.STATUS_ACTIVE)
@@ -424,7 +444,9 @@ class Memory:
         return done
 
     def restore(self, id: str, *, expect: str | None = None) -> ForgetResult:
-        """Bring back a deleted fact and its note as they were.
+        """Bring back a deleted fact and its note as they were, or an older version.
+
+        An older version comes back when the one that replaced it was deleted.
 
         Args:
             id: of the fact.
@@ -436,7 +458,8 @@ class Memory:
         """
         self._engine.record_bases()
         done = fact_service.restore(self._ctx, id, agent=self.agent, expect=expect)
-        self._engine.update_notes(done.id)
+        replaced = self._ctx.store.find_many([done.id]).get(done.id)
+        self._engine.update_notes(done.id, (replaced and replaced.supersedes_id) or "")
         return done
 
     def export(self, write: Callable[[str], object]) -> int:
@@ -1245,8 +1268,7 @@ class Memory:
         return self.agent or "person"
 
     def _with_path(self, fact: Fact) -> Fact:
-        base = self._ctx.archive.find_base(fact.id)
-        return fact.evolve(path=base.path if base else None)
+        return fact.evolve(path=self._ctx.archive.note_paths([fact.id]).get(fact.id))
 
     def _linked(self, to: str | None, source: str | None) -> set[str] | None:
         """The ids of facts that link to a note, and that another links to; None for all."""

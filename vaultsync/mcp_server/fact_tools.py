@@ -90,7 +90,10 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     changes = structs.asdict(args)
     fact = memory.update(changes.pop("id"), **changes)
     conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
-    return {**public_values(fact), **({"conflict": conflict.id} if conflict else {})}
+    answer = {**public_values(fact), **({"conflict": conflict.id} if conflict else {})}
+    if conflict is None and memory.is_note_deleted(fact.id):
+        answer["note_deleted"] = True
+    return answer
 
 
 class SupersedeArgs(ToolArgs, frozen=True):

@@ -274,8 +274,9 @@ def make_report(
     seconds: float,
     *,
     guarded: str | None = None,
+    refused: Sequence[PlannedAction] = (),
 ) -> Report:
-    """The report of a run that did `done`, with these `notices`, or would.
+    """The report of a run that did `done` but not what is `refused`, with `notices`, or would.
 
     `guarded` says why the guard would stop the run; it is None when it would not.
     """
@@ -297,6 +298,9 @@ def make_report(
     actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
         actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
+        told = {notice.path for notice in notices}
+        actions += [_taken(each) for each in refused if each.path not in told]
+    actions += work.settled
     if work.unchanged:  # at the end: of a long report only the beginning is kept
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
         name = _ACTION_NAMES[row.do]
