@@ -298,8 +298,8 @@ def make_report(
     actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
         actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
-        told = {notice.path for notice in notices}
-        actions += [_taken(each) for each in refused if each.path not in told]
+        named = {notice.path for notice in notices}
+        actions += [_taken(each) for each in refused if each.path not in named]
     actions += work.settled
     if work.unchanged:  # at the end: of a long report only the beginning is kept
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
