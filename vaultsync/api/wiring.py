@@ -342,7 +342,7 @@ class Services:
             embedder=lambda: self.embedder,
             reranker=lambda: self.reranker,
             weights=self.settings.weights,
-            visible_index=agent and partial(self._visible_index, ctx, agent.casefold()),
+            visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
         )
 
     def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[ReadContext, NoteIndex]:

@@ -359,7 +359,7 @@ def forget(
             write = StoreWrite(fact.id, None, fact.revision, agent or "person")
             if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
                 previous = _hidden_version(ctx, fact, agent=agent)
-                return ForgetResult(fact.id, STATUS_FORGOTTEN, previous and previous.id)
+                return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
             # Delete the version that was read, not one that its reader never saw.
             known = known or offline_fact(ctx, check_id(fact_id))
