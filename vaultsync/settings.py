@@ -7,14 +7,16 @@ import sys
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
-from vaultsync.errors import ConfigError, UnsafePathError
+from vaultsync.errors import ConfigError, UnsafePathError, UsageError
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
+from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
@@ -129,6 +131,8 @@ class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The ranking of hits."""
     hygiene: PrivacySettings = PrivacySettings()
     """Redaction and escaping."""
+    map: Mapping[str, Mapping[str, Any]] = {}
+    """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
@@ -193,6 +197,7 @@ def parse_settings(
         "index_folder": _index_folder(found.index_folder),
         "language": _language(found.language),
         "weights": _weights(found.weights),
+        "map": _meanings(found.map),
     }
     return Settings(
         **structs.asdict(found) | checked,
@@ -229,6 +234,22 @@ def _language(language: str) -> str:
         expected = "one of " + ", ".join(sorted({*STEMMER_LANGUAGES}))
         raise _bad_value("language", language, expected)
     return language.lower()
+
+
+def _meanings(given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Field -> folded word -> canonical value."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, words in given.items():
+        row = ALL_FIELDS_BY_KEY.get(key)
+        if row is None or row.owner in (FieldOwner.IDENTITY, FieldOwner.PLACE):
+            expected = "a field such as type or priority"
+            raise _bad_value("map", key, expected)
+        for word, value in words.items():
+            try:
+                found.setdefault(key, {})[word.strip().casefold()] = canonical(row, value)
+            except UsageError as error:
+                raise _bad_value(f"map.{key}.{word}", value, error.message) from None
+    return found
 
 
 def _weights(given: RankingWeights) -> RankingWeights:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.world import World, kinds
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.view import NoteView
 from vaultsync.operations.adopt import adopt_notes
 from vaultsync.sync.status import read_status
 
@@ -55,3 +56,50 @@ def test_a_value_that_is_neither_ours_nor_known_is_told_until_it_is_right(world:
     world.person_edits("Books/1.md", "priority: hihg", "priority: high")
     world.clock.advance(60)
     assert kinds(world.sync()) == []
+
+
+MAPPED = NoteView(meanings={"priority": {"high": 1, "low": 3}, "type": {"book": "lesson"}})
+
+
+def mapped_world() -> World:
+    made = World(view=MAPPED)
+    text = BOOK.replace("confidence: high\n", "")
+    made.person_writes("Books/one.md", text.format("One."))
+    made.clock.advance(60)
+    assert kinds(adopt_notes(made.ctx, [VaultPath("Books")])) == []
+    made.quiesce()
+    return made
+
+
+def test_words_with_a_meaning_are_read_as_it_and_stay_in_the_note() -> None:
+    world = mapped_world()
+    (fact,) = world.facts()
+    assert (fact.priority, fact.type, fact.status) == (1, "lesson", "reading")
+    assert "type: book\npriority: high" in world.text("Books/one.md")
+    world.agent_updates(fact.id, content="One, by an agent.")
+    world.quiesce()
+    assert "type: book\npriority: high" in world.text("Books/one.md")
+    world.person_edits("Books/one.md", "priority: high", "priority: Low")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).priority == 3
+    world.agent_updates(fact.id, priority=0)
+    world.quiesce()
+    assert "type: book\npriority: 0" in world.text("Books/one.md")
+    world.assert_at_rest()
+
+
+def test_a_meaning_that_comes_later_changes_no_note_that_was_taken_in_before(world: World) -> None:
+    adopt_notes(world.ctx, [VaultPath("Books")])
+    world.quiesce()
+    object.__setattr__(world.ctx, "view", MAPPED)
+    fact = next(x for x in world.facts() if x.content == "Book 1.")
+    world.agent_updates(fact.id, content="Book 1, by an agent.")
+    world.quiesce()
+    assert "type: book\npriority: high" in world.text("Books/1.md")
+    assert world.fact(fact.id).priority == 2
+    world.person_edits("Books/1.md", "priority: high", "priority: low")
+    world.clock.advance(60)
+    world.quiesce()
+    assert world.fact(fact.id).priority == 3
+    assert "priority: low" in world.text("Books/1.md")

@@ -47,12 +47,13 @@ from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
-from vaultsync.indexing.note_index_sync import count_visible_facts
+from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import Embedder
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest
 from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_deletion
@@ -92,6 +93,8 @@ from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
+MAX_CALLED = 50
+"""Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
@@ -166,6 +169,7 @@ class Memory:
         """Finish the bookkeeping and close all files; harmless when repeated."""
         try:
             self._engine.record_bases()
+            self._engine.update_tables()
         finally:
             self._services.close()
 
@@ -1275,10 +1279,21 @@ class Memory:
         links = self._services.link_index
         found = []
         if to is not None:
-            found.append(linking_to(self._ctx, links, to, agent=self.agent))
+            called = self._called
+            found.append(linking_to(self._ctx, links, to, agent=self.agent, called=called))
         if source is not None:
-            found.append(linked_from(self._ctx, links, source, agent=self.agent))
+            called = self._called
+            found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
+
+    def _called(self, name: str) -> builtins.list[str] | None:
+        """The facts whose title or alias may be a name, by the note index."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
+        return [each.fact_id for each in found]
 
     def _ask_daemon(
         self,

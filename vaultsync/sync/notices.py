@@ -140,19 +140,29 @@ def _file_notices(
     listed = []
     if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
         listed.append(seen.read_error)
+    if seen.read is not None and problems:
+        note = seen.read
+        problems = tuple(x for x in problems if ctx.view.meaning(note, x.key) is None)
     foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():
         if problem.key != "id":
             if value_mark(problem) not in foreign:
                 # A value that a new note brings with it is its author's: it is told once.
                 sha = "" if seen.base is None else seen.file.sha
-                listed.append(invalid_field_notice(ctx, seen.path, sha, problem))
+                notice = invalid_field_notice(ctx, seen.path, sha, problem)
+                listed.append(notice if sha else notice._replace(hint=_MAP_HINT))
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
             at = ctx.now()
             notice = Notice("foreign_id", seen.path, text, problem.hint, problem.line, seen=at)
             listed.append(notice)
     return listed
+
+
+_MAP_HINT = (
+    "as it is, it stays the author's own word, and this is said once; `[map]` in"
+    " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1"
+)
 
 
 def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:
