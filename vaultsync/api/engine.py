@@ -19,6 +19,7 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.tables_lock import tables_lock
+from vaultsync.backends.watchers.collector import signal_store_change
 from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
 from vaultsync.index_files.service import tables_are_current, write_tables
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -79,6 +80,7 @@ class Engine:
         """Write the note of a new fact, which gets a `path`, unless another engine does it."""
         self._tables_behind = True
         if not self.lock.try_lock():
+            self._signal_daemon()
             return fact
         try:
             if self._writer.empty:
@@ -97,6 +99,7 @@ class Engine:
         """Bring changes of facts into their notes, unless another engine has the vault."""
         self._tables_behind = True
         if not self.lock.try_lock():
+            self._signal_daemon()
             return
         try:
             self._writer.flush()
@@ -126,6 +129,13 @@ class Engine:
                     write_tables(ctx, services.table_inputs)
             except (VaultsyncError, OSError) as error:
                 _log.debug("the next run writes `.index/`: %s", error)
+
+    def _signal_daemon(self) -> None:
+        """Tell the daemon, which has the vault, that the store was written to."""
+        try:
+            signal_store_change(self._services.settings.state_dir)
+        except OSError as error:
+            _log.debug("the daemon notices at its next look: %s", error)
 
     def sync(
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None

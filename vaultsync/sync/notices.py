@@ -147,7 +147,7 @@ def _file_notices(
     for problem in problems if managed else ():
         if problem.key != "id":
             if value_mark(problem) not in foreign:
-                # A value that a new note brings with it is its author's: it is told once.
+                # A value that a new note brings with it is its author's: it is reported once.
                 sha = "" if seen.base is None else seen.file.sha
                 notice = invalid_field_notice(ctx, seen.path, sha, problem)
                 listed.append(notice if sha else notice._replace(hint=_MAP_HINT))
