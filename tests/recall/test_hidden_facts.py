@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.recalls import RecallWorld
+from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.hiding import HiddenMatches
+from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.service import RecallSearch
+from vaultsync.storage.visible_store import VisibleStore
 
 
 @pytest.fixture
@@ -127,4 +132,26 @@ def test_vectors_of_facts_that_an_agent_cannot_see_shift_no_score(world: RecallW
     assert found == expected
     assert [hit.id for hit in world.ask("which berth", mode="vector", agent="ada")] != [
         hit.id for hit in alone.hits[:10]
+    ]
+
+
+def test_an_agent_is_answered_from_the_index_of_what_it_sees(world: RecallWorld) -> None:
+    world.agent_remembers("Berths of Ada.", agent="ada", scope="private-ada")
+    own = world.agent_remembers("Berths of all.", scope="public")
+    index = MemoryIndex()
+    ctx = replace(world.ctx, store=VisibleStore(world.store, "indy"))
+    sources = replace(world.sources, visible_index=lambda: (ctx, index))
+    search = RecallSearch(sources, RecallRequest("berths", agent="indy"))
+    assert [hit.id for hit in search.answer()] == [own.id]
+    assert search.index is index
+    assert index.count() == 1
+
+
+def test_many_hidden_facts_that_are_nearer_do_not_crowd_out_the_others(world: RecallWorld) -> None:
+    for number in range(120):
+        world.agent_remembers(f"Which berth is it? {number}", status="archived")
+    kept = world.agent_remembers("A berth of the harbour, numbered from the sea.")
+    world.embed()
+    assert [hit.id for hit in world.ask("Which berth is it?", mode="vector", agent=None)] == [
+        kept.id
     ]

@@ -21,7 +21,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
-from vaultsync.model.scope import PUBLIC, can_see, is_scope
+from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
@@ -79,7 +79,7 @@ def recall_vault_only(
     query, filters = parse_request(request, now=clone.clock.now())
     entries = _read_entries(clone)
     terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
-    search = _IndexFileSearch(clone, query, filters, request.agent, weights, terms)
+    search = _IndexFileSearch(clone, query, filters, weights, terms)
     hits: tuple[Hit, ...] = ()
     if entries:
         # Each entry is a short fact, whose id is its path.
@@ -155,7 +155,6 @@ class _IndexFileSearch:
     clone: StorelessVault
     query: ParsedQuery
     filters: FactFilters
-    agent: str | None
     weights: RankingWeights
     terms: QueryTerms
     confidence: float = 0.0
@@ -189,12 +188,11 @@ class _IndexFileSearch:
             path = VaultPath(match.fact_id)
             if len(notes) == max_notes:
                 break
-            if can_see(self.agent, _scope(self.clone, path)):
-                fact = _read_fact(self.clone, path, entries[path][0])
-                if fact is not None and filters.admits(fact):
-                    notes.append((fact, match.score))
-                elif fact is not None and filters.unhidden.admits(fact):
-                    self.hidden[filters.hidden_by(fact)] += 1
+            fact = _read_fact(self.clone, path, entries[path][0])
+            if fact is not None and filters.admits(fact):
+                notes.append((fact, match.score))
+            elif fact is not None and filters.unhidden.admits(fact):
+                self.hidden[filters.hidden_by(fact)] += 1
         return notes
 
     def _hit(self, fact: Fact, similarity: float) -> Hit:
