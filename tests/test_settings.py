@@ -229,7 +229,7 @@ def test_your_own_file_wins_over_the_vault_and_the_caller_over_both(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("stroe = 'x'", "did you mean 'store'"),
+        ("storre = 'x'", "did you mean 'store'"),
         ("vault_id = '0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e02'", "for another vault"),
         ("trust = 1", "the table [trust]"),
         ("x = ", "cannot be read"),
