@@ -8,6 +8,7 @@ only what can be rebuilt (`DerivedError`).
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 
 class VaultsyncError(Exception):
@@ -229,6 +230,26 @@ class FactNotFoundError(NotFoundError):
         self.fact_id = fact_id
 
 
+class EditTargetError(NotFoundError):
+    """The part of the content that an edit is about is not there once; nothing was written."""
+
+    def __init__(self, what: str, count: int, hint: str) -> None:
+        has = f"has it {count} times" if count else "does not have it"
+        super().__init__(f"the {what} cannot be replaced: the fact {has}", hint=hint)
+        self.count = count
+
+
+class AmbiguousNameError(NotFoundError):
+    """A name or the beginning of an id stands for more than one thing."""
+
+    def __init__(self, what: str, name: str, candidates: Sequence[str], count: int) -> None:
+        super().__init__(
+            f"{count} {what}s match {name[:80]!r}",
+            hint=f"name one of them: {', '.join(candidates)}",
+        )
+        self.candidates = tuple(candidates)
+
+
 class FactForgottenError(FactNotFoundError):
     """The fact was deleted; its tombstone can be restored."""
 
@@ -283,8 +304,8 @@ class RunNotFoundError(NotFoundError):
 
     def __init__(self, run: str) -> None:
         super().__init__(
-            f"no run {run} that changed anything",
-            hint="`vaultsync history ID` shows the runs that changed a fact",
+            f"no run {run} that changed anything" if run else "no run is left to undo",
+            hint="`vaultsync log` lists the runs, `vaultsync history ID` those of a fact",
         )
 
 

@@ -11,11 +11,11 @@ from tests.world import LinkedWorld
 from vaultsync.errors import FactNotFoundError, NotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
+from vaultsync.facts.lookup import find_fact
 from vaultsync.facts.related import (
     Named,
     Related,
     find_backlinks,
-    find_fact,
     find_related,
     linked_from,
     linking_to,
@@ -127,10 +127,10 @@ def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Around) -> No
 def test_a_name_of_two_notes_or_of_none_names_no_note(world: Around) -> None:
     world.note_of("Tea")
     world.note_of("Tea")
-    with pytest.raises(NotFoundError, match="2 notes are called 'Tea'") as two:
+    with pytest.raises(NotFoundError, match="2 facts match 'Tea'") as two:
         world.named("Tea")
-    assert "name one by its path: team-core/notes/" in two.value.hint
-    with pytest.raises(NotFoundError, match="no note is called 'Mate'"):
+    assert "name one of them: team-core/notes/" in two.value.hint
+    with pytest.raises(NotFoundError, match="no fact is called 'Mate'"):
         world.named("Mate")
     with pytest.raises(NotFoundError):
         world.named("0" * 8 + "-0000-0000-0000-" + "0" * 12)

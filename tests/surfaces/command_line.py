@@ -38,6 +38,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     Report,
     ReportedNotice,
+    RunSummary,
     Status,
     proof_of,
 )
@@ -77,6 +78,7 @@ def counts(**some: int) -> dict[str, int]:
     return {**dict.fromkeys(REPORT_COUNTS, 0), **some}
 
 
+LAST_RUN = RunSummary(RUN, "2026-02-14T13:45:00Z", "sync", counts(created_in_vault=3))
 QUIET = Report(RUN, dry_run=False, seconds=0.01, counts=counts(unchanged=7))
 BUSY_PASS = Report(
     RUN,
@@ -166,6 +168,9 @@ ANSWERS: Mapping[str, Any] = {
     "sync": QUIET,
     "adopt": QUIET,
     "undo": QUIET,
+    "log": (LAST_RUN,),
+    "last_undoable_run": LAST_RUN,
+    "edit": FACT,
     "rebuild": QUIET,
     "status": CALM,
     "conflicts": (),

@@ -32,12 +32,15 @@ from vaultsync.errors import (
     EngineBusyError,
     InvalidFieldError,
     NoteMissingError,
+    RevisionMismatchError,
     UnsafePathError,
     UsageError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
+from vaultsync.facts.content_edits import content_edit
 from vaultsync.facts.listing import FactPage, select_facts
+from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.facts.related import Related, find_related, linked_from, linking_to
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
@@ -80,12 +83,13 @@ from vaultsync.sync.report import (
     Progress,
     Report,
     ResolveResult,
+    RunSummary,
     Status,
     Verification,
     notices_of,
 )
 from vaultsync.sync.run import sync_once
-from vaultsync.sync.status import read_status
+from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
@@ -246,14 +250,17 @@ class Memory:
         """One fact, with placeholders for its secrets.
 
         Args:
-            id: of the fact.
+            id: of the fact; or what else names it: the beginning of its id (8 characters or
+                more), the path of its note, or a title that only it has.
 
         Raises:
             FactNotFoundError, InvalidIdError.
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
-        return self._ctx.view.redact(fact_service.get(self._ctx, id, agent=self.agent))
+        return self._ctx.view.redact(
+            fact_service.get(self._ctx, self._fact_id(id), agent=self.agent)
+        )
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
@@ -261,7 +268,7 @@ class Memory:
         Args:
             id: of the fact.
         """
-        return bool(fact_service.queued_changes(self._ctx, id))
+        return bool(fact_service.queued_changes(self._ctx, self._fact_id(id)))
 
     def list(
         self,
@@ -347,14 +354,14 @@ class Memory:
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
-        agent = agent or self.agent
-        kind = fact_service.get(self._ctx, id, agent=agent).type if set else ""
+        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        kind = fact_service.get(self._ctx, fact_id, agent=agent).type if set else ""
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
         fact = fact_service.update(
             self._ctx,
-            id,
+            fact_id,
             values,
             agent=agent,
             add_tags=add_tags,
@@ -367,6 +374,53 @@ class Memory:
         except VaultsyncError:  # the store went away: what was written stands
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
+
+    def edit(
+        self,
+        id: str,
+        *,
+        append: str | None = None,
+        section: str | None = None,
+        find: str | None = None,
+        replace: str | None = None,
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> Fact:
+        """Change a part of a fact's content; its note follows.
+
+        Exactly one edit is given: `append`, `section` with `replace`, or `find` with `replace`.
+
+        Args:
+            id: of the fact.
+            append: text for the end of the content.
+            section: the heading whose text is replaced.
+            find: text that the content has exactly once, which is replaced.
+            replace: the new text.
+            expect: the revision that the change is for; any when it is None.
+            agent: who changes it; the agent of this memory when it is None.
+
+        Returns:
+            The fact as it is now.
+
+        Raises:
+            FactNotFoundError, UsageError.
+            EditTargetError: the section or text is not there, or more than once.
+            RevisionMismatchError: the fact has another revision than `expect`, or was
+                changed by others at every try.
+        """
+        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        fact_id = self._fact_id(id, agent)
+        tries_left = fact_service.MAX_UPDATE_TRIES
+        while True:
+            tries_left -= 1
+            fact = self.get(fact_id)
+            try:
+                return self.update(
+                    fact_id, content=edit(fact.content), expect=expect or fact.revision, agent=agent
+                )
+            except RevisionMismatchError:
+                if expect is not None or not tries_left:
+                    raise
 
     def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.
@@ -384,7 +438,8 @@ class Memory:
             SupersededError: a newer fact replaces that one already.
         """
         self._engine.record_bases()
-        fact = fact_service.supersede(self._ctx, id, text, agent=agent or self.agent)
+        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
 
@@ -407,7 +462,8 @@ class Memory:
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
-        done = fact_service.forget(self._ctx, id, agent=agent or self.agent, expect=expect)
+        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
         self._engine.update_notes(done.id)
         try:
             if self._ctx.store.find_many([done.id]):
@@ -428,7 +484,8 @@ class Memory:
             RevisionMismatchError: the deletion has another revision than `expect`.
         """
         self._engine.record_bases()
-        done = fact_service.restore(self._ctx, id, agent=self.agent, expect=expect)
+        fact_id = self._fact_id(id, forgotten=True)
+        done = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         self._engine.update_notes(done.id)
         return done
 
@@ -832,21 +889,43 @@ class Memory:
             FactNotFoundError, InvalidIdError.
         """
         self._engine.record_bases()
-        return fact_service.history(self._ctx, id, agent=self.agent)
+        return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def undo(self, run: str, *, progress: Progress | None = None) -> Report:
+    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+        """The runs that did something, newest first.
+
+        Args:
+            limit: the maximum number of runs, 1 or more.
+        """
+        self._engine.record_bases()
+        return run_summaries(self._ctx, limit=limit)
+
+    def last_undoable_run(self) -> RunSummary:
+        """The run that `undo()` takes when it is given none.
+
+        Raises:
+            RunNotFoundError: there is none.
+        """
+        self._engine.record_bases()
+        run = last_undoable_run(self._ctx)
+        return run_summaries(self._ctx, limit=1, prefix=run)[0]
+
+    def undo(self, run: str | None = None, *, progress: Progress | None = None) -> Report:
         """Undo a run on both sides; later changes stay.
 
         A daemon that has the vault is asked to.
 
         Args:
-            run: the id of the run, as reports and `history()` have it.
+            run: the id of the run, or the beginning of it (8 characters or more), as `log()`
+                and reports have it; the last one that is not undone when it is None.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
-            RunNotFoundError.
+            RunNotFoundError, AmbiguousNameError.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        self._engine.record_bases()
+        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)
@@ -1092,7 +1171,8 @@ class Memory:
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
-        return find_related(self._ctx, self._services.link_index, id, agent=self.agent)
+        links = self._services.link_index
+        return find_related(self._ctx, links, self._fact_id(id), agent=self.agent)
 
     def links_check(self, *, fix: bool = False, progress: Progress | None = None) -> LinkReport:
         """All links that Obsidian cannot follow, or that are ambiguous.
@@ -1202,6 +1282,9 @@ class Memory:
     @property
     def _actor(self) -> str:
         return self.agent or "person"
+
+    def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
+        return find_fact_id(self._ctx, name, agent=agent or self.agent, forgotten=forgotten)
 
     def _with_path(self, fact: Fact) -> Fact:
         base = self._ctx.archive.find_base(fact.id)

@@ -22,6 +22,7 @@ from vaultsync.cli.options import (
 )
 from vaultsync.cli.output import Options
 from vaultsync.errors import VaultsyncError
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
 
 _LISTS = {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}
@@ -203,8 +204,13 @@ def update(
     with open_memory(options) as memory:
         before = _revision(memory, fact_id)
         fact = memory.update(fact_id, content=content, set=fields, **changes)
-        conflict = show.conflict_of(memory.conflicts(), fact.id)
-        queued = memory.waits(fact.id)
+        return _print_change(options, memory, fact, before)
+
+
+def _print_change(options: Options, memory: Memory, fact: Fact, before: str | None) -> int:
+    """Print a fact that was at the revision `before`, and return the exit code."""
+    conflict = show.conflict_of(memory.conflicts(), fact.id)
+    queued = memory.waits(fact.id)
     what = "unchanged" if fact.revision == before and not queued else "changed"
     show.print_changed(options, fact, what, conflict=conflict, queued=queued)
     return EXIT_NEEDS_REVIEW if conflict else EXIT_DONE
@@ -216,6 +222,37 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
         return memory.get(fact_id).revision
     except VaultsyncError:
         return None
+
+
+@click.command()
+@click.argument("fact_id", metavar="ID")
+@click.option("--append", metavar="TEXT|-", help="Add a text at the end; - reads stdin.")
+@click.option("--section", metavar="HEADING", help="Replace the text below this heading.")
+@click.option("--find", metavar="TEXT", help="Replace this text, which the fact has once.")
+@click.option("--replace", metavar="TEXT|-", help="The new text; - reads stdin.")
+@click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
+@agent_option
+@common
+def edit(
+    options: Options,
+    *,
+    fact_id: str,
+    append: str | None,
+    replace: str | None,
+    **change: Any,  # noqa: ANN401 - the other arguments of `Memory.edit`
+) -> int:
+    """Change a part of a fact's content.
+
+    Give --append, or --section with --replace, or --find with --replace.
+    """
+    if append is not None:
+        append = text_or_stdin(append, what="text to append")
+    if replace is not None:
+        replace = text_or_stdin(replace, what="new text")
+    with open_memory(options) as memory:
+        before = _revision(memory, fact_id)
+        fact = memory.edit(fact_id, append=append, replace=replace, **change)
+        return _print_change(options, memory, fact, before)
 
 
 @click.command()

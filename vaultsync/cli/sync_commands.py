@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,8 +14,10 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_conflicts import print_conflicts, print_history, print_resolved
 from vaultsync.cli.format_facts import count_noun, print_initialised
 from vaultsync.cli.format_reports import (
+    describe_run,
     print_checks,
     print_report,
+    print_runs,
     print_status,
     print_verification,
 )
@@ -155,14 +158,34 @@ def history(options: Options, *, fact_id: str) -> None:
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@number_option("--limit", "Maximum number of runs.", least=1, default=20)
+@common
+def log(options: Options, *, limit: int) -> None:
+    """List the runs that did something, newest first."""
+    with open_memory(options) as memory:
+        runs = memory.log(limit=limit)
+    print_runs(options, runs)
+
+
+@click.command()
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask before the last run is undone.")
 @verbose_option
 @common
-def undo(options: Options, *, run: str, verbose: bool) -> int:
-    """Undo a run on both sides; later changes are kept."""
-    return _run_and_report(
-        options, lambda memory, bar: memory.undo(run, progress=bar), verbose=verbose, undone=True
-    )
+def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
+    """Undo a run on both sides; later changes are kept.
+
+    RUN is the id of a run, or its first 8 characters or more, as `vaultsync log` lists
+    them; default: the last run that is not undone yet.
+    """
+
+    def undo_it(memory: Memory, bar: DelayedBar | None) -> Report:
+        last = memory.last_undoable_run() if run is None else None
+        if last and not yes and not options.json and sys.stdin.isatty():
+            click.confirm(f"Undo {describe_run(last)}?", abort=True, err=True)
+        return memory.undo(last.run if last else run, progress=bar)
+
+    return _run_and_report(options, undo_it, verbose=verbose, undone=True)
 
 
 @click.command()

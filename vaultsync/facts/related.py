@@ -9,13 +9,12 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from vaultsync.errors import InvalidIdError
 from vaultsync.facts.listing import with_note_paths
+from vaultsync.facts.lookup import find_fact
 from vaultsync.facts.service import get
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
-from vaultsync.links.wikilinks import LinkResolver, NoteNames, find_by_name, name_key
-from vaultsync.model.canonical import check_id
+from vaultsync.links.wikilinks import LinkResolver, name_key
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -158,29 +157,6 @@ def find_backlinks(
         ):
             found.append(fact.evolve(path=path))
     return sorted(found, key=lambda fact: (fact.path or "", fact.id))
-
-
-def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
-    """The fact with an id, a path, a file name, a title or an alias; with its path.
-
-    An id or path wins over a name, and a name over an alias, as in the graph.
-
-    Raises:
-        NotFoundError: the agent can see no such fact, or more than one.
-    """
-    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    try:
-        facts: Iterable[Fact] = ctx.redacted_store.find_many([check_id(name)]).values()
-    except InvalidIdError:
-        facts = ctx.redacted_store.iter_facts()
-    visible = (fact for fact in facts if can_see(agent, fact.scope))
-    found = find_by_name(
-        name,
-        visible,
-        lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
-        kind="note",
-    )
-    return found.evolve(path=paths.get(found.id))
 
 
 def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:

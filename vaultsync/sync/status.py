@@ -9,7 +9,7 @@ from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_index_page
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
-from vaultsync.sync.report import DaemonState, LastRun, Status, notices_of
+from vaultsync.sync.report import DaemonState, RunSummary, Status, notices_of
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -40,12 +40,18 @@ def daemon_status(ctx: SyncContext, *, daemon: DaemonState | None) -> Status:
     )
 
 
-def _last_run(ctx: SyncContext) -> LastRun | None:
-    last = ctx.archive.last_run()
-    if last is None:
-        return None
-    counts = convert(last.report.get("counts") or {}, dict[str, int])
-    return LastRun(last.run, last.at, last.kind, counts)
+def _last_run(ctx: SyncContext) -> RunSummary | None:
+    return next(iter(run_summaries(ctx, limit=1)), None)
+
+
+def run_summaries(ctx: SyncContext, *, limit: int, prefix: str = "") -> tuple[RunSummary, ...]:
+    """The newest runs whose ids begin with `prefix`, newest first; at most `limit`."""
+    return tuple(
+        RunSummary(
+            each.run, each.at, each.kind, convert(each.report.get("counts") or {}, dict[str, int])
+        )
+        for each in ctx.archive.runs(limit=limit, prefix=prefix)
+    )
 
 
 def read_status(
