@@ -109,16 +109,25 @@ def filters(command: Command) -> Command:
     return command
 
 
-def non_empty_question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
-    """Accept a query that is not empty.
+def _joined_question(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> str:
+    """The words of a question as one text.
 
     Raises:
         click.UsageError: it is empty.
     """
-    if not given.strip():
+    question = " ".join(given)
+    if not question.strip():
         message = "the query is empty"
         raise click.UsageError(message)
-    return given
+    return question
+
+
+question_argument = click.argument(
+    "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
+)
+"""The question, in one word or several."""
 
 
 def text_or_stdin(given: str | None, *, what: str) -> str:
