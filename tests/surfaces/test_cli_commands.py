@@ -239,6 +239,8 @@ CASES = {
     "a fact": case(f"get {ID}"),
     "a list": case("list"),
     "a long title in a pipe": case("list", list=FactPage((STRANGER,), None)),
+    "a text that looks like an option": case("remember '- milk'"),
+    "a question in several words": case("recall why sqlite?"),
     "an empty list": case("list", list=FactPage((), None)),
     "an update": case(f"update {ID} --add-tag x", update=FACT.evolve(revision="4-0123abcd")),
     "an update that changes nothing": case(f"update {ID} --add-tag x"),
