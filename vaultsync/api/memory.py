@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
+from vaultsync.api.arguments import check_day, check_number, check_text, check_texts
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.engine import Engine
@@ -222,14 +224,14 @@ class Memory:
         """
         kind = type or self._ctx.policy.default_type
         named: dict[str, Value] = {
-            "content": text,
+            "content": check_text("text", text),
             "type": kind,
             "title": title,
             "context": context,
             "scope": scope,
             "priority": priority,
-            "tags": list(tags),
-            "entities": list(entities),
+            "tags": [*check_texts("tags", tags)],
+            "entities": [*check_texts("entities", entities)],
             "id": id,
         }
         own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
@@ -277,8 +279,8 @@ class Memory:
         scope: str | None = None,
         status: str | None = None,
         tag: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         links_to: str | None = None,
         links_from: str | None = None,
         newest: bool = False,
@@ -316,11 +318,11 @@ class Memory:
             scope=scope,
             status=status,
             tag=tag,
-            since=since,
-            until=until,
+            since=check_day("since", since),
+            until=check_day("until", until),
             among=self._linked(links_to, links_from),
             newest=newest,
-            limit=limit,
+            limit=check_number("limit", limit),
             after=after,
         )
 
@@ -364,8 +366,8 @@ class Memory:
             fact_id,
             values,
             agent=agent,
-            add_tags=add_tags,
-            remove_tags=remove_tags,
+            add_tags=check_texts("add_tags", add_tags),
+            remove_tags=check_texts("remove_tags", remove_tags),
             expect=expect,
         )
         self._engine.update_notes(fact.id)
@@ -528,8 +530,8 @@ class Memory:
         max_priority: int = 2,
         status: str | None = "active",
         heads_only: bool = True,
-        since: str | None = None,
-        until: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
@@ -563,17 +565,17 @@ class Memory:
         """
         return self.answer(
             RecallRequest(
-                query,
-                limit=limit,
+                check_text("query", query),
+                limit=check_number("limit", limit),
                 mode=mode,
-                types=tuple(types),
-                scopes=tuple(scopes),
-                tags=tuple(tags),
-                max_priority=max_priority,
+                types=check_texts("types", types),
+                scopes=check_texts("scopes", scopes),
+                tags=check_texts("tags", tags),
+                max_priority=check_number("max_priority", max_priority),
                 status=status,
                 heads_only=heads_only,
-                since=since,
-                until=until,
+                since=check_day("since", since),
+                until=check_day("until", until),
                 user=user,
                 explain=explain,
                 agent=agent,
@@ -604,7 +606,7 @@ class Memory:
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
         max_priority: int = 4,
-        since: str | None = None,
+        since: str | date | None = None,
         user: str | None = None,
         agent: str | None = None,
     ) -> ContextPack:
@@ -636,16 +638,16 @@ class Memory:
         """
         return self.pack(
             ContextRequest(
-                query,
-                budget=DEFAULT_BUDGET if budget is None else budget,
+                check_text("query", query),
+                budget=DEFAULT_BUDGET if budget is None else check_number("budget", budget),
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=tuple(types),
-                scopes=tuple(scopes),
-                tags=tuple(tags),
-                max_priority=max_priority,
-                since=since,
+                types=check_texts("types", types),
+                scopes=check_texts("scopes", scopes),
+                tags=check_texts("tags", tags),
+                max_priority=check_number("max_priority", max_priority),
+                since=check_day("since", since),
                 user=user,
                 agent=agent,
             )
@@ -769,7 +771,7 @@ class Memory:
             UnsafePathError: one of the paths is outside the vault.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        wanted = [_path_in_vault(each, self.settings.root) for each in paths]
+        wanted = [_path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
