@@ -56,7 +56,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/loop.py",
         "            run=stopped if whole else None,\n",
         "",
-        f"{DAEMON}::test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed",
+        f"{DAEMON}::test_what_the_guard_stopped_is_tried_under_one_run",
     ),
     Bug(
         "a dead watcher is trusted",
@@ -91,7 +91,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "backends/watchers/watchfiles.py",
         '            self.fail(f"{type(error).__name__}: {error}")\n',
         "            del error\n",
-        f"{WATCHER}::test_an_error_while_hearing_is_trouble_and_no_silence",
+        f"{WATCHER}::test_an_error_while_hearing_is_a_failure",
     ),
     Bug(
         "an agent's word is the person's once it is handed over",
@@ -105,6 +105,6 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "api/daemon_client.py",
         "    if BridgeAddressFile(settings.state_dir).is_own():\n",
         "    if not settings.state_dir:\n",
-        f"{SERVED}::test_a_bridge_without_the_vault_does_not_ask_itself",
+        f"{SERVED}::test_a_bridge_without_the_vault_is_not_asked",
     ),
 )
