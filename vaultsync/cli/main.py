@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from vaultsync import __version__
+from vaultsync.cli.examples import add_examples
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.output import colour
 
@@ -125,7 +126,8 @@ class Commands(click.Group):
             return None
         module = import_module(f"vaultsync.cli.{COMMAND_MODULES.get(cmd_name, 'sync_commands')}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
-        return next(each for each in commands if each.name == cmd_name)
+        command = next(each for each in commands if each.name == cmd_name)
+        return add_examples(command, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
