@@ -16,7 +16,10 @@ from vaultsync.cli.options import (
     Command,
     agent_option,
     common,
+    completes,
+    fact_argument,
     number_option,
+    scope_option,
     text_or_stdin,
     type_option,
 )
@@ -97,11 +100,7 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @type_option(text="Type, such as decision or lesson; default: note.")
 @click.option("--title", metavar="S", help="Title; default: the first sentence.")
 @click.option("--context", metavar="S", help="When or why it was recorded, in one line.")
-@click.option(
-    "--scope",
-    metavar="S",
-    help="Who may see it; default: only the agent, else the vault's default.",
-)
+@scope_option("Who may see it; default: only the agent, else the vault's default.")
 @click.option(
     "--priority", metavar="N", type=int, help="0 (critical) to 4 (background); default: 2."
 )
@@ -138,7 +137,7 @@ def remember(
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @agent_option
 @common
 def get(options: Options, *, fact_id: str) -> None:
@@ -150,7 +149,7 @@ def get(options: Options, *, fact_id: str) -> None:
 
 @click.command("list")
 @type_option(text="Only facts of this type.")
-@click.option("--scope", metavar="S", help="Only facts in this scope.")
+@scope_option("Only facts in this scope.")
 @click.option("--status", metavar="S", help="Only facts with this status, such as active.")
 @click.option("--tag", metavar="X", help="Only facts with this tag.")
 @click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
@@ -158,12 +157,23 @@ def get(options: Options, *, fact_id: str) -> None:
 @click.option(
     "--links-to",
     metavar="NOTE",
+    shell_complete=completes("fact"),
     help="Only facts that link to this note: its id, path, title or an alias.",
 )
-@click.option("--links-from", metavar="NOTE", help="Only facts that this note links to.")
+@click.option(
+    "--links-from",
+    metavar="NOTE",
+    shell_complete=completes("fact"),
+    help="Only facts that this note links to.",
+)
 @click.option("--newest", is_flag=True, help="List the newest first.")
 @number_option("--limit", "Maximum number of facts.", least=1, default=100)
-@click.option("--after", metavar="ID", help="Start after this fact: the next page.")
+@click.option(
+    "--after",
+    metavar="ID",
+    shell_complete=completes("fact"),
+    help="Start after this fact: the next page.",
+)
 @agent_option
 @common
 def list_facts(
@@ -177,7 +187,7 @@ def list_facts(
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @click.option("--content", metavar="TEXT|-", help="New content; - reads stdin.")
 @fields_option("--set", "Set a field or property; null clears it; repeatable.")
 @click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Add a tag; repeatable.")
@@ -225,7 +235,7 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @click.option("--append", metavar="TEXT|-", help="Add a text at the end; - reads stdin.")
 @click.option("--section", metavar="HEADING", help="Replace the text below this heading.")
 @click.option("--find", metavar="TEXT", help="Replace this text, which the fact has once.")
@@ -256,7 +266,7 @@ def edit(
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @agent_option
 @common
@@ -273,7 +283,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @agent_option
 @common
 def forget(options: Options, *, fact_id: str) -> int:
@@ -290,7 +300,7 @@ def forget(options: Options, *, fact_id: str) -> int:
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @agent_option
 @common
 def restore(options: Options, *, fact_id: str) -> None:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import functools
+import logging
+import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultsync.cli.output import Options
+from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import TYPES
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_log = logging.getLogger(__name__)
 
 Command = Callable[..., int | None]
 """What click calls; it returns an exit code, or nothing for 0."""
@@ -61,6 +70,43 @@ def complete_type(_context: click.Context, _parameter: click.Parameter, typed: s
     return [name for name in TYPES if name.startswith(typed)]
 
 
+def completes(kind: str) -> Callable[..., list[CompletionItem]]:
+    """What completes the name of a `fact`, `run`, `conflict` or `scope` of the vault."""
+
+    def complete(
+        context: click.Context, _parameter: click.Parameter, typed: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from vaultsync.api.completion import complete_name
+
+        given = context.params
+        vault, state_dir, agent = (given.get(name) for name in ("vault", "state_dir", "agent"))
+        try:
+            found = complete_name(kind, typed, path=vault, state_dir=state_dir, agent=agent)
+        except (VaultsyncError, OSError) as error:  # a shell has no room for messages
+            _log.debug("nothing can be completed: %s", error)
+            return []
+        # bash takes a word as it is; the other shells quote it.
+        bash = os.environ.get("_VAULTSYNC_COMPLETE") == "bash_complete"
+        return [
+            CompletionItem(name.replace(" ", "\\ ") if bash else name, help=what)
+            for name, what in found
+        ]
+
+    return complete
+
+
+def fact_argument(command: Command) -> Command:
+    """Add the argument ID, which names a fact, and which the shell completes."""
+    return click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))(command)
+
+
+def scope_option(text: str) -> Callable[[Command], Command]:
+    """The option `--scope`, whose value the shell completes; `text` is its help."""
+    return click.option("--scope", metavar="S", shell_complete=completes("scope"), help=text)
+
+
 def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
     """The option `--type`, whose value the shell completes; `text` is its help."""
     return click.option(
@@ -102,7 +148,13 @@ def filters(command: Command) -> Command:
     for option in (
         click.option("--user", metavar="U", help="Only facts about this user."),
         several("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
-        several("--scope", "scopes", metavar="S", help="Only facts in this scope; repeatable."),
+        several(
+            "--scope",
+            "scopes",
+            metavar="S",
+            shell_complete=completes("scope"),
+            help="Only facts in this scope; repeatable.",
+        ),
         type_option("types", multiple=True, text="Only facts of this type; repeatable."),
     ):
         command = option(command)

@@ -22,14 +22,26 @@ from vaultsync.cli.format_reports import (
     print_verification,
 )
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, dry_run_option, number_option, type_option, verbose_option
+from vaultsync.cli.options import (
+    common,
+    completes,
+    dry_run_option,
+    fact_argument,
+    number_option,
+    scope_option,
+    type_option,
+    verbose_option,
+)
 from vaultsync.cli.output import DelayedBar, Options, clean, print_json, print_message, progress_bar
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.sync.report import DoctorCheck, Report
 
 confirm_option = click.option(
-    "--confirm", metavar="RUN", help="Carry out the run that the guard stopped."
+    "--confirm",
+    metavar="RUN",
+    shell_complete=completes("run"),
+    help="Carry out the run that the guard stopped.",
 )
 sides = click.Choice(["store", "vault"])
 
@@ -94,7 +106,7 @@ def sync(
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--scope", metavar="S", help="Who may see the facts; default: by their folder.")
+@scope_option("Who may see the facts; default: by their folder.")
 @type_option(text="Type of the facts; default: by their folder.")
 @dry_run_option
 @verbose_option
@@ -135,7 +147,7 @@ def conflicts(options: Options) -> int:
 
 
 @click.command()
-@click.argument("conflict_id", metavar="CONFLICT_ID")
+@click.argument("conflict_id", metavar="CONFLICT_ID", shell_complete=completes("conflict"))
 @click.option("--take", type=sides, required=True, help="The side whose values to keep.")
 @click.option("--field", metavar="F", help="Only this field; default: all fields.")
 @common
@@ -148,7 +160,7 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @common
 def history(options: Options, *, fact_id: str) -> None:
     """Show who changed what in a fact, when and from which side."""
@@ -168,7 +180,7 @@ def log(options: Options, *, limit: int) -> None:
 
 
 @click.command()
-@click.argument("run", metavar="[RUN]", required=False)
+@click.argument("run", metavar="[RUN]", required=False, shell_complete=completes("run"))
 @click.option("--yes", is_flag=True, help="Do not ask before the last run is undone.")
 @verbose_option
 @common
