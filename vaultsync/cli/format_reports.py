@@ -62,7 +62,7 @@ def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
         (
             _time(each.at),
             _run_kind(each),
-            _counts_in_words(each.counts) or "nothing counted",
+            counts_in_words(each.counts) or "nothing counted",
             each.run,
         )
         for each in runs
@@ -72,7 +72,7 @@ def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
 
 def describe_run(run: RunSummary) -> str:
     """One run in words: `the sync of 2026-02-14 13:45:00 UTC (1 note created)`."""
-    return f"the {_run_kind(run)} of {_time(run.at)} UTC ({_counts_in_words(run.counts)})"
+    return f"the {_run_kind(run)} of {_time(run.at)} UTC ({counts_in_words(run.counts)})"
 
 
 def _time(at: str) -> str:
@@ -86,7 +86,8 @@ def _run_kind(run: RunSummary) -> str:
     return f"{kind} {undone[:8]}".rstrip()
 
 
-def _counts_in_words(counts: Mapping[str, int]) -> str:
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """What a run did, without what it left as it is: `3 notes created, 1 conflict`."""
     return ", ".join(
         f"{count_noun(number, word)} {verb}".rstrip()
         for name, word, verb in _COUNT_WORDS
@@ -96,7 +97,7 @@ def _counts_in_words(counts: Mapping[str, int]) -> str:
 
 def run_summary(done: Report) -> str:
     """Summarize a report in one line: `3 notes created, 1 fact updated, 1 conflict`."""
-    parts = [words] if (words := _counts_in_words(done.counts)) else []
+    parts = [words] if (words := counts_in_words(done.counts)) else []
     if waits := sum(each.action == "wait" for each in done.actions):
         parts.append(f"{count_noun(waits, 'note')} waiting")
     if not parts or parts[0].endswith("waiting"):
