@@ -7,8 +7,26 @@ only what can be rebuilt (`DerivedError`).
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+_PERMISSION = "change the permissions, or use another path"
+_SPACE = "free some space and try again; the next sync repairs what was interrupted"
+_FILES = "close other programs, or raise the limit: `ulimit -n 1024`"
+SYSTEM_HINTS: Mapping[int, str] = {
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.ENOENT: "create the folder first, or use another path",
+    errno.EROFS: "the file system is read-only; use another path",
+    errno.ELOOP: "a link points to itself, or stands where none may be: remove it",
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EIO: "check the disk; the next sync repairs what was interrupted",
+}
+"""Hints for errors of the operating system, by their number."""
 
 
 class VaultsyncError(Exception):
@@ -458,10 +476,14 @@ class VaultError(VaultsyncError):
 class VaultMissingError(VaultError):
     """The root of the vault or its marker does not exist."""
 
-    def __init__(self, where: str, why: str) -> None:
+    def __init__(self, where: str, why: str, *, number: int | None = None) -> None:
+        """`number` is that of the system's error, which may say that it is there after all."""
+        missing = number in {None, errno.ENOENT, errno.ENOTDIR}
+        what = "is missing" if missing else "cannot be read"
+        hint = "" if missing else SYSTEM_HINTS.get(number or 0, "")
         super().__init__(
-            f"the vault at {where} is missing: {why}; nothing was done",
-            hint="mount or restore it; a missing vault never counts as deleted notes",
+            f"the vault at {where} {what}: {why}; nothing was done",
+            hint=hint or "mount or restore it; a missing vault never counts as deleted notes",
         )
 
 

@@ -172,9 +172,10 @@ def parse_settings(
     found = _convert(given, MarkerSettings)
     if not found.vault_id:
         raise ConfigError(
-            f"{MARKER} has no vault_id",
-            hint="restore the file from a backup; the id is also the name of this vault's"
-            f" folder in {state_root}",
+            f"{root / MARKER} {'has no vault_id' if text.strip() else 'is empty'}",
+            hint='restore the file from a backup, or write vault_id = "…" into it: the id is'
+            f" the name of this vault's folder in {state_root}, or where --state-dir and"
+            " $VAULTSYNC_STATE_DIR pointed before",
         )
     if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", found.vault_id) is None:
         # It names a folder, and anyone can edit the file.

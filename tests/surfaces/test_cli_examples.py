@@ -51,7 +51,8 @@ def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
     (tmp_path / "facts.jsonl").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
-        command, context = cli, click.Context(cli)
+        command: click.Command = cli
+        context = click.Context(cli)
         for part in name.split():
             assert isinstance(command, click.Group)
             found = command.get_command(context, part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vaultsync.errors import ConfigError, NotAVaultError
+from vaultsync.errors import SYSTEM_HINTS, ConfigError, NotAVaultError
 from vaultsync.settings import MARKER, Settings, parse_settings
 
 
@@ -35,8 +35,13 @@ def load_settings(
     """
     try:
         text = (root / MARKER).read_text(encoding="utf-8")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         raise NotAVaultError(str(root)) from None
+    except OSError as error:
+        raise ConfigError(
+            f"{root / MARKER} cannot be read: {error.strerror}",
+            hint=SYSTEM_HINTS.get(error.errno or 0, ""),
+        ) from None
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{root / MARKER} cannot be read: {error}", hint="save the file as UTF-8"

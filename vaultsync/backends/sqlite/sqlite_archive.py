@@ -512,9 +512,9 @@ def _translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        message = f"the archive {path} cannot be used: {error}"
-        hint = "see that its folder may be written and its disk has room"
-        raise ArchiveError(message, hint=hint) from error
+        why, helps = sqlite_file.explain(error, path)
+        hint = helps or "see that its folder may be written and its disk has room"
+        raise ArchiveError(f"the archive {path} cannot be used: {why}", hint=hint) from error
     except sqlite3.DatabaseError as error:
         if not sqlite_file.is_damage(error):
             raise  # a constraint or a misuse: our bug, not a bad file
