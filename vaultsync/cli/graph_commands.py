@@ -191,7 +191,7 @@ def links() -> None:
 @click.option(
     "--fix", is_flag=True, help="Fix links that have only one possible target, in notes of facts."
 )
-@click.option("-v", "--verbose", is_flag=True, help="List every link, not only the first 20.")
+@click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
 @common
 def check(options: Options, *, fix: bool, verbose: bool) -> int:
     """Find links that Obsidian cannot resolve, or not unambiguously.

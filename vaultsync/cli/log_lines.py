@@ -88,10 +88,10 @@ def event_in_words(kind: str, data: Mapping[str, Any]) -> str:
 
 
 def _watcher_in_words(data: Mapping[str, Any]) -> str:
-    name, trouble = clean_one_line(data["watcher"]), clean_one_line(data["trouble"])
+    name, reason = clean_one_line(data["watcher"]), clean_one_line(data["trouble"])
     if not name:
-        return f"no watcher, so only scans find changes: {trouble}"
-    return f"{name} reports changes" + (f"; the last watcher failed: {trouble}" if trouble else "")
+        return f"no watcher, so only scans find changes: {reason}"
+    return f"{name} reports changes" + (f"; the last watcher failed: {reason}" if reason else "")
 
 
 def _run_in_words(data: Mapping[str, Any]) -> str:

@@ -164,7 +164,8 @@ class Commands(click.Group):
 def cli() -> None:
     """The memory that people and agents share: a store of facts, a vault of notes.
 
-    Each command takes --vault PATH, --state-dir DIR, --json and --quiet after its name.
+    Each command takes --vault PATH, --state-dir DIR, --json, --quiet and
+    --verbose after its name.
     """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultsync.cli.command_log import command_log
 from vaultsync.cli.output import Options
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import TYPES
@@ -24,8 +26,16 @@ Command = Callable[..., int | None]
 """What click calls; it returns an exit code, or nothing for 0."""
 
 
+details_option = click.option("-v", "--verbose", is_flag=True, help="Log details on stderr, too.")
+
+
 def common(command: Command) -> Command:
-    """Add the common options to a command, which receives them as its first argument."""
+    """Add the common options to a command, which receives them as its first argument.
+
+    A command that takes `verbose` has an option for it of its own.
+    """
+    lists = "verbose" in inspect.signature(command).parameters
+    command = command if lists else details_option(command)
 
     @click.option(
         "--vault",
@@ -49,10 +59,15 @@ def common(command: Command) -> Command:
         state_dir: str | None,
         as_json: bool,
         quiet: bool,
+        verbose: bool,
         agent: str | None = None,
         **values: object,
     ) -> int | None:
-        return command(Options(vault, state_dir, as_json, quiet, agent), **values)
+        options = Options(vault, state_dir, as_json, quiet, agent, verbose)
+        if lists:
+            values["verbose"] = verbose
+        with command_log(options):
+            return command(options, **values)
 
     return run
 
@@ -135,7 +150,10 @@ def number_option(
 
 
 verbose_option = click.option(
-    "-v", "--verbose", is_flag=True, help="List every action, not only the first 20."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="List every action, not only the first 20, and log details on stderr.",
 )
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be done, without doing it."

@@ -26,6 +26,7 @@ class Options(NamedTuple):
     json: bool
     quiet: bool
     agent: str | None = None
+    verbose: bool = False
 
 
 # Patterns are compiled on first use: most commands need only one of them.

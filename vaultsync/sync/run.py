@@ -7,6 +7,7 @@ only say which facts to look at.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -50,6 +51,8 @@ Planner: TypeAlias = Callable[[Case, SyncRun], PlannedAction]
 """Decides what to do about one fact; rebuilds and rewritten links have planners of their own."""
 UNGUARDED_KINDS = ("rebuild", "links")
 """Kinds of runs that may rewrite many notes: all of them, or nothing but their links."""
+
+_log = logging.getLogger(__name__)
 
 
 def sync_once(
@@ -96,6 +99,8 @@ def sync_once(
     if not report.quiet or outcome.done or work.unchanged:
         report = join_reports(request.after, report)
         record_run(ctx, request, report)
+        counts = {name: n for name, n in report.counts.items() if n}
+        _log.info("run %s: %s, %d notices", report.run, counts, len(report.attention))
     return report
 
 

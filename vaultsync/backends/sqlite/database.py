@@ -167,8 +167,9 @@ def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tupl
 
 
 def _refusal(folder: Path) -> OSError | None:
-    """Why no file can be opened here; opening and closing the file itself would drop the locks
-    of others in this process.
+    """Why no file can be opened in a folder.
+
+    The folder itself is opened: closing a file drops the locks of others in this process.
     """
     opened: list[int] = []
     try:

@@ -14,7 +14,7 @@ where they get less."""
 
 def address_space_left(*, statm: Path = Path("/proc/self/statm")) -> int | None:
     """Bytes; None where there is no limit, or it cannot be told."""
-    if sys.platform != "linux":  # pragma: no cover - elsewhere nobody can tell
+    if sys.platform != "linux":  # pragma: no cover - other systems do not tell
         return None
     import resource
 
