@@ -33,6 +33,7 @@ def test_a_run_and_a_failure_are_lines_of_the_log_file(vault: Path) -> None:
     assert len(found) == 2
     assert "INFO" in found[0]
     assert "vaultsync.sync.run run " in found[0]
+    assert "(sync)" in found[0]
     assert "'created_in_vault': 1" in found[0]
     assert found[1].endswith("vaultsync the command failed: NotFoundError")
     assert "Quiet" not in "".join(found)

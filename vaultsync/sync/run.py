@@ -43,6 +43,8 @@ from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
 
+_log = logging.getLogger(__name__)
+
 MAX_RECORDED_ACTIONS = 2000
 """How many actions of a run the archive keeps."""
 PROGRESS_EVERY = 500
@@ -51,8 +53,6 @@ Planner: TypeAlias = Callable[[Case, SyncRun], PlannedAction]
 """Decides what to do about one fact; rebuilds and rewritten links have planners of their own."""
 UNGUARDED_KINDS = ("rebuild", "links")
 """Kinds of runs that may rewrite many notes: all of them, or nothing but their links."""
-
-_log = logging.getLogger(__name__)
 
 
 def sync_once(
@@ -87,6 +87,7 @@ def sync_once(
     implausible = _plan(work, plan, progress)
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
+        _log.info("run %s was stopped: %s", run, implausible)
         raise GuardError(implausible, run)
     record_absent(work)
     outcome = ApplyOutcome()
@@ -99,8 +100,8 @@ def sync_once(
     if not report.quiet or outcome.done or work.unchanged:
         report = join_reports(request.after, report)
         record_run(ctx, request, report)
-        counts = {name: n for name, n in report.counts.items() if n}
-        _log.info("run %s: %s, %d notices", report.run, counts, len(report.attention))
+        changed = {name: number for name, number in report.counts.items() if number}
+        _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
 
 
