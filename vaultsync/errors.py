@@ -664,9 +664,11 @@ class GuardError(VaultsyncError):
 
     run: str
 
-    def __init__(self, why: str, run: str) -> None:
+    def __init__(self, why: str, run: str, *, confirmed: str | None = None) -> None:
+        """`confirmed` is the run that the user confirmed in vain: another one than this."""
+        stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
-            f"the guard stopped this run: {why}; nothing was done",
+            f"the guard stopped this run: {why}{stale}; nothing was done",
             hint="review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
             f" `vaultsync sync --confirm {run}`",
         )
