@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from vaultsync.backends.replace_file import read_file
 from vaultsync.model.canonical import NEVER, to_microseconds
 from vaultsync.recall.ports import RecallCount
 
@@ -23,7 +24,7 @@ class FileRecallLog:
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
         line = " ".join((at, *fact_ids))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             fd = os.open(self._path, flags, 0o600)
             try:
@@ -44,7 +45,7 @@ class FileRecallLog:
         lines: list[str] = []
         with suppress(OSError):  # nothing was noted, or another process takes it
             self._path.rename(taken)
-            lines = taken.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = read_file(taken).decode(errors="replace").splitlines()
             taken.unlink()
         return parse_recalls(line.split() for line in lines)
 
