@@ -156,7 +156,19 @@ def test_an_error_of_the_system_names_the_whole_path(
         assert caught.value.filename == f"{root}/{STAGING}/op1"
 
 
-@pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n", None])
+@pytest.mark.parametrize(
+    "marker",
+    [
+        b"\xff",
+        b"vault_id",
+        b"[vault]\nid = 1\n",
+        b"a = " + b"[" * 5000,
+        b"a." * 30_000 + b"a = 1",
+        b"#" * 70_000,
+        None,
+    ],
+    ids=lambda marker: repr(marker)[:16],
+)
 def test_a_bad_or_linked_marker_is_none(root: Path, vault: VaultFs, marker: bytes | None) -> None:
     if marker is None:
         (root / ".meta").rename(root.parent / "elsewhere")
@@ -166,6 +178,12 @@ def test_a_bad_or_linked_marker_is_none(root: Path, vault: VaultFs, marker: byte
 
     with pytest.raises(VaultMissingError):
         vault.vault_id()
+
+
+def test_the_limit_of_notes_is_not_that_of_the_marker(root: Path) -> None:
+    vault = VaultFs(root, max_bytes=1)
+    assert vault.vault_id() == VAULT_ID
+    vault.close()
 
 
 def test_nothing_stays_open_and_the_root_may_be_a_link(root: Path) -> None:

@@ -75,6 +75,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "graph neighbors": ('vaultsync graph neighbors "Pier Box" --depth 2',),
     "graph colours": ("vaultsync graph colours",),
     "links check": ("vaultsync links check", "vaultsync links check --fix"),
+    "trust": ("vaultsync trust", "vaultsync trust --revoke"),
     "watch": (
         "vaultsync watch",
         "vaultsync watch --log watch.log --no-bridge",
