@@ -44,7 +44,10 @@ REPLACED = [pipe, loop, deep, deep_object]
         ("daemon.json", lambda state: DaemonFile(state).read()),
         ("bridge.json", lambda state: BridgeAddressFile(state).find()),
         ("entries", lambda state: FileEntryCache(state / "entries").load()),
-        (RECALL_LOG_NAME, lambda state: FileRecallLog(state).take() or None),
+        (
+            RECALL_LOG_NAME,
+            lambda state: getattr(FileRecallLog(state).batch(), "counts", None) or None,
+        ),
     ],
 )
 def test_what_is_in_the_place_of_a_state_file_counts_as_none(

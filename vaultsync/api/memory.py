@@ -244,6 +244,7 @@ class Memory:
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
         fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
 
@@ -251,21 +252,24 @@ class Memory:
         """A new id, for a note that is to become a fact."""
         return self._ctx.clock.new_id()
 
-    def get(self, id: str) -> Fact:
+    def get(self, id: str, *, used: bool = True) -> Fact:
         """One fact, with placeholders for its secrets.
 
         Args:
             id: of the fact; or what else names it: the beginning of its id (8 characters or
                 more), the path of its note, or a title that only it has.
+            used: whether this counts as a use of the fact, which raises its `accessCount`
+                later.
 
         Raises:
             FactNotFoundError, InvalidIdError.
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
-        return self._ctx.view.redact(
-            fact_service.get(self._ctx, self._fact_id(id), agent=self.agent)
-        )
+        fact = fact_service.get(self._ctx, self._fact_id(id), agent=self.agent)
+        if used:
+            self._services.access_counter.add([fact.id])
+        return self._ctx.view.redact(fact)
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
@@ -360,7 +364,8 @@ class Memory:
         """
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
-        kind = fact_service.get(self._ctx, fact_id, agent=agent).type if set else ""
+        before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
+        kind = before.type if before else ""
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
@@ -373,6 +378,8 @@ class Memory:
             remove_tags=check_texts("remove_tags", remove_tags),
             expect=expect,
         )
+        cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
+        self._services.access_counter.add([fact.id, *sorted(cited)])
         self._engine.update_notes(fact.id)
         try:
             fact = fact_service.get(self._ctx, fact.id, agent=None)
@@ -503,6 +510,7 @@ class Memory:
         Returns:
             How many facts were exported.
         """
+        self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent)
 
     def import_(self, lines: Iterable[str]) -> int:
@@ -541,7 +549,8 @@ class Memory:
     ) -> RecallResult:
         """The facts that answer a question, best first, each with the reason why.
 
-        A fact that is returned counts as accessed, which raises its `accessCount` later.
+        A fact that is only found does not count as used: `accessCount` is raised by opening
+        it, by packing it into a context, by changing it, and by naming it as related.
 
         Args:
             query: the question, or keywords.
@@ -615,7 +624,7 @@ class Memory:
     ) -> ContextPack:
         """The facts an agent needs to read for a question, packed into a token budget.
 
-        A fact that is packed counts as accessed.
+        A fact that is packed counts as used.
 
         Args:
             query: the question, or the task.
@@ -674,7 +683,7 @@ class Memory:
         return self._services.is_empty
 
     def count_recalls(self) -> None:
-        """Write the counts of recalled facts to the store; never fails."""
+        """Write the counts of used facts to the store; never fails."""
         self._services.access_counter.flush()
 
     def index(

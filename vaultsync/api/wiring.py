@@ -300,28 +300,26 @@ class Services:
 
     @cached_property
     def access_counter(self) -> AccessCounter:
-        """Counts what is recalled."""
+        """Counts what is used."""
         from vaultsync.backends.state.recall_log import FileRecallLog
         from vaultsync.recall.access_counts import AccessCounter
 
         log = FileRecallLog(self.settings.state_dir)
-        return AccessCounter(self.read_context, log, index=lambda: self.note_index)
+        return AccessCounter(self.read_context, log)
 
     def answer(
         self, ctx: ReadContext, request: Request, search: Callable[[RecallSources, Request], Answer]
     ) -> Answer:
         """What a search finds for the agent and the user of the settings, or those of the request.
 
-        The facts that it finds count as recalled.
+        The facts that are packed count as used; those that are only found do not.
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
         answer = search(self.recall_sources(ctx), request)
-        if isinstance(answer, RecallResult):
-            found = [hit.id for hit in answer.hits]
-        else:
-            found = [each.id for each in answer.items if each.tier != "entities"]
-        self.access_counter.add(found)
+        if not isinstance(answer, RecallResult):
+            used = [each.id for each in answer.items if each.tier != "entities"]
+            self.access_counter.add(used)
         return answer
 
     @staticmethod

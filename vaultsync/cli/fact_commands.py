@@ -229,7 +229,7 @@ def _print_change(options: Options, memory: Memory, fact: Fact, before: str | No
 def _revision(memory: Memory, fact_id: str) -> str | None:
     """The revision of a fact; None where the store is unavailable."""
     try:
-        return memory.get(fact_id).revision
+        return memory.get(fact_id, used=False).revision
     except VaultsyncError:
         return None
 

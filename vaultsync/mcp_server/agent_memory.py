@@ -123,6 +123,7 @@ class AgentMemory(Memory):
     def note(self, fact_id: str) -> tuple[Fact, str]:
         """A fact and the text of its note; as it would be written when there is none."""
         fact, view = fact_service.get(self._ctx, fact_id, agent=self.agent), self._ctx.view
+        self._services.access_counter.add([fact.id])
         if fact.path is not None:
             try:
                 data = self._ctx.vault.read(fact.path).data

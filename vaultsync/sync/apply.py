@@ -352,7 +352,7 @@ class ApplyBatch:
             action = item.action
             is_deletion = action.do is ActionKind.DELETE_FACT
             fact = None if is_deletion else item.fact.evolve(path=None)
-            writes.append(StoreWrite(item.fact.id, fact, action.revision, "vault", op=item.op))
+            writes.append(_write_of(item, fact))
         if not writes:
             return
         results = self.ctx.store.write(writes)
@@ -515,6 +515,12 @@ class ApplyBatch:
         ):
             stamp = trusted_stamp(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
+
+
+def _write_of(item: PendingAction, fact: Fact | None) -> StoreWrite:
+    """The write of an action; the history gets what it replaces, where no base has it."""
+    revision = item.action.revision
+    return StoreWrite(item.fact.id, fact, revision, "vault", op=item.op, recorded=True)
 
 
 def _intent(item: PendingAction) -> WriteIntent:
