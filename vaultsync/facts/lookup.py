@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
+from typing import TypeAlias
 
 from vaultsync.errors import (
     AmbiguousNameError,
     InvalidIdError,
+    NotFoundError,
     RunNotFoundError,
     StoreUnavailableError,
 )
 from vaultsync.facts.service import is_visible
-from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name, name_key
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import can_see
 from vaultsync.sync.context import SyncContext
 
@@ -58,28 +62,60 @@ def find_fact_id(ctx: SyncContext, name: str, *, agent: str | None, forgotten: b
     return find_fact(ctx, name, agent=agent, forgotten=forgotten).id
 
 
-def find_fact(ctx: SyncContext, name: str, *, agent: str | None, forgotten: bool = False) -> Fact:
+def files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[VaultPath]:
+    """The paths whose file name has one of some keys; most paths are ruled out by a glance."""
+    for path in paths:
+        lowered = path.lower()
+        for key in keys:
+            if (key in lowered or not lowered.isascii()) and name_key(path) == key:
+                yield path
+                break
+
+
+CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
+"""Ids of the facts whose title or alias may be a name; None where that is not known."""
+
+
+def find_fact(
+    ctx: SyncContext,
+    name: str,
+    *,
+    agent: str | None,
+    forgotten: bool = False,
+    called: CalledLike | None = None,
+) -> Fact:
     """The fact with an id, a path, a file name, a title or an alias; with its path.
 
-    An id or path wins over a name, and a name over an alias, as in the graph.
+    An id or path wins over a name, and a name over an alias, as in the graph. With `called`
+    all facts are read only where none of its facts has the name.
 
     Raises:
         NotFoundError: the agent can see no such fact.
         AmbiguousNameError: it can see more than one.
     """
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    store = ctx.redacted_store
+
+    def among(facts: Iterable[Fact]) -> Fact:
+        visible = (fact for fact in facts if can_see(agent, fact.scope))
+        found = find_by_name(
+            name,
+            visible,
+            lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
+            kind="fact",
+        )
+        return found.evolve(path=paths.get(found.id))
+
     try:
-        facts: Iterable[Fact] = ctx.redacted_store.find_many([check_id(name)]).values()
+        return among(store.find_many([check_id(name)]).values())
     except InvalidIdError:
-        facts = _facts(ctx, forgotten=forgotten)
-    visible = (fact for fact in facts if can_see(agent, fact.scope))
-    found = find_by_name(
-        name,
-        visible,
-        lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
-        kind="fact",
-    )
-    return found.evolve(path=paths.get(found.id))
+        ids = None if called is None else called(name)
+    if ids is not None:
+        files = set(files_called(paths.values(), {name_key(name)}))
+        by_file = (fact_id for fact_id, path in paths.items() if path in files)
+        with suppress(NotFoundError):
+            return among(store.find_many({*ids, *by_file}).values())
+    return among(_facts(ctx, forgotten=forgotten))
 
 
 def find_run_id(ctx: SyncContext, name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from vaultsync.facts.listing import with_note_paths
-from vaultsync.facts.lookup import find_fact
+from vaultsync.facts.lookup import CalledLike, files_called, find_fact
 from vaultsync.facts.service import get
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
@@ -143,7 +143,7 @@ def find_backlinks(
         return []
     # Paths with other names cannot matter to the links found.
     keys = {name_key(each) for each in names}
-    resolver = LinkResolver.of(path for path in ctx.archive.paths() if name_key(path) in keys)
+    resolver = LinkResolver.of(files_called(ctx.archive.paths(), keys))
     found = []
     for key, group in by_fact.items():
         fact = facts.get(key)
@@ -159,23 +159,37 @@ def find_backlinks(
     return sorted(found, key=lambda fact: (fact.path or "", fact.id))
 
 
-def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+def linking_to(
+    ctx: SyncContext,
+    links: LinkIndex,
+    name: str,
+    *,
+    agent: str | None,
+    called: CalledLike | None = None,
+) -> set[str]:
     """The ids of the facts whose notes link to a note.
 
     Raises:
         NotFoundError: as `find_fact()`.
         StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
     """
-    target = find_fact(ctx, name, agent=agent)
+    target = find_fact(ctx, name, agent=agent, called=called)
     return {fact.id for fact in find_backlinks(ctx, links, target.id, agent=agent)}
 
 
-def linked_from(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+def linked_from(
+    ctx: SyncContext,
+    links: LinkIndex,
+    name: str,
+    *,
+    agent: str | None,
+    called: CalledLike | None = None,
+) -> set[str]:
     """The ids of the facts that a note links to, as Obsidian resolves its links.
 
     Raises: as `linking_to()`.
     """
-    source = find_fact(ctx, name, agent=agent)
+    source = find_fact(ctx, name, agent=agent, called=called)
     update_link_index(ctx.redacted_store, links)
     paths = ctx.archive.paths()
     resolver = LinkResolver.of(paths)
