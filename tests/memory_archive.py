@@ -92,6 +92,10 @@ class MemoryArchive:
     def count_bases(self) -> int:
         return len(self._rows.bases)
 
+    def known_ids(self, prefix: str) -> list[str]:
+        known = {*self._rows.bases, *(each.fact_id for each in self._rows.history)}
+        return sorted(each for each in known if each.startswith(prefix))
+
     def find_base(self, fact_id: str) -> Base | None:
         return self._rows.bases.get(fact_id)
 
@@ -195,8 +199,12 @@ class MemoryArchive:
     def find_run(self, run: str) -> RunRecord | None:
         return self._rows.runs.get(run)
 
+    def runs(self, *, limit: int, prefix: str = "") -> list[RunRecord]:
+        newest = reversed(list(self._rows.runs.values()))
+        return [each for each in newest if each.run.startswith(prefix)][:limit]
+
     def last_run(self) -> RunRecord | None:
-        return next(reversed(list(self._rows.runs.values())), None)
+        return next(iter(self.runs(limit=1)), None)
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         self._write().notices.pop(path, None)

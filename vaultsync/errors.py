@@ -7,9 +7,27 @@ only what can be rebuilt (`DerivedError`).
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+_PERMISSION = "change the permissions, or use another path"
+_SPACE = "free some space and try again; the next sync repairs what was interrupted"
+_FILES = "close other programs, or raise the limit: `ulimit -n 1024`"
+SYSTEM_HINTS: Mapping[int, str] = {
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.ENOENT: "create the folder first, or use another path",
+    errno.EROFS: "the file system is read-only; use another path",
+    errno.ELOOP: "a link points to itself, or stands where none may be: remove it",
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EIO: "check the disk; the next sync repairs what was interrupted",
+}
+"""Hints for errors of the operating system, by their number."""
 
 
 class VaultsyncError(Exception):
@@ -290,6 +308,26 @@ class FactNotFoundError(NotFoundError):
         self.fact_id = fact_id
 
 
+class EditTargetError(NotFoundError):
+    """The part of the content that an edit is about is not there once; nothing was written."""
+
+    def __init__(self, what: str, count: int, hint: str) -> None:
+        has = f"has it {count} times" if count else "does not have it"
+        super().__init__(f"the {what} cannot be replaced: the fact {has}", hint=hint)
+        self.count = count
+
+
+class AmbiguousNameError(NotFoundError):
+    """A name or the beginning of an id stands for more than one thing."""
+
+    def __init__(self, what: str, name: str, candidates: Sequence[str], count: int) -> None:
+        super().__init__(
+            f"{count} {what}s match {name[:80]!r}",
+            hint=f"name one of them: {', '.join(candidates)}",
+        )
+        self.candidates = tuple(candidates)
+
+
 class FactForgottenError(FactNotFoundError):
     """The fact was deleted; its tombstone can be restored."""
 
@@ -344,8 +382,8 @@ class RunNotFoundError(NotFoundError):
 
     def __init__(self, run: str) -> None:
         super().__init__(
-            f"no run {run} that changed anything",
-            hint="`vaultsync history ID` shows the runs that changed a fact",
+            f"no run {run} that changed anything" if run else "no run is left to undo",
+            hint="`vaultsync log` lists the runs, `vaultsync history ID` those of a fact",
         )
 
 
@@ -498,10 +536,14 @@ class VaultError(VaultsyncError):
 class VaultMissingError(VaultError):
     """The root of the vault or its marker does not exist."""
 
-    def __init__(self, where: str, why: str) -> None:
+    def __init__(self, where: str, why: str, *, number: int | None = None) -> None:
+        """`number` is that of the system's error, which may say that it is there after all."""
+        missing = number in {None, errno.ENOENT, errno.ENOTDIR}
+        what = "is missing" if missing else "cannot be read"
+        hint = "" if missing else SYSTEM_HINTS.get(number or 0, "")
         super().__init__(
-            f"the vault at {where} is missing: {why}; nothing was done",
-            hint="mount or restore it; a missing vault never counts as deleted notes",
+            f"the vault at {where} {what}: {why}; nothing was done",
+            hint=hint or "mount or restore it; a missing vault never counts as deleted notes",
         )
 
 
@@ -660,9 +702,11 @@ class GuardError(VaultsyncError):
 
     run: str
 
-    def __init__(self, why: str, run: str) -> None:
+    def __init__(self, why: str, run: str, *, confirmed: str | None = None) -> None:
+        """`confirmed` is the run that the user confirmed in vain: another one than this."""
+        stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
-            f"the guard stopped this run: {why}; nothing was done",
+            f"the guard stopped this run: {why}{stale}; nothing was done",
             hint="review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
             f" `vaultsync sync --confirm {run}`",
         )

@@ -239,9 +239,10 @@ def check_vault_id(marker: Table, *, state_root: Path) -> str:
     found = marker.get("vault_id", "")
     if not found:
         raise ConfigError(
-            f"{MARKER} has no vault_id",
-            hint="restore the file from a backup; the id is also the name of this vault's"
-            f" folder in {state_root}",
+            f"{MARKER} {'has no vault_id' if marker else 'is empty'}",
+            hint='restore the file from a backup, or write vault_id = "…" into it: the id is'
+            f" the name of this vault's folder in {state_root}, or where --state-dir and"
+            " $VAULTSYNC_STATE_DIR pointed before",
         )
     if isinstance(found, str) and _UUID.fullmatch(found):
         return found

@@ -83,7 +83,7 @@ export const status = reading<wire.BridgeStatus>()({
 	conflicts: number,
 	attention: list(notice),
 	outbox: number,
-	last_run: optional(reading<wire.LastRun>()({ run: text, at: text, kind: text, counts }), null),
+	last_run: optional(reading<wire.RunSummary>()({ run: text, at: text, kind: text, counts }), null),
 	engine: text,
 	foreign: optional(number, 0),
 	daemon: optional(daemon, null),

@@ -17,7 +17,7 @@ export interface BridgeStatus {
 	conflicts: number;
 	attention: Array<ReportedNotice>;
 	outbox: number;
-	last_run: LastRun | null;
+	last_run: RunSummary | null;
 	engine: string;
 	foreign: number;
 	daemon: DaemonState | null;
@@ -172,14 +172,6 @@ export interface LastError {
 	kind: string;
 	message: string;
 	hint: string;
-}
-
-/** An earlier run. */
-export interface LastRun {
-	run: string;
-	at: string;
-	kind: string;
-	counts: Record<string, number>;
 }
 
 /** A fact that was not packed, and the tokens it would have taken. */
@@ -344,6 +336,14 @@ export interface ReportedNotice {
 export interface ResolveResult {
 	conflicts: Array<OpenConflict>;
 	resolved: OpenConflict;
+}
+
+/** A run that did something. */
+export interface RunSummary {
+	run: string;
+	at: string;
+	kind: string;
+	counts: Record<string, number>;
 }
 
 /** A candidate of a stage, and its score there. */

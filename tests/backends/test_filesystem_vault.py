@@ -114,6 +114,48 @@ def test_an_empty_folder_never_becomes_half_a_vault(root: Path, vault: VaultFs) 
     assert list(root.iterdir()) == []
 
 
+def test_a_vault_that_the_system_cannot_open_is_not_called_missing(
+    vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "config.toml")
+
+    vault.close()
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(VaultMissingError, match="cannot be read: Too many open files") as caught:
+        vault.vault_id()
+    assert "missing" not in caught.value.message
+    assert "ulimit -n" in caught.value.hint
+
+
+@pytest.mark.parametrize("call", ["mkdir", "open"])
+def test_an_error_of_the_system_names_the_whole_path(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    vault.vault_id()
+    vault.write_meta(VaultPath(".index/a.md"), b"a")
+    real = getattr(os, call)
+
+    def refuse(path: str, *args: int, **named: int) -> object:
+        if call == "mkdir" or "~" in path or path == "op1":
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+        return real(path, *args, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, refuse)
+        if call == "mkdir":
+            with pytest.raises(OSError, match="Read-only") as caught:
+                vault.write_meta(VaultPath(".index/new/b.md"), b"b")
+            assert caught.value.filename == f"{root}/.index/new"
+            return
+        with pytest.raises(OSError, match="Read-only") as caught:
+            vault.write_meta(VaultPath(".index/b.md"), b"b")
+        assert caught.value.filename == f"{root}/{STAGING}/~derived"
+        with pytest.raises(OSError, match="Read-only") as caught:
+            vault.stage("op1", b"b")
+        assert caught.value.filename == f"{root}/{STAGING}/op1"
+
+
 @pytest.mark.parametrize(
     "marker",
     [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
@@ -213,6 +215,38 @@ def test_what_is_no_database_is_named_as_damaged(kind: Kind, path: Path) -> None
         kind.open(path)
     assert caught.value.hint == kind.hint
     assert path.read_bytes() == b"x" * 10_000
+
+
+def test_a_list_of_migrations_that_was_zeroed_is_damage_and_no_newer_version(
+    kind: Kind, file: SqliteFile, path: Path
+) -> None:
+    file.close()
+    name = kind.module.MIGRATIONS[0].__name__.encode()
+    before = path.read_bytes()
+    path.write_bytes(before.replace(name, bytes(len(name))))
+    with pytest.raises(ERRORS, match="damaged") as caught:
+        kind.open(path)
+    assert kind.hint in caught.value.hint
+
+
+def test_too_many_open_files_are_named(kind: Kind, file: SqliteFile, path: Path) -> None:
+    file.close()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 64, before[1]))
+        with suppress(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        for free in (0, 1, 2):
+            with pytest.raises(ERRORS, match="Too many open files") as caught:
+                kind.open(path)
+            assert "ulimit -n" in caught.value.hint, free
+            os.close(taken.pop())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for each in taken:
+            os.close(each)
 
 
 def test_a_damaged_page_is_named_when_it_is_met(kind: Kind, file: SqliteFile, path: Path) -> None:

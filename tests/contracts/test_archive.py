@@ -287,3 +287,23 @@ def _told(archive: Archive) -> tuple[object, ...]:
     assert set(archive.paths()) == there
     missing = {base.fact.id for base in archive.missing_bases()}
     return missing, [(base, base.path, base.fact.revision) for base in bases]
+
+
+def test_ids_are_found_by_their_beginning_in_bases_and_history(archive: Archive) -> None:
+    with archive.transaction():
+        archive.put_bases([a_base(A), a_base(B, "b.md")])
+        archive.add_history([an_entry("r1", A), an_entry("r1", C)])
+    assert archive.known_ids(A[:8]) == sorted([A, B, C])
+    assert archive.known_ids(C) == [C]
+    assert archive.known_ids("ffffffff") == []
+
+
+def test_runs_are_found_newest_first_and_by_the_beginning_of_their_ids(archive: Archive) -> None:
+    runs = [RunRecord(f"{n}-run%_", f"2026-02-14T13:45:0{n}Z", "sync", {"n": n}) for n in range(3)]
+    with archive.transaction():
+        for each in runs:
+            archive.put_run(each)
+    assert archive.runs(limit=2) == runs[:0:-1]
+    assert archive.runs(limit=9, prefix="1-run%") == [runs[1]]
+    assert archive.runs(limit=9, prefix="%") == []
+    assert archive.last_run() == runs[-1]

@@ -120,6 +120,19 @@ def test_the_first_probe_that_is_unheard_counts_not_the_last() -> None:
     assert len(kept.made) == 2
 
 
+def test_a_probe_is_not_unheard_because_the_daemon_was_busy_elsewhere() -> None:
+    kept = Kept()
+    while not (kept.made and kept.made[0].probed):
+        kept.keeper.check_health(kept.now)
+        kept.now += 0.25
+    kept.now += 30  # a model was loaded, say, and nobody listened
+    kept.runs(20)
+    assert len(kept.made) == 1
+    kept.made[0].answers = False
+    kept.runs(6)
+    assert len(kept.made) == 2
+
+
 def test_a_probe_of_before_a_sleep_is_not_waited_for() -> None:
     kept = Kept(answers=False)
     kept.runs(2.6)

@@ -11,11 +11,11 @@ from tests.world import LinkedWorld
 from vaultsync.errors import FactNotFoundError, NotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
+from vaultsync.facts.lookup import find_fact
 from vaultsync.facts.related import (
     Named,
     Related,
     find_backlinks,
-    find_fact,
     find_related,
     linked_from,
     linking_to,
@@ -127,10 +127,10 @@ def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Around) -> No
 def test_a_name_of_two_notes_or_of_none_names_no_note(world: Around) -> None:
     world.note_of("Tea")
     world.note_of("Tea")
-    with pytest.raises(NotFoundError, match="2 notes are called 'Tea'") as two:
+    with pytest.raises(NotFoundError, match="2 facts match 'Tea'") as two:
         world.named("Tea")
-    assert "name one by its path: team-core/notes/" in two.value.hint
-    with pytest.raises(NotFoundError, match="no note is called 'Mate'"):
+    assert "name one of them: team-core/notes/" in two.value.hint
+    with pytest.raises(NotFoundError, match="no fact is called 'Mate'"):
         world.named("Mate")
     with pytest.raises(NotFoundError):
         world.named("0" * 8 + "-0000-0000-0000-" + "0" * 12)
@@ -244,8 +244,8 @@ def test_a_note_that_an_index_names_is_found_without_reading_all_facts(world: Li
     world.store.iter_facts = counting  # type: ignore[method-assign]
     ids = {"Tea": [tea.id], "chai": [other.id, tea.id], "Nothing": None, "Coffee": []}
     for name in ("Tea", "chai", world.path(other.id), "Coffee"):
-        found = related_work.find_fact(world.ctx, name, agent=None, called=lambda x: ids.get(x, []))
+        found = find_fact(world.ctx, name, agent=None, called=lambda x: ids.get(x, []))
         assert found.id == (tea.id if name in ("Tea", "chai") else other.id)
     assert len(walks) == 1  # the index did not know Coffee, whose file has another name
     with pytest.raises(NotFoundError):
-        related_work.find_fact(world.ctx, "Nothing", agent=None, called=ids.get)
+        find_fact(world.ctx, "Nothing", agent=None, called=ids.get)

@@ -74,7 +74,7 @@ def test_an_unknown_name_is_not_found_and_an_ambiguous_name_asks_for_a_path(worl
         labels(world, around="Nobody")
     world.mirrored("-", title="Alice", type="project")
 
-    with pytest.raises(NotFoundError, match="2 nodes are called") as error:
+    with pytest.raises(NotFoundError, match="2 nodes match") as error:
         labels(world, around="Alice")
     assert "team-core/people/Alice.md" in error.value.hint
     assert "Alice" in labels(world, around="team-core/people/Alice")

@@ -47,6 +47,7 @@ def test_an_invalid_filter_is_a_search_term(text: str) -> None:
     assert asked.words == text
     assert not asked.types | asked.tiers
     assert asked.span == TimeSpan()
+    assert [text in sentence for sentence in asked.not_filters] == [True] * (text != "a:b")
 
 
 @pytest.mark.parametrize("text", ['"a b"', "“a b”", "„a b“", "«a  b»", "「a b」"])

@@ -38,6 +38,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     Report,
     ReportedNotice,
+    RunSummary,
     Status,
     proof_of,
 )
@@ -77,6 +78,7 @@ def counts(**some: int) -> dict[str, int]:
     return {**dict.fromkeys(REPORT_COUNTS, 0), **some}
 
 
+LAST_RUN = RunSummary(RUN, "2026-02-14T13:45:00Z", "sync", counts(created_in_vault=3))
 QUIET = Report(RUN, dry_run=False, seconds=0.01, counts=counts(unchanged=7))
 BUSY_PASS = Report(
     RUN,
@@ -155,6 +157,9 @@ ANSWERS: Mapping[str, Any] = {
     "waits": False,
     "export": 0,
     "import_": lambda lines: len(list(lines)),
+    "log": (LAST_RUN,),
+    "last_undoable_run": LAST_RUN,
+    "edit": FACT,
     "status": CALM,
     "conflicts": (),
     "resolve": CONFLICT,

@@ -29,6 +29,7 @@ from tests.surfaces.command_line import (
     GRAPH,
     HIT,
     ID,
+    LAST_RUN,
     LINK_PROBLEM,
     LONE,
     NOTE,
@@ -61,10 +62,9 @@ from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
 from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
-from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, LastRun, Report, notices_of, proof_of
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of, proof_of
 
 OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
-LAST = LastRun(RUN, "2026-02-14T13:45:00Z", "sync", {})
 NEEDS_REVIEW = structs.replace(BUSY_PASS, attention=[NOTICE])
 REPORTS = {
     "sync": "sync",
@@ -124,6 +124,12 @@ maintain --dry-run --max-delete 3 --confirm r1
 
 undo r1
 -> undo('r1', progress=None)
+
+log --limit 3
+-> log(limit=3)
+
+edit 01a1 --section Tea --replace Green --expect 3-7
+-> edit('01a1', append=None, expect='3-7', find=None, replace='Green', section='Tea')
 
 rebuild --from store
 -> rebuild(progress=None, source='store')
@@ -238,6 +244,8 @@ CASES = {
     "a fact": case(f"get {ID}"),
     "a list": case("list"),
     "a long title in a pipe": case("list", list=FactPage((STRANGER,), None)),
+    "a text that looks like an option": case("remember '- milk'"),
+    "a question in several words": case("recall why sqlite?"),
     "an empty list": case("list", list=FactPage((), None)),
     "an update": case(f"update {ID} --add-tag x", update=FACT.evolve(revision="4-0123abcd")),
     "an update that changes nothing": case(f"update {ID} --add-tag x"),
@@ -278,9 +286,16 @@ CASES = {
     ),
     "the same notice of many notes": case("sync -q", **notices(*ANONYMOUS)),
     "an undo": case(f"undo {RUN}", undo=BUSY_PASS),
+    "the last run is undone": case("undo", undo=BUSY_PASS),
+    "the runs": case("log", log=(structs.replace(LAST_RUN, kind=f"undo {RUN}"), LAST_RUN)),
+    "no runs": case("log", log=()),
+    "a part of a fact": case(f"edit {ID} --append x", edit=FACT.evolve(revision="4-0123abcd")),
+    "a part that is not there": case(
+        f"edit {ID} --find x --replace y", edit=errors.EditTargetError("text 'x'", 0, "look")
+    ),
     "an undo without changes": case(f"undo {RUN}"),
     "the status names the next command": case(
-        "status", status=structs.replace(CALM, pending=2, foreign=3, last_run=LAST)
+        "status", status=structs.replace(CALM, pending=2, foreign=3, last_run=LAST_RUN)
     ),
     "no conflicts": case("conflicts"),
     "a conflict": case("conflicts", conflicts=(CONFLICT,)),

@@ -56,7 +56,7 @@ def test_every_command_is_in_the_table_and_explains_itself() -> None:
 def test_every_command_takes_the_common_options(words: tuple[str, ...]) -> None:
     options = {word for each in ALL[words].params for word in each.opts}
 
-    assert {"--vault", "--state-dir", "--json", "--quiet"} <= options
+    assert {"--vault", "--state-dir", "--json", "--quiet", "--verbose"} <= options
 
 
 @pytest.mark.parametrize("words", WORKING)

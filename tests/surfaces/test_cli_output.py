@@ -174,6 +174,21 @@ def test_a_wide_terminal_has_room_for_the_scope(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("terminal")
+def test_a_narrow_terminal_shows_what_a_fact_is_and_not_only_its_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+
+    result = run("list")
+
+    assert result.stdout.splitlines() == [
+        "Use SQLite",
+        f"  {ID}",
+        f"  decision, priority 1, {NOTE}",
+    ]
+
+
+@pytest.mark.usefixtures("terminal")
 def test_a_hit_on_a_terminal_says_why_and_where() -> None:
     bare = structs.replace(HIT, path=None, snippet="Use SQLite")  # which its title says already
     found = structs.replace(FOUND, hits=(HIT, bare))

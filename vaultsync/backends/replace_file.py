@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import stat
 from pathlib import Path
+from typing import Any
 
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -39,3 +44,30 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = 
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def read_file(path: Path) -> bytes:
+    """All bytes of such a file. A pipe in its place is not waited for, a link not followed.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is no file.
+    """
+    fd = os.open(path, _READ)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        return file.read()
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """What such a file holds as JSON.
+
+    Raises:
+        OSError: as of `read_file()`.
+        ValueError: it is no JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(read_file(path))
+    except RecursionError:
+        message = f"{path} is nested too deeply"
+        raise ValueError(message) from None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import click
@@ -86,7 +85,7 @@ def print_error(error: Exception, *, as_json: bool) -> int:
         kind, message, hint = _usage(error)
     elif isinstance(error, OSError):
         kind, message = "OSError", _system(error)
-        hint = _SYSTEM.get(error.errno or 0, "")
+        hint = errors.SYSTEM_HINTS.get(error.errno or 0, "")
     else:
         echo(_printable("".join(traceback.format_exception(error))), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
@@ -103,22 +102,10 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, click.NoSuchOption) and context and not context.parent:
         hint = f"options follow the command: `vaultsync status {error.option_name}`"
         message = message.partition(" Did you mean")[0].removesuffix(".")
+    elif isinstance(error, click.NoSuchOption) and " " in error.option_name:
+        hint = f"a text that begins with - goes after --, as in `{path} -- '- text'`"
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
-
-
-_PERMISSION = "change the permissions, or use another path"
-_SPACE = "free some space and try again; the next sync repairs what was interrupted"
-_SYSTEM: Mapping[int, str] = {
-    errno.EACCES: _PERMISSION,
-    errno.EPERM: _PERMISSION,
-    errno.ENOENT: "create the folder first, or use another path",
-    errno.EROFS: "the file system is read-only; use another path",
-    errno.ENOSPC: _SPACE,
-    errno.EDQUOT: _SPACE,
-    errno.EIO: "check the disk; the next sync repairs what was interrupted",
-}
-"""Hints for errors of the operating system."""
 
 
 def _system(error: OSError) -> str:

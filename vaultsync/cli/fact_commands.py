@@ -16,12 +16,16 @@ from vaultsync.cli.options import (
     Command,
     agent_option,
     common,
+    completes,
+    fact_argument,
     number_option,
+    scope_option,
     text_or_stdin,
     type_option,
 )
 from vaultsync.cli.output import Options
 from vaultsync.errors import VaultsyncError
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
 
 _LISTS = {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}
@@ -96,11 +100,7 @@ def fields_option(name: str, text: str) -> Callable[[Command], Command]:
 @type_option(text="Type, such as decision or lesson; default: note.")
 @click.option("--title", metavar="S", help="Title; default: the first sentence.")
 @click.option("--context", metavar="S", help="When or why it was recorded, in one line.")
-@click.option(
-    "--scope",
-    metavar="S",
-    help="Who may see it; default: only the agent, else the vault's default.",
-)
+@scope_option("Who may see it; default: only the agent, else the vault's default.")
 @click.option(
     "--priority", metavar="N", type=int, help="0 (critical) to 4 (background); default: 2."
 )
@@ -137,7 +137,7 @@ def remember(
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @agent_option
 @common
 def get(options: Options, *, fact_id: str) -> None:
@@ -149,7 +149,7 @@ def get(options: Options, *, fact_id: str) -> None:
 
 @click.command("list")
 @type_option(text="Only facts of this type.")
-@click.option("--scope", metavar="S", help="Only facts in this scope.")
+@scope_option("Only facts in this scope.")
 @click.option(
     "--status",
     metavar="S",
@@ -161,13 +161,24 @@ def get(options: Options, *, fact_id: str) -> None:
 @click.option(
     "--links-to",
     metavar="NOTE",
+    shell_complete=completes("fact"),
     help="Only facts that link to this note: its id, path, title or an alias.",
 )
-@click.option("--links-from", metavar="NOTE", help="Only facts that this note links to.")
+@click.option(
+    "--links-from",
+    metavar="NOTE",
+    shell_complete=completes("fact"),
+    help="Only facts that this note links to.",
+)
 @click.option("--newest", is_flag=True, help="List the newest first.")
 @click.option("--all", is_flag=True, help="List deleted facts too.")
 @number_option("--limit", "Maximum number of facts.", least=1, default=100)
-@click.option("--after", metavar="ID", help="Start after this fact: the next page.")
+@click.option(
+    "--after",
+    metavar="ID",
+    shell_complete=completes("fact"),
+    help="Start after this fact: the next page.",
+)
 @agent_option
 @common
 def list_facts(
@@ -181,7 +192,7 @@ def list_facts(
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @click.option("--content", metavar="TEXT|-", help="New content; - reads stdin.")
 @fields_option("--set", "Set a field or property; null clears it; repeatable.")
 @click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Add a tag; repeatable.")
@@ -208,9 +219,14 @@ def update(
     with open_memory(options) as memory:
         before = _revision(memory, fact_id)
         fact = memory.update(fact_id, content=content, set=fields, **changes)
-        conflict = show.conflict_of(memory.conflicts(), fact.id)
-        queued = memory.waits(fact.id)
-        is_gone = conflict is None and memory.is_note_deleted(fact.id)
+        return _print_change(options, memory, fact, before)
+
+
+def _print_change(options: Options, memory: Memory, fact: Fact, before: str | None) -> int:
+    """Print a fact that was at the revision `before`, and return the exit code."""
+    conflict = show.conflict_of(memory.conflicts(), fact.id)
+    queued = memory.waits(fact.id)
+    is_gone = conflict is None and memory.is_note_deleted(fact.id)
     what = "unchanged" if fact.revision == before and not queued else "changed"
     show.print_changed(options, fact, what, conflict=conflict, queued=queued, is_gone=is_gone)
     return EXIT_NEEDS_REVIEW if conflict or is_gone else EXIT_DONE
@@ -225,7 +241,38 @@ def _revision(memory: Memory, fact_id: str) -> str | None:
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
+@click.option("--append", metavar="TEXT|-", help="Add a text at the end; - reads stdin.")
+@click.option("--section", metavar="HEADING", help="Replace the text below this heading.")
+@click.option("--find", metavar="TEXT", help="Replace this text, which the fact has once.")
+@click.option("--replace", metavar="TEXT|-", help="The new text; - reads stdin.")
+@click.option("--expect", metavar="REVISION", help="Fail unless the fact is at this revision.")
+@agent_option
+@common
+def edit(
+    options: Options,
+    *,
+    fact_id: str,
+    append: str | None,
+    replace: str | None,
+    **change: Any,  # noqa: ANN401 - the other arguments of `Memory.edit`
+) -> int:
+    """Change a part of a fact's content.
+
+    Give --append, or --section with --replace, or --find with --replace.
+    """
+    if append is not None:
+        append = text_or_stdin(append, what="text to append")
+    if replace is not None:
+        replace = text_or_stdin(replace, what="new text")
+    with open_memory(options) as memory:
+        before = _revision(memory, fact_id)
+        fact = memory.edit(fact_id, append=append, replace=replace, **change)
+        return _print_change(options, memory, fact, before)
+
+
+@click.command()
+@fact_argument
 @click.argument("text", required=False, metavar="[TEXT|-]")
 @agent_option
 @common
@@ -242,7 +289,7 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @click.option(
     "--restore-previous", is_flag=True, help="Find the older version again that it replaced."
 )
@@ -262,7 +309,7 @@ def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @agent_option
 @common
 def restore(options: Options, *, fact_id: str) -> None:

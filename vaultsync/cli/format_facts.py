@@ -32,6 +32,8 @@ from vaultsync.notes.conflict_note import Conflict, is_deletion
 
 WIDE_TERMINAL = 120
 """Columns from which a table has room for both scope and path."""
+NARROW_TERMINAL = 80
+"""Columns below which a table would show little but ids."""
 _TEXTS = ("id", "title", "content", "path", "revision", "properties")
 
 
@@ -184,19 +186,31 @@ def print_page(options: Options, found: FactPage) -> None:
         print_json(public_page(found))
         return
     width = shutil.get_terminal_size().columns
-    if is_terminal(sys.stdout) and width < WIDE_TERMINAL:
+    if is_terminal(sys.stdout) and width < NARROW_TERMINAL:
+        for each in found.facts:
+            _print_narrow(each)
+    elif is_terminal(sys.stdout) and width < WIDE_TERMINAL:
         heads = ["id", "title", "type", "p", "path"]
         rows = [[*_row(each)[:4], each.path or each.scope] for each in found.facts]
+        table(heads, rows, whole=("id", "type", "p"))
     else:
         heads = ["id", "title", "type", "p", "scope", "path"]
         rows = [[*_row(each), each.path or ""] for each in found.facts]
-    table(heads, rows, whole=("id", "type", "p", "scope"))
+        table(heads, rows, whole=("id", "type", "p", "scope"))
     if not found.facts:
         print_message(options, "no facts")
     if found.hidden:
         print_message(options, describe_hidden(found.hidden))
     if found.next:
         print_message(options, f"more facts follow: --after {clean_one_line(found.next)}")
+
+
+def _print_narrow(fact: Fact) -> None:
+    """Print a fact on three lines of its own, which a narrow terminal wraps."""
+    where = clean_one_line(fact.path or fact.scope)
+    echo(style(clean_one_line(fact.title), bold=True))
+    echo(f"  {clean_one_line(fact.id)}")
+    echo(dim(f"  {clean_one_line(fact.type)}, priority {fact.priority}, {where}"))
 
 
 def _row(fact: Fact) -> list[str]:

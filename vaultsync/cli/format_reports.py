@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
@@ -34,6 +34,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     Report,
     ReportedNotice,
+    RunSummary,
     Status,
     Verification,
 )
@@ -55,13 +56,53 @@ _COUNT_WORDS = (
 )
 
 
-def run_summary(done: Report) -> str:
-    """Summarize a report in one line: `3 notes created, 1 fact updated, 1 conflict`."""
-    parts = [
+def print_runs(options: Options, runs: Sequence[RunSummary]) -> None:
+    """Print runs, newest first, or the JSON of all."""
+    if options.json:
+        print_json({"runs": runs})
+        return
+    if not runs:
+        print_message(options, "no run has changed anything yet")
+    rows = [
+        (
+            _time(each.at),
+            _run_kind(each),
+            counts_in_words(each.counts) or "nothing counted",
+            each.run,
+        )
+        for each in runs
+    ]
+    table(["at (UTC)", "kind", "what", "run"], rows, whole=("at (UTC)", "kind", "run"))
+
+
+def describe_run(run: RunSummary) -> str:
+    """One run in words: `the sync of 2026-02-14 13:45:00 UTC (1 note created)`."""
+    return f"the {_run_kind(run)} of {_time(run.at)} UTC ({counts_in_words(run.counts)})"
+
+
+def _time(at: str) -> str:
+    """A stored time, to the second and with a space."""
+    return clean_one_line(at[:19].replace("T", " "))
+
+
+def _run_kind(run: RunSummary) -> str:
+    """The kind of a run in one word or two: that of an undo names the beginning of its run."""
+    kind, _, undone = clean_one_line(run.kind).partition(" ")
+    return f"{kind} {undone[:8]}".rstrip()
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """What a run did, without what it left as it is: `3 notes created, 1 conflict`."""
+    return ", ".join(
         f"{count_noun(number, word)} {verb}".rstrip()
         for name, word, verb in _COUNT_WORDS
-        if (number := done.counts.get(name, 0))
-    ]
+        if (number := counts.get(name, 0))
+    )
+
+
+def run_summary(done: Report) -> str:
+    """Summarize a report in one line: `3 notes created, 1 fact updated, 1 conflict`."""
+    parts = [words] if (words := counts_in_words(done.counts)) else []
     is_settled = [each.action == "resolve_conflict" for each in done.actions]
     if settled := sum(is_settled):
         parts.append(f"{count_noun(settled, 'conflict')} resolved")

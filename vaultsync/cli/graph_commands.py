@@ -14,7 +14,7 @@ from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, number_option
+from vaultsync.cli.options import common, completes, number_option, scope_option
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -198,7 +198,7 @@ def links() -> None:
     type=click.Choice([each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)]),
     help="List only this kind of problem.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="List every link, not only the first 20.")
+@click.option("-v", "--verbose", is_flag=True, help="List every link, and log details on stderr.")
 @common
 def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> int:
     """Find links that Obsidian cannot resolve, or not unambiguously.
@@ -213,7 +213,7 @@ def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> in
 
 
 GRAPH_FORMATS = ("json", "graphml", "canvas", "html")
-scope_option = click.option("--scope", metavar="S", help="Only facts in this scope.")
+in_scope_option = scope_option("Only facts in this scope.")
 depth_option = number_option("--depth", "Maximum number of links to follow.", least=1, default=1)
 
 
@@ -230,9 +230,14 @@ def graph() -> None:
     type=click.Choice(GRAPH_FORMATS),
     help="Format of FILE; default: by its extension, else json.",
 )
-@click.option("--around", metavar="NAME", help="Only the neighborhood of this node.")
+@click.option(
+    "--around",
+    metavar="NAME",
+    shell_complete=completes("fact"),
+    help="Only the neighborhood of this node.",
+)
 @depth_option
-@scope_option
+@in_scope_option
 @common
 def export_graph(
     options: Options,
@@ -260,7 +265,7 @@ def export_graph(
 
 @graph.command("stats")
 @number_option("--hubs", "Maximum number of hubs to list.", default=10)
-@scope_option
+@in_scope_option
 @common
 def stats(options: Options, *, hubs: int, scope: str | None) -> None:
     """Show counts, hubs (by PageRank) and orphans."""
@@ -270,9 +275,9 @@ def stats(options: Options, *, hubs: int, scope: str | None) -> None:
 
 
 @graph.command("neighbors")
-@click.argument("name")
+@click.argument("name", shell_complete=completes("fact"))
 @depth_option
-@scope_option
+@in_scope_option
 @common
 def show_neighbors(options: Options, *, name: str, depth: int, scope: str | None) -> None:
     """List the neighbors of NAME.

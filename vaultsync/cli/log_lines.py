@@ -1,4 +1,4 @@
-"""The log of a daemon: one line of JSON per event, for people and programs."""
+"""The log of a daemon: a line per event, in words on a terminal, else in JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TextIO
+from typing import Any, TextIO
 
+from vaultsync.cli.format_facts import count_noun
+from vaultsync.cli.format_reports import counts_in_words
+from vaultsync.cli.output import clean_one_line, dim, echo, style
 from vaultsync.privacy.redaction import scrub
 
 EVENT_LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
@@ -19,12 +22,20 @@ UNLOGGED_EVENTS = frozenset({"state"})
 
 
 class LogLines:
-    """Writes one line per event, at once."""
+    """Writes one line per event, at once; `words` are for a terminal, and in local time."""
 
-    def __init__(self, stream: TextIO, now: Callable[[], datetime], *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        now: Callable[[], datetime],
+        *,
+        quiet: bool = False,
+        words: bool = False,
+    ) -> None:
         self._stream = stream
         self._now = now
         self._quiet = quiet
+        self._words = words
 
     def __call__(self, kind: str, data: Mapping[str, object]) -> None:
         """Log an event, without the contents of notes and with secrets redacted."""
@@ -32,11 +43,15 @@ class LogLines:
         if kind in UNLOGGED_EVENTS or (self._quiet and level == "info"):
             return
         shown = _run_summary(data) if kind == "pass" else dict(data)
-        at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
         fields = {key: _scrubbed(value) for key, value in shown.items()}
-        line = {"at": at, "level": level, "event": kind, **fields}
+        now = self._now()
+        if self._words:
+            line = f"{dim(f'{now.astimezone():%H:%M:%S}')}  {event_in_words(kind, fields)}"
+        else:
+            at = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            line = json.dumps({"at": at, "level": level, "event": kind, **fields})
         try:
-            print(json.dumps(line), file=self._stream, flush=True)
+            echo(line, file=self._stream)
         except (OSError, ValueError):
             return  # nothing reads the log any more; the daemon goes on
 
@@ -64,6 +79,64 @@ def log_as_json_lines(log: LogLines) -> Iterator[None]:
     finally:
         logger.propagate = before
         logger.removeHandler(handler)
+
+
+def event_in_words(kind: str, data: Mapping[str, Any]) -> str:
+    """An event as a line for people."""
+    say = _WORDS.get(kind)
+    return say(data) if say else clean_one_line(f"{kind}: {json.dumps(data)}")
+
+
+def _watcher_in_words(data: Mapping[str, Any]) -> str:
+    name, reason = clean_one_line(data["watcher"]), clean_one_line(data["trouble"])
+    if not name:
+        return f"no watcher, so only scans find changes: {reason}"
+    return f"{name} reports changes" + (f"; the last watcher failed: {reason}" if reason else "")
+
+
+def _run_in_words(data: Mapping[str, Any]) -> str:
+    done = counts_in_words(data["counts"]) or "nothing changed"
+    if not data["attentions"]:
+        return done
+    first = clean_one_line(data["attention"][0]["path"])
+    notices = count_noun(data["attentions"], "notice")
+    return f"{done}; {notices}, the first about {first} (`vaultsync status` explains)"
+
+
+def _files_in_words(data: Mapping[str, Any]) -> str:
+    files = ", ".join(map(clean_one_line, data["files"]))
+    notices = data["attentions"]
+    return f"synced {files}" + (f"; {count_noun(notices, 'notice')}" if notices else "")
+
+
+def _derived_in_words(data: Mapping[str, Any]) -> str:
+    behind = clean_one_line("; ".join(data["behind"]))
+    return f"indexes are behind: {behind}" if behind else "indexes are up to date"
+
+
+def _error_in_words(data: Mapping[str, Any]) -> str:
+    again = f"; trying again in {data['again_in']:.0f} s" if "again_in" in data else ""
+    hint = clean_one_line(data.get("hint") or "")
+    error = f"{style('error:', fg='red', bold=True)} {clean_one_line(data['message'])}{again}"
+    return f"{error} ({hint})" if hint else error
+
+
+_WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "ready": lambda data: f"watching {clean_one_line(data['vault'])}; Ctrl-C stops",
+    "bridge": lambda data: f"the Obsidian plugin can connect to {clean_one_line(data['address'])}",
+    "watcher": _watcher_in_words,
+    "rescan": lambda data: f"scanning the whole vault: {clean_one_line(data['why'])}",
+    "pass": _run_in_words,
+    "store": lambda data: (
+        f"the store is unavailable: {clean_one_line(data['away'])}"
+        if data["away"]
+        else "the store is back"
+    ),
+    "memory-file": _files_in_words,
+    "error": _error_in_words,
+    "derived": _derived_in_words,
+    "stopped": lambda data: f"stopped after {count_noun(data['passes'], 'sync', many='syncs')}",
+}
 
 
 def _scrubbed(value: object) -> object:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from vaultsync import __version__
+from vaultsync.cli.examples import add_examples
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.output import colour
 
@@ -33,6 +34,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "get": "Show a fact.",
         "list": "List facts, one page at a time.",
         "update": "Change a fact in the store, and its note.",
+        "edit": "Change a part of a fact's content.",
         "supersede": "Replace a fact with a new one; both are kept and linked.",
         "forget": "Delete a fact and its note; `restore` undoes it.",
         "restore": "Restore a forgotten fact and its note.",
@@ -46,6 +48,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "conflicts": "List what both sides changed differently.",
         "resolve": "Resolve a conflict.",
         "history": "Show who changed what in a fact, when and from which side.",
+        "log": "List the runs that did something, newest first.",
         "undo": "Undo a run on both sides; later changes are kept.",
         "verify": "Compare vault, store and base, field by field.",
         "rebuild": "Rebuild one side, and the base, from the other side.",
@@ -79,7 +82,7 @@ COMMAND_MODULES = {
     **dict.fromkeys(("recall", "context"), "recall_commands"),
     **dict.fromkeys(("export", "import"), "transfer_commands"),
     **dict.fromkeys(("graph", "links"), "graph_commands"),
-    **dict.fromkeys(("remember", "get", "list", "update"), "fact_commands"),
+    **dict.fromkeys(("remember", "get", "list", "update", "edit"), "fact_commands"),
     **dict.fromkeys(("supersede", "forget", "restore"), "fact_commands"),
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
@@ -125,7 +128,8 @@ class Commands(click.Group):
             return None
         module = import_module(f"vaultsync.cli.{COMMAND_MODULES.get(cmd_name, 'sync_commands')}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
-        return next(each for each in commands if each.name == cmd_name)
+        command = next(each for each in commands if each.name == cmd_name)
+        return add_examples(command, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -162,7 +166,8 @@ class Commands(click.Group):
 def cli() -> None:
     """The memory that people and agents share: a store of facts, a vault of notes.
 
-    Each command takes --vault PATH, --state-dir DIR, --json and --quiet after its name.
+    Each command takes --vault PATH, --state-dir DIR, --json, --quiet and
+    --verbose after its name.
     """
 
 

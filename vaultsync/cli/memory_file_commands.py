@@ -11,7 +11,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.format_facts import count_noun
 from vaultsync.cli.format_reports import print_notices
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import agent_option, common, dry_run_option, text_or_stdin
+from vaultsync.cli.options import agent_option, common, dry_run_option, scope_option, text_or_stdin
 from vaultsync.cli.output import (
     Options,
     clean_one_line,
@@ -102,7 +102,7 @@ def memory_file() -> None:
 @memory_file.command("sync")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @agent_option
-@click.option("--scope", metavar="S", help="The scope of new facts; default: the agent's.")
+@scope_option("The scope of new facts; default: the agent's.")
 @click.option(
     "--include",
     metavar="GLOB",

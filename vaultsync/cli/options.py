@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import logging
+import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
+from vaultsync.cli.command_log import command_log
 from vaultsync.cli.output import Options
+from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import TYPES
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_log = logging.getLogger(__name__)
 
 Command = Callable[..., int | None]
 """What click calls; it returns an exit code, or nothing for 0."""
 
 
+details_option = click.option("-v", "--verbose", is_flag=True, help="Log details on stderr, too.")
+
+
 def common(command: Command) -> Command:
-    """Add the common options to a command, which receives them as its first argument."""
+    """Add the common options to a command, which receives them as its first argument.
+
+    A command that takes `verbose` has an option for it of its own.
+    """
+    lists = "verbose" in inspect.signature(command).parameters
+    command = command if lists else details_option(command)
 
     @click.option(
         "--vault",
@@ -40,10 +59,15 @@ def common(command: Command) -> Command:
         state_dir: str | None,
         as_json: bool,
         quiet: bool,
+        verbose: bool,
         agent: str | None = None,
         **values: object,
     ) -> int | None:
-        return command(Options(vault, state_dir, as_json, quiet, agent), **values)
+        options = Options(vault, state_dir, as_json, quiet, agent, verbose)
+        if lists:
+            values["verbose"] = verbose
+        with command_log(options):
+            return command(options, **values)
 
     return run
 
@@ -59,6 +83,43 @@ agent_option = click.option(
 def complete_type(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """List the types that begin with `typed`, for shell completion."""
     return [name for name in TYPES if name.startswith(typed)]
+
+
+def completes(kind: str) -> Callable[..., list[CompletionItem]]:
+    """What completes the name of a `fact`, `run`, `conflict` or `scope` of the vault."""
+
+    def complete(
+        context: click.Context, _parameter: click.Parameter, typed: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from vaultsync.api.completion import complete_name
+
+        given = context.params
+        vault, state_dir, agent = (given.get(name) for name in ("vault", "state_dir", "agent"))
+        try:
+            found = complete_name(kind, typed, path=vault, state_dir=state_dir, agent=agent)
+        except (VaultsyncError, OSError) as error:  # a shell has no room for messages
+            _log.debug("nothing can be completed: %s", error)
+            return []
+        # bash takes a word as it is; the other shells quote it.
+        bash = os.environ.get("_VAULTSYNC_COMPLETE") == "bash_complete"
+        return [
+            CompletionItem(name.replace(" ", "\\ ") if bash else name, help=what)
+            for name, what in found
+        ]
+
+    return complete
+
+
+def fact_argument(command: Command) -> Command:
+    """Add the argument ID, which names a fact, and which the shell completes."""
+    return click.argument("fact_id", metavar="ID", shell_complete=completes("fact"))(command)
+
+
+def scope_option(text: str) -> Callable[[Command], Command]:
+    """The option `--scope`, whose value the shell completes; `text` is its help."""
+    return click.option("--scope", metavar="S", shell_complete=completes("scope"), help=text)
 
 
 def type_option(*names: str, text: str, multiple: bool = False) -> Callable[[Command], Command]:
@@ -89,7 +150,10 @@ def number_option(
 
 
 verbose_option = click.option(
-    "-v", "--verbose", is_flag=True, help="List every action, not only the first 20."
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="List every action, not only the first 20, and log details on stderr.",
 )
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be done, without doing it."
@@ -113,23 +177,38 @@ def filters(command: Command) -> Command:
         ),
         click.option("--user", metavar="U", help="Only facts about this user."),
         several("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
-        several("--scope", "scopes", metavar="S", help="Only facts in this scope; repeatable."),
+        several(
+            "--scope",
+            "scopes",
+            metavar="S",
+            shell_complete=completes("scope"),
+            help="Only facts in this scope; repeatable.",
+        ),
         type_option("types", multiple=True, text="Only facts of this type; repeatable."),
     ):
         command = option(command)
     return command
 
 
-def non_empty_question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
-    """Accept a query that is not empty.
+def _joined_question(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> str:
+    """The words of a question as one text.
 
     Raises:
         click.UsageError: it is empty.
     """
-    if not given.strip():
+    question = " ".join(given)
+    if not question.strip():
         message = "the query is empty"
         raise click.UsageError(message)
-    return given
+    return question
+
+
+question_argument = click.argument(
+    "query", metavar="QUERY...", nargs=-1, required=True, callback=_joined_question
+)
+"""The question, in one word or several."""
 
 
 def text_or_stdin(given: str | None, *, what: str) -> str:

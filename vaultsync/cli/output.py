@@ -26,6 +26,7 @@ class Options(NamedTuple):
     json: bool
     quiet: bool
     agent: str | None = None
+    verbose: bool = False
 
 
 # Patterns are compiled on first use: most commands need only one of them.
@@ -72,9 +73,9 @@ def dim(text: str) -> str:
     return click.style(text, dim=True)
 
 
-def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a text that is clean already, and may be styled."""
-    click.echo(text, err=err, color=colour())
+def echo(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
+    """Print a text that is clean already, and may be styled; at once, and to `file` if given."""
+    click.echo(text, file=file, err=err, color=colour())
 
 
 def print_message(options: Options, text: str) -> None:

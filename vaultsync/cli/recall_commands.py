@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vaultsync.api import read_only
-from vaultsync.cli.options import agent_option, common, filters, non_empty_question, number_option
+from vaultsync.cli.options import agent_option, common, filters, number_option, question_argument
 from vaultsync.cli.output import (
     Options,
     clean,
@@ -141,7 +141,7 @@ INTENT_NAMES = ("decisions", "recent", "balanced")
 
 
 @click.command()
-@click.argument("query", metavar="QUERY", callback=non_empty_question)
+@question_argument
 @number_option("--budget", "Maximum size in tokens.", metavar="TOKENS", default=4000)
 @click.option(
     "--format",
@@ -180,7 +180,7 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()
-@click.argument("query", metavar="QUERY", callback=non_empty_question)
+@question_argument
 @number_option("--limit", "Maximum number of results.", least=1, default=10)
 @click.option(
     "--mode",

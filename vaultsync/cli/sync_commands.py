@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,20 +14,34 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.format_conflicts import print_conflicts, print_history, print_resolved
 from vaultsync.cli.format_facts import count_noun, print_initialised
 from vaultsync.cli.format_reports import (
+    describe_run,
     print_checks,
     print_report,
+    print_runs,
     print_status,
     print_verification,
 )
 from vaultsync.cli.open_vault import open_memory
-from vaultsync.cli.options import common, dry_run_option, number_option, type_option, verbose_option
+from vaultsync.cli.options import (
+    common,
+    completes,
+    dry_run_option,
+    fact_argument,
+    number_option,
+    scope_option,
+    type_option,
+    verbose_option,
+)
 from vaultsync.cli.output import DelayedBar, Options, clean, print_json, print_message, progress_bar
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.sync.report import DoctorCheck, Report
 
 confirm_option = click.option(
-    "--confirm", metavar="RUN", help="Carry out the run that the guard stopped."
+    "--confirm",
+    metavar="RUN",
+    shell_complete=completes("run"),
+    help="Carry out the run that the guard stopped.",
 )
 sides = click.Choice(["store", "vault"])
 
@@ -93,7 +108,7 @@ def sync(
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--scope", metavar="S", help="Who may see the facts; default: by their folder.")
+@scope_option("Who may see the facts; default: by their folder.")
 @type_option(text="Type of the facts; default: by their folder.")
 @dry_run_option
 @verbose_option
@@ -134,7 +149,7 @@ def conflicts(options: Options) -> int:
 
 
 @click.command()
-@click.argument("conflict_id", metavar="CONFLICT_ID")
+@click.argument("conflict_id", metavar="CONFLICT_ID", shell_complete=completes("conflict"))
 @click.option("--take", type=sides, required=True, help="The side whose values to keep.")
 @click.option("--field", metavar="F", help="Only this field; default: all fields.")
 @common
@@ -147,7 +162,7 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
 
 
 @click.command()
-@click.argument("fact_id", metavar="ID")
+@fact_argument
 @common
 def history(options: Options, *, fact_id: str) -> None:
     """Show who changed what in a fact, when and from which side."""
@@ -157,14 +172,34 @@ def history(options: Options, *, fact_id: str) -> None:
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@number_option("--limit", "Maximum number of runs.", least=1, default=20)
+@common
+def log(options: Options, *, limit: int) -> None:
+    """List the runs that did something, newest first."""
+    with open_memory(options) as memory:
+        runs = memory.log(limit=limit)
+    print_runs(options, runs)
+
+
+@click.command()
+@click.argument("run", metavar="[RUN]", required=False, shell_complete=completes("run"))
+@click.option("--yes", is_flag=True, help="Do not ask before the last run is undone.")
 @verbose_option
 @common
-def undo(options: Options, *, run: str, verbose: bool) -> int:
-    """Undo a run on both sides; later changes are kept."""
-    return _run_and_report(
-        options, lambda memory, bar: memory.undo(run, progress=bar), verbose=verbose, undone=True
-    )
+def undo(options: Options, *, run: str | None, yes: bool, verbose: bool) -> int:
+    """Undo a run on both sides; later changes are kept.
+
+    RUN is the id of a run, or its first 8 characters or more, as `vaultsync log` lists
+    them; default: the last run that is not undone yet.
+    """
+
+    def undo_it(memory: Memory, bar: DelayedBar | None) -> Report:
+        last = memory.last_undoable_run() if run is None else None
+        if last and not yes and not options.json and sys.stdin.isatty():
+            click.confirm(f"Undo {describe_run(last)}?", abort=True, err=True)
+        return memory.undo(last.run if last else run, progress=bar)
+
+    return _run_and_report(options, undo_it, verbose=verbose, undone=True)
 
 
 @click.command()

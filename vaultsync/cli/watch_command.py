@@ -16,7 +16,7 @@ from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 from vaultsync.cli.open_vault import load_vault_settings, open_memory
 from vaultsync.cli.options import common
-from vaultsync.cli.output import Options, echo, print_json
+from vaultsync.cli.output import Options, echo, is_terminal, print_json
 from vaultsync.cli.units import unit
 from vaultsync.service.daemon_runner import ServeBridge, WatchService
 
@@ -50,8 +50,9 @@ def watch(
 ) -> int:
     """Keep vault and store equal until a signal.
 
-    Events are logged on stderr, one line of JSON each. Ctrl-C or SIGTERM ends it within
-    two seconds; the next run continues what was begun.
+    Events are logged on stderr: in words on a terminal, otherwise, and with --json, as
+    one line of JSON each. Ctrl-C or SIGTERM ends it within two seconds; the next run
+    continues what was begun.
     """
     settings = load_vault_settings(options)
     if print_unit is not None:
@@ -65,7 +66,7 @@ def watch(
         else:
             echo(text.rstrip("\n"))
         return EXIT_DONE
-    with event_log(log, quiet=options.quiet) as lines:
+    with event_log(log, quiet=options.quiet, as_json=options.json) as lines:
         serve = None if no_bridge or once_settled else _bridge_if_installed(port, lines)
         service = WatchService(settings, log=lines, serve=serve, once=once_settled, wait=wait)
         with _until_signal(service.stop):
@@ -90,10 +91,11 @@ def _bridge_if_installed(port: int | None, log: LogLines) -> ServeBridge | None:
 
 
 @contextmanager
-def event_log(path: str | None, *, quiet: bool) -> Iterator[LogLines]:
+def event_log(path: str | None, *, quiet: bool, as_json: bool = False) -> Iterator[LogLines]:
     """The log of a daemon, to which everything logged in this process goes too."""
     with nullcontext(sys.stderr) if path is None else Path(path).open("a", encoding="utf-8") as log:
-        lines = LogLines(log, current_time, quiet=quiet)
+        words = is_terminal(log) and not as_json
+        lines = LogLines(log, current_time, quiet=quiet, words=words)
         with log_as_json_lines(lines):
             yield lines
 

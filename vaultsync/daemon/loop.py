@@ -7,6 +7,7 @@ decided by the same run as that of `vaultsync sync`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -27,6 +28,8 @@ FULL_SCAN_FROM = 100
 """Number of changed folders from which a scan of all of them is as cheap."""
 FOLDERS_HASHED_PER_TICK = 8
 """Folders whose notes are read in one tick."""
+
+_log = logging.getLogger(__name__)
 
 EventSink = Callable[[str, Mapping[str, Value]], None]
 """Receives events of the daemon: their kind and values."""
@@ -280,6 +283,7 @@ class DaemonLoop:
 
     def _failed(self, error: Exception, now: float) -> None:
         self.error = error
+        _log.info("a sync failed: %s", type(error).__name__)
         wait = self._failures.next()
         self._due.not_before = now + wait
         self._want_all("the last sync failed")

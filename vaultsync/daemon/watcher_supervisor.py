@@ -58,6 +58,8 @@ class WatcherSupervisor:
         """
         if now < self._check_at:
             return ""
+        if self._probed_at is not None and now - self._check_at > self._intervals.check:
+            self._probed_at = now  # nothing was drained meanwhile: an answer may wait
         self._check_at = now + self._intervals.check
         if self._watcher is not None:
             why = self._watcher.failure() or self._unheard(now)

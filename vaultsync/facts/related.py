@@ -5,19 +5,16 @@ Notes are found by the names that users give them, and links are resolved as Obs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
-from typing import TypeAlias
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from vaultsync.errors import InvalidIdError, NotFoundError
 from vaultsync.facts.listing import with_note_paths
+from vaultsync.facts.lookup import CalledLike, files_called, find_fact
 from vaultsync.facts.service import get
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
 from vaultsync.links.ports import LinkIndex, LinkReference
-from vaultsync.links.wikilinks import LinkResolver, NoteNames, find_by_name, name_key
-from vaultsync.model.canonical import check_id
+from vaultsync.links.wikilinks import LinkResolver, name_key
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -146,7 +143,7 @@ def find_backlinks(
         return []
     # Paths with other names cannot matter to the links found.
     keys = {name_key(each) for each in names}
-    resolver = LinkResolver.of(_files_called(ctx.archive.paths(), keys))
+    resolver = LinkResolver.of(files_called(ctx.archive.paths(), keys))
     found = []
     for key, group in by_fact.items():
         fact = facts.get(key)
@@ -160,56 +157,6 @@ def find_backlinks(
         ):
             found.append(fact.evolve(path=path))
     return sorted(found, key=lambda fact: (fact.path or "", fact.id))
-
-
-def _files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[VaultPath]:
-    """The paths whose file name has one of some keys; most paths are ruled out by a glance."""
-    for path in paths:
-        lowered = path.lower()
-        for key in keys:
-            if (key in lowered or not lowered.isascii()) and name_key(path) == key:
-                yield path
-                break
-
-
-CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
-"""Ids of the facts whose title or alias may be a name; None where that is not known."""
-
-
-def find_fact(
-    ctx: SyncContext, name: str, *, agent: str | None, called: CalledLike | None = None
-) -> Fact:
-    """The fact with an id, a path, a file name, a title or an alias; with its path.
-
-    An id or path wins over a name, and a name over an alias, as in the graph. With `called`
-    all facts are read only where none of its facts has the name.
-
-    Raises:
-        NotFoundError: the agent can see no such fact, or more than one.
-    """
-    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
-    store = ctx.redacted_store
-
-    def among(facts: Iterable[Fact]) -> Fact:
-        visible = (fact for fact in facts if can_see(agent, fact.scope))
-        found = find_by_name(
-            name,
-            visible,
-            lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
-            kind="note",
-        )
-        return found.evolve(path=paths.get(found.id))
-
-    try:
-        return among(store.find_many([check_id(name)]).values())
-    except InvalidIdError:
-        ids = None if called is None else called(name)
-    if ids is not None:
-        files = set(_files_called(paths.values(), {name_key(name)}))
-        by_file = (fact_id for fact_id, path in paths.items() if path in files)
-        with suppress(NotFoundError):
-            return among(store.find_many({*ids, *by_file}).values())
-    return among(store.iter_facts())
 
 
 def linking_to(

@@ -11,7 +11,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
-from vaultsync.errors import NotFoundError
+from vaultsync.errors import AmbiguousNameError, NotFoundError
 from vaultsync.markdown.blocks import ProseSpan, prose_spans
 from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, stem_of
 
@@ -368,11 +368,12 @@ def find_by_name(
     Case does not count; `kind` is what the items are, for the error.
 
     Raises:
-        NotFoundError: no item has the name, or more than one.
+        NotFoundError: no item has the name.
+        AmbiguousNameError: more than one has.
     """
     key = fold_case(name.strip())
     matches: tuple[list[T], ...] = ([], [], [])
-    for item in items:
+    for item in items if key else ():
         names = names_of(item)
         path = fold_case(names.path or "")
         if key in (names.id, path, path.removesuffix(".md")):
@@ -387,9 +388,8 @@ def find_by_name(
         raise NotFoundError(message, hint="give an id, a path, a title or an alias")
     if len(found) > 1:
         several = [names_of(each) for each in found[:MAX_NAMES_IN_HINT]]
-        listed = ", ".join(each.path or each.id for each in several)
-        message = f"{len(found)} {kind}s are called {name[:80]!r}"
-        raise NotFoundError(message, hint=f"name one by its path: {listed}")
+        listed = [each.path or each.id for each in several]
+        raise AmbiguousNameError(kind, name, listed, len(found))
     return found[0]
 
 

@@ -113,7 +113,7 @@ def _guard(ctx: SyncContext, request: SyncRequest, planned: Sequence[RetentionAc
         return
     run = request.run or ""
     _record_stopped(ctx, run)
-    error = GuardError(why, run)
+    error = GuardError(why, run, confirmed=request.confirm)
     confirm = f"`vaultsync maintain --confirm {run}`"
     error.hint = f"review it with `vaultsync maintain --dry-run`; to carry it out, run {confirm}"
     raise error

@@ -43,6 +43,8 @@ class ParsedQuery(NamedTuple):
     hinted_tiers: frozenset[str] = frozenset()
     hinted_span: TimeSpan | None = None
     """Hinted at in plain words, like types and tiers."""
+    not_filters: tuple[str, ...] = ()
+    """A sentence for each term that has the form of a filter, and a value that none has."""
 
     @property
     def has_hints(self) -> bool:
@@ -102,6 +104,8 @@ _REQUEST = (
 """Request phrases at the beginning of a question, which occur in no answer."""
 _REQUEST_WORDS = ("tell", "show", "remind", "give", "know", "remember", "happen")
 _FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
+_VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
+_DATES = "a day or month, such as 2026-03-31 or 2026-03"
 _WORD = re.compile(r"[^\W\d_]+")
 _MONTH = "|".join([*MONTHS, *(f"{name[:3]}\\b\\.?" for name in MONTHS)])
 _DATE = (
@@ -183,6 +187,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
     """
     rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
     since = until = None
+    not_filters = []
     for match in _find_all(_FILTER, text, ":"):
         key, value = match[1].lower(), match[2].strip("\"'")
         if key == "type" and value.lower() in TYPES:
@@ -196,6 +201,9 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
         else:
+            not_filters.append(
+                f"`{match[0][:80]}` was searched as words: {key}: takes {_VALUES.get(key, _DATES)}."
+            )
             continue
         rest = rest.replace(match[0], " ", 1)
     text_without_filters = " ".join(rest.split())
@@ -220,6 +228,7 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         ),
         hinted_tiers=frozenset(match[1].lower() for match in _find_all(_TIER_HINT, rest, *TIERS)),
         hinted_span=hinted_span or _dated_span(rest, today),
+        not_filters=tuple(not_filters),
     )
 
 

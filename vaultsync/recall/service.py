@@ -108,7 +108,7 @@ class RecallSearch:
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
         self._confidence = 0.0
-        self._degraded: list[str] = []
+        self._degraded: list[str] = [*map(sources.ctx.view.redact_text, query.not_filters)]
         """What was missing, a sentence each."""
         self._stages: list[RecallStage] = []
         self.facts: list[Fact] = []

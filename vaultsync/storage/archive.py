@@ -144,6 +144,9 @@ class Archive(Protocol):
     def count_bases(self) -> int:
         """How many facts have a base."""
 
+    def known_ids(self, prefix: str) -> list[str]:
+        """The ids that begin with `prefix` of facts with a base or a history, in order."""
+
     def find_base(self, fact_id: str) -> Base | None:
         """The base of one fact."""
 
@@ -227,6 +230,9 @@ class Archive(Protocol):
 
     def find_run(self, run: str) -> RunRecord | None:
         """A run by its id."""
+
+    def runs(self, *, limit: int, prefix: str = "") -> list[RunRecord]:
+        """The newest runs whose ids begin with `prefix`, newest first; at most `limit`."""
 
     def last_run(self) -> RunRecord | None:
         """The newest run."""

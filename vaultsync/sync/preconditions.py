@@ -23,6 +23,9 @@ from vaultsync.sync.sync_request import SyncRequest
 HIGH_WATER_SETTING = "newest_row"
 """The setting that holds it: number and revision."""
 
+MIN_CONFIRM_LENGTH = 13
+"""Minimum length of the prefix of a run's id that confirms it."""
+
 
 def newest_row_mark(ctx: SyncContext) -> str | None:
     """The new high-water mark, to be set in one transaction with what depends on it.
@@ -135,6 +138,12 @@ def stop_run(ctx: SyncContext, request: SyncRequest, run: str) -> None:
 
 
 def is_confirmed(ctx: SyncContext, request: SyncRequest) -> bool:
-    """Whether the user confirmed the run that was stopped last."""
-    stopped = ctx.archive.setting("stopped_run")
-    return request.confirm is not None and request.confirm == stopped
+    """Whether the user confirmed the run that was stopped last, by its id or a prefix of it.
+
+    A prefix holds the time to the millisecond: a shorter one might be that of a newer plan.
+    """
+    stopped, confirmed = ctx.archive.setting("stopped_run"), request.confirm
+    if stopped is None or confirmed is None:
+        return False
+    is_prefix = len(confirmed) >= MIN_CONFIRM_LENGTH and stopped.startswith(confirmed)
+    return confirmed == stopped or is_prefix

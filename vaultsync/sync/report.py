@@ -79,8 +79,8 @@ class Report(Struct, frozen=True):
         return not any(n for name, n in self.counts.items() if name != "unchanged")
 
 
-class LastRun(Struct, frozen=True):
-    """An earlier run."""
+class RunSummary(Struct, frozen=True):
+    """A run that did something."""
 
     run: str
     at: str
@@ -99,7 +99,7 @@ class Status(Struct, frozen=True):
     attention: Sequence[ReportedNotice]
     outbox: int
     """Changes that are queued for the store."""
-    last_run: LastRun | None
+    last_run: RunSummary | None
     """The last run that changed something."""
     engine: str
     """`idle`, or the process that holds the engine lock."""

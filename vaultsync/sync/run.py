@@ -104,7 +104,7 @@ def sync_once(
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
         _log.info("run %s was stopped: %s", run, implausible)
-        raise GuardError(implausible, run)
+        raise GuardError(implausible, run, confirmed=request.confirm)
     record_absent(work)
     outcome = ApplyOutcome()
     if work.actions or work.unchanged:

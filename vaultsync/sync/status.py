@@ -12,7 +12,7 @@ from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
 from vaultsync.sync.planning import SyncRun
-from vaultsync.sync.report import DaemonState, LastRun, Status, notices_of
+from vaultsync.sync.report import DaemonState, RunSummary, Status, notices_of
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -50,13 +50,21 @@ def daemon_status(
     )
 
 
-def _last_run(ctx: SyncContext, view: AgentView) -> LastRun | None:
+def _last_run(ctx: SyncContext, view: AgentView) -> RunSummary | None:
     """The last run that changed something; none for an agent, for it counts what others did."""
-    last = ctx.archive.last_run()
-    if last is None or view.agent is not None:
+    if view.agent is not None:
         return None
-    counts = convert(last.report.get("counts") or {}, dict[str, int])
-    return LastRun(last.run, last.at, last.kind, counts)
+    return next(iter(run_summaries(ctx, limit=1)), None)
+
+
+def run_summaries(ctx: SyncContext, *, limit: int, prefix: str = "") -> tuple[RunSummary, ...]:
+    """The newest runs whose ids begin with `prefix`, newest first; at most `limit`."""
+    return tuple(
+        RunSummary(
+            each.run, each.at, each.kind, convert(each.report.get("counts") or {}, dict[str, int])
+        )
+        for each in ctx.archive.runs(limit=limit, prefix=prefix)
+    )
 
 
 def read_status(

@@ -9,11 +9,10 @@ import re
 
 from vaultsync.backends.filesystem import file_reading, syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt
-from vaultsync.backends.filesystem.tree import FolderTree
+from vaultsync.backends.filesystem.tree import STAGING, FolderTree
 from vaultsync.errors import NoteMissingError, UnsafePathError, VaultMissingError
 from vaultsync.storage.vault import NoteFile
 
-STAGING = ".meta/staging"
 _OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
@@ -68,7 +67,11 @@ class StagingFolder:
         """Write a file under `op`, replacing what was there."""
         staged = self.place(op)
         self._data.pop(op, None)
-        syscalls.write_over(staged, data)
+        try:
+            syscalls.write_over(staged, data)
+        except OSError as error:
+            self._tree.name_whole(error, f"{STAGING}/{op}")
+            raise
         self._data[op] = data
         self._tree.touch(f"{STAGING}/{op}")
 

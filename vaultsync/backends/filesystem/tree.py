@@ -29,6 +29,8 @@ from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError, Vault
 from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, path_key
 from vaultsync.storage.vault import FileStamp, FolderListing, VaultScan
 
+STAGING = ".meta/staging"
+"""Where the staging folder is."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
@@ -46,6 +48,11 @@ if _OPENAT2 is not None:
     _HOW = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
     _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
     _OPENAT2.restype = ctypes.c_long
+
+
+def missing_root(where: str, error: OSError) -> VaultMissingError:
+    """The error for a root, or its marker, that the system cannot open."""
+    return VaultMissingError(where, os_error_text(error), number=error.errno)
 
 
 class IgnoreRules:
@@ -166,7 +173,7 @@ class FolderTree:
             if os.path.samestat(Path(self.where).stat(), os.fstat(self._root)):
                 return
         except OSError as error:
-            raise VaultMissingError(self.where, os_error_text(error)) from error
+            raise missing_root(self.where, error) from error
         raise VaultMissingError(self.where, "another folder stands there")
 
     def missing(self, path: str) -> NoteMissingError:
@@ -188,8 +195,19 @@ class FolderTree:
             here = self._walk(path, way.split("/"), make=make)
         try:
             yield EntryAt(here, name)
+        except OSError as error:
+            staged = f"{STAGING}/{error.filename}"
+            self.name_whole(error, path if error.filename == name else staged)
+            raise
         finally:
             os.close(here)
+
+    def name_whole(self, error: OSError, path: str) -> None:
+        """Name the file of an error by its whole path; calls below a folder know its name."""
+        if isinstance(error.filename, str) and not error.filename.startswith("/"):
+            error.filename = f"{self.where.rstrip('/')}/{path}"
+            if isinstance(error.filename2, str):
+                del error.filename2
 
     def _walk(self, path: str, folders: Sequence[str], *, make: bool) -> int:
         """Open the folders of a path one after the other; the last one."""
@@ -199,7 +217,11 @@ class FolderTree:
                 try:
                     below = os.open(folder, _FOLDER, dir_fd=here)
                 except OSError as error:
-                    below = self._enter(path, EntryAt(here, folder), error, make=make)
+                    try:
+                        below = self._enter(path, EntryAt(here, folder), error, make=make)
+                    except OSError as why:
+                        self.name_whole(why, "/".join(folders[:depth]))
+                        raise
                     self.touch("/".join(folders[:depth]))
                 os.close(here)
                 here = below
@@ -250,7 +272,7 @@ class FolderTree:
                     os.close(fd)
             except OSError as error:
                 if not path:
-                    raise VaultMissingError(self.where, os_error_text(error)) from error
+                    raise missing_root(self.where, error) from error
                 unreadable[VaultPath(path)] = os_error_text(error)
             else:
                 folders[folder.path] = folder

@@ -22,9 +22,15 @@ from pathlib import Path
 
 from vaultsync.backends.filesystem import file_reading, syscalls
 from vaultsync.backends.filesystem.file_reading import FileVisitor
-from vaultsync.backends.filesystem.staging import STAGING, StagingFolder
+from vaultsync.backends.filesystem.staging import StagingFolder
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
-from vaultsync.backends.filesystem.tree import FolderTree, IgnoreRules, is_foreign
+from vaultsync.backends.filesystem.tree import (
+    STAGING,
+    FolderTree,
+    IgnoreRules,
+    is_foreign,
+    missing_root,
+)
 from vaultsync.errors import (
     ConfigError,
     NoteChangedError,
@@ -90,7 +96,9 @@ class VaultFs:
             with self._tree.place(_MARKER) as place:
                 data = file_reading.read_stable(place, _MARKER, limit=MARKER_BYTES).data
             return str(parse_toml(data.decode(), Path(_MARKER))["vault_id"])
-        except (NoteError, OSError) as error:
+        except OSError as error:
+            raise missing_root(self._tree.where, error) from error
+        except NoteError as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
         except (KeyError, ValueError, ConfigError) as error:
             why = f"{_MARKER} holds no vault_id ({error})"

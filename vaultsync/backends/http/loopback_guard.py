@@ -40,6 +40,16 @@ ALLOWED_ORIGINS = ("app://obsidian.md",)
 """Obsidian on a desktop, where it sends an origin."""
 REQUIRED_HEADER = "x-vaultsync"
 """Required of requests that may change something: a form in a browser cannot send it."""
+_REFUSALS = {
+    401: (
+        "the token is missing or wrong",
+        "send the header `Authorization: Bearer TOKEN`; `vaultsync bridge token` prints the token",
+    ),
+    408: (f"the body did not arrive within {BODY_TIMEOUT:.0f} s", "send the request again"),
+    429: ("too many requests had a wrong token", f"wait {WRONG_TOKEN_WINDOW:.0f} s"),
+}
+"""Message and hint by status. A wrong host or origin (403) gets none: it is a web page, which
+may not learn what listens here."""
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -190,8 +200,10 @@ async def _drain(receive: Receive, limit: int) -> None:
                     return
 
 
-async def _answer(send: Send, status: int, message: str = "") -> None:
-    body = json.dumps(error_values_json("UsageError", message)).encode() if message else b""
+async def _answer(send: Send, status: int, message: str = "", hint: str = "") -> None:
+    if not message:
+        message, hint = _REFUSALS.get(status, ("", ""))
+    body = json.dumps(error_values_json("UsageError", message, hint)).encode() if message else b""
     headers = [
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),

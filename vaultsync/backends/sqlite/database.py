@@ -6,13 +6,17 @@ names of functions such as `m001_facts`.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
+
+from vaultsync.errors import SYSTEM_HINTS
 
 IN_MEMORY = ":memory:"
 BATCH_ROWS = 500
@@ -30,7 +34,10 @@ class FileIdentity(NamedTuple):
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 
+_MIGRATION_NAME = re.compile(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
+_FILES_USED = 4
+"""The file, its log, the shared memory of both, and one for a moment."""
 _PAGE = 16_384
 """Bytes. A fact and its note fit without overflow; a first run is an eighth faster."""
 _PRAGMAS = (
@@ -143,6 +150,43 @@ def is_damage(error: sqlite3.DatabaseError) -> bool:
     return type(error) is sqlite3.DatabaseError
 
 
+def explain(error: OSError | sqlite3.OperationalError, path: str | Path) -> tuple[str, str]:
+    """What an error is about, and a hint about its cause; empty when that is not known.
+
+    SQLite says only that a file cannot be opened, not that too many are open.
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error), _hint(error)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return str(error), SYSTEM_HINTS[errno.ENOSPC]
+    why = error.__cause__ if code != sqlite3.SQLITE_CANTOPEN else _refusal(Path(path).parent)
+    if isinstance(why, OSError) and (hint := _hint(why)):
+        return str(error) if why is error.__cause__ else f"{error}: {why.strerror}", hint
+    return str(error), ""
+
+
+def _refusal(folder: Path) -> OSError | None:
+    """Why no file can be opened in a folder.
+
+    The folder itself is opened: closing a file drops the locks of others in this process.
+    """
+    opened: list[int] = []
+    try:
+        opened.extend(os.open(folder, os.O_RDONLY) for _ in range(_FILES_USED))
+    except OSError as error:
+        return error
+    finally:
+        for each in opened:
+            os.close(each)
+    return None
+
+
+def _hint(error: OSError) -> str:
+    """For all but a missing file, of which the caller knows more."""
+    return "" if error.errno == errno.ENOENT else SYSTEM_HINTS.get(error.errno or 0, "")
+
+
 def _log_ahead(db: sqlite3.Connection) -> None:
     # While two processes open a new file, SQLite refuses this one statement at once
     # instead of waiting as it does everywhere else.
@@ -179,4 +223,8 @@ def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
     tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     if ("migrations",) not in tables.fetchall():
         return None
-    return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
+    names = [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
+    if not all(map(_MIGRATION_NAME.fullmatch, map(str, names))):
+        message = "the list of its migrations is unreadable"  # not one of a newer version
+        raise sqlite3.DatabaseError(message)
+    return names

@@ -303,6 +303,16 @@ class SqliteArchive:
         count: int = self._rows("SELECT count(*) FROM bases")[0][0]
         return count
 
+    def known_ids(self, prefix: str) -> list[str]:
+        # Ids are lower-case hexadecimal digits and dashes, all of which sort before "g".
+        rows = self._rows(
+            "SELECT fact_id FROM bases WHERE fact_id >= ?1 AND fact_id < ?2"
+            " UNION SELECT fact_id FROM history WHERE fact_id >= ?1 AND fact_id < ?2 ORDER BY 1",
+            prefix,
+            f"{prefix}g",
+        )
+        return [fact_id for (fact_id,) in rows]
+
     def find_base(self, fact_id: str) -> Base | None:
         return self.find_bases([fact_id]).get(fact_id)
 
@@ -427,16 +437,20 @@ class SqliteArchive:
         )
 
     def find_run(self, run: str) -> RunRecord | None:
-        return self._run("WHERE run = ?", run)
+        return next(iter(self._runs("WHERE run = ?", run)), None)
+
+    def runs(self, *, limit: int, prefix: str = "") -> list[RunRecord]:
+        which = "WHERE substr(run, 1, length(?1)) = ?1 ORDER BY n DESC LIMIT ?2"
+        return self._runs(which, prefix, limit)
 
     def last_run(self) -> RunRecord | None:
-        return self._run("ORDER BY n DESC LIMIT 1")
+        return next(iter(self.runs(limit=1)), None)
 
-    def _run(self, which: str, *values: str) -> RunRecord | None:
+    def _runs(self, which: str, *values: str | int) -> list[RunRecord]:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        return RunRecord(*rows[0])._replace(report=json.loads(rows[0][3])) if rows else None
+        return [RunRecord(*row)._replace(report=json.loads(row[3])) for row in rows]
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)
@@ -498,9 +512,9 @@ def _translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        message = f"the archive {path} cannot be used: {error}"
-        hint = "see that its folder may be written and its disk has room"
-        raise ArchiveError(message, hint=hint) from error
+        why, helps = sqlite_file.explain(error, path)
+        hint = helps or "see that its folder may be written and its disk has room"
+        raise ArchiveError(f"the archive {path} cannot be used: {why}", hint=hint) from error
     except sqlite3.DatabaseError as error:
         if not sqlite_file.is_damage(error):
             raise  # a constraint or a misuse: our bug, not a bad file

@@ -265,8 +265,8 @@ class SqliteStore:
             try:
                 yield self._connection()
             except (OSError, sqlite3.OperationalError) as error:
-                why = error.strerror if isinstance(error, OSError) else error
-                raise StoreUnavailableError(f"{self._path}: {why}") from error
+                why, helps = sqlite_file.explain(error, self._path)
+                raise StoreUnavailableError(f"{self._path}: {why}", helps=helps) from error
             except sqlite3.DatabaseError as error:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import filelock
 
+from vaultsync.backends.replace_file import read_json, replace_file
 from vaultsync.errors import EngineBusyError
 
 _log = logging.getLogger(__name__)
@@ -55,8 +56,8 @@ class EngineLock:
         if self._lock.is_locked:
             return "this process"
         try:
-            pid = int(json.loads(self._holder.read_bytes())["pid"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            pid = int(read_json(self._holder)["pid"])
+        except (OSError, ValueError, KeyError, TypeError):
             return unknown
         return f"process {pid}" if _is_alive(pid) else unknown
 
@@ -64,7 +65,7 @@ class EngineLock:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not self.try_lock():
             raise EngineBusyError(self._vault, self.holder("another process"))
-        self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
+        replace_file(self._holder, json.dumps({"pid": os.getpid()}).encode(), durable=False)
         self._written = True
 
     def __exit__(self, *_: object) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_json, replace_file
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
 
@@ -39,7 +39,7 @@ class FileWriteQueue:
         for each in names:
             if each.endswith(".json"):
                 try:
-                    item = QueuedText(**json.loads((self._queue / each).read_bytes()))
+                    item = QueuedText(**read_json(self._queue / each))
                 except (FileNotFoundError, ValueError, TypeError):
                     continue  # another process wrote it just now
                 if name in (None, item.name):

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import msgspec
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.index_files.entry import IndexEntry
 from vaultsync.index_files.ports import CachedEntries
 
@@ -38,12 +38,12 @@ class FileEntryCache:
 
     def load(self) -> CachedEntries | None:
         try:
-            head, _, body = self._path.read_bytes().partition(b"\n")
+            head, _, body = read_file(self._path).partition(b"\n")
             seal = _SEAL.decode(head)
             if (seal.format, seal.sum) != (ENTRIES_FORMAT, crc32(body)):
                 return None
             return CachedEntries(seal.version, {each.id: each for each in _ENTRIES.decode(body)})
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, msgspec.MsgspecError, RecursionError):
             return None
 
     def save(self, held: CachedEntries) -> None:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_json, replace_file
 from vaultsync.model.schema import Value
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ _LOOPBACK = re.compile(r"http://127\.0\.0\.1:([0-9]{1,5})")
 def _read_while_running(path: Path) -> dict[str, Any] | None:
     """The values of a file; None when there are none, or the process that wrote it has ended."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path)
         if not isinstance(values["pid"], int) or values["pid"] <= 0:
             return None
         os.kill(values["pid"], 0)

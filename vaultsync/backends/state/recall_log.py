@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from vaultsync.backends.replace_file import read_file
 from vaultsync.model.canonical import NEVER, to_microseconds
 from vaultsync.recall.ports import LoggedUses
 from vaultsync.storage.store import AccessCount
@@ -28,7 +29,7 @@ class FileRecallLog:
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
         line = " ".join((at, *fact_ids))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             fd = os.open(self._path, flags, 0o600)
             try:
@@ -51,7 +52,7 @@ class FileRecallLog:
             if path is None:
                 path = self._path.with_name(f"{RECALL_LOG_NAME}.{os.urandom(4).hex()}")
                 self._path.rename(path)
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = read_file(path).decode(errors="replace").splitlines()
         except OSError:  # nothing was noted, or another process drops it
             return None
         return LoggedUses(path.suffix[1:], parse_uses(line.split() for line in lines))

@@ -5,7 +5,9 @@ A vault is synced and shared; they are outside of it, and never are.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
@@ -16,9 +18,12 @@ KEY_BYTES = 32
 
 def _read_private(path: Path, size: int) -> bytes:
     """Up to `size` bytes of a file, which is closed to others first."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if os.fstat(fd).st_mode & 0o077:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if mode & 0o077:
             os.fchmod(fd, 0o600)
         return os.read(fd, size)
     finally:

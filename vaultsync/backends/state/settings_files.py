@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.errors import ConfigError, NotAVaultError
+from vaultsync.errors import SYSTEM_HINTS, ConfigError, NotAVaultError
 from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -30,6 +30,11 @@ class Marker(NamedTuple):
     text: str
     owner: str
     """Another user to whom the vault belongs; empty if it is this user's, or root's."""
+
+
+def _hint(error: OSError) -> str:
+    other = "" if isinstance(error, PermissionError) else SYSTEM_HINTS.get(error.errno or 0)
+    return other or "give yourself the right to read it"
 
 
 def read_marker(root: Path) -> Marker:
@@ -50,9 +55,7 @@ def read_marker(root: Path) -> Marker:
         raise NotAVaultError(str(root)) from None
     except OSError as error:
         why = "it is a link" if path.is_symlink() else error.strerror
-        raise ConfigError(
-            f"{path} cannot be read: {why}", hint="give yourself the right to read it"
-        ) from None
+        raise ConfigError(f"{path} cannot be read: {why}", hint=_hint(error)) from None
     return Marker(text, owner)
 
 
@@ -68,9 +71,7 @@ def read_machine_file(path: Path) -> str:
         return ""
     except OSError as error:
         why = "it is a link" if path.is_symlink() else error.strerror
-        raise ConfigError(
-            f"{path} cannot be read: {why}", hint="give yourself the right to read it"
-        ) from None
+        raise ConfigError(f"{path} cannot be read: {why}", hint=_hint(error)) from None
     if _other_user(found) or found.st_mode & 0o022:
         raise ConfigError(
             f"others can write {path}, which says what this machine may do",

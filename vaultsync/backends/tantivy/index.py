@@ -17,7 +17,7 @@ import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, replace_file
 from vaultsync.backends.tantivy.analysis import Analyzers, stemming_analyzer
 from vaultsync.backends.tantivy.index_fields import (
     ANALYZER_NAME,
@@ -213,7 +213,7 @@ class TantivyIndex:
             return None
         version = committed
         with suppress(OSError, UnicodeDecodeError):  # the commit has its own version
-            stored = (self._folder / _VERSION_FILE).read_text(encoding="utf-8")
+            stored = read_file(self._folder / _VERSION_FILE).decode()
             if stored.startswith(f"{committed}\n"):
                 version = stored[len(committed) + 1 :]
         return _CommitReader(index, searcher, tuple(languages.split()), committed, version)

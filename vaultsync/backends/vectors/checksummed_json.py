@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from vaultsync.backends.replace_file import replace_file
+from vaultsync.backends.replace_file import read_file, replace_file
 
 
 class ChecksummedJson:
@@ -29,7 +29,7 @@ class ChecksummedJson:
             found = os.stat(self._path)  # noqa: PTH116 - before every search, 5 × faster
             stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
             if stamp != self._stamp:
-                self._held = self._parse(self._path.read_bytes())
+                self._held = self._parse(read_file(self._path))
                 self._stamp = stamp
         except FileNotFoundError:
             self._held = self._stamp = None
@@ -55,6 +55,6 @@ class ChecksummedJson:
             if json.loads(seal) == {"format": self._format, "sum": crc32(body)}:
                 held = json.loads(body)
                 return held if isinstance(held, dict) else None
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         return None

@@ -1,0 +1,49 @@
+"""A marker that cannot be used says why, and is not taken for a missing vault."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from vaultsync.api.configuration import load_settings
+from vaultsync.errors import ConfigError, NotAVaultError
+from vaultsync.settings import MARKER
+
+
+@pytest.mark.parametrize(
+    ("number", "why", "hint"),
+    [
+        (errno.EACCES, "Permission denied", "the right to read it"),
+        (errno.EMFILE, "Too many open files", "ulimit -n"),
+    ],
+)
+def test_a_marker_that_cannot_be_read_is_named_with_the_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, why: str, hint: str
+) -> None:
+    (tmp_path / ".meta").mkdir()
+    with pytest.raises(NotAVaultError):
+        load_settings(tmp_path)
+    (tmp_path / MARKER).touch()
+
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(ConfigError, match=rf"config\.toml cannot be read: {why}") as caught:
+        load_settings(tmp_path)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(("text", "why"), [("", "is empty"), ("ignore = []\n", "has no vault_id")])
+def test_a_marker_that_was_emptied_says_where_its_id_is_found(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / ".meta").mkdir()
+    (tmp_path / MARKER).write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=why) as caught:
+        load_settings(tmp_path, state_dir="/here")
+    assert "/here" in caught.value.hint
+    assert "--state-dir" in caught.value.hint

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from vaultsync.backends.system import address_space
+from vaultsync.backends.system.address_space import MODEL_BYTES, check_room_for_model
+from vaultsync.errors import EmbedderError
+
+NO_LIMIT = resource.RLIM_INFINITY
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, NO_LIMIT))
+
+
+def test_without_a_limit_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, NO_LIMIT)
+    check_room_for_model()
+
+
+def test_a_limit_that_leaves_too_little_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, 1 << 20)
+    with pytest.raises(EmbedderError, match="only 0 MiB more memory") as caught:
+        check_room_for_model()
+    assert "ulimit -v" in caught.value.hint
+
+
+def test_what_is_used_already_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = resource.getpagesize()
+    statm = tmp_path / "statm"
+    limited(monkeypatch, MODEL_BYTES)
+    assert address_space.address_space_left(statm=statm) is None
+    statm.write_text("10 1 1", encoding="ascii")
+    assert address_space.address_space_left(statm=statm) == MODEL_BYTES - 10 * page

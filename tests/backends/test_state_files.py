@@ -1,0 +1,85 @@
+"""Files of the state folder that others may have put a pipe, a link or nonsense in place of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultsync.backends.replace_file import read_file, read_json, replace_file
+from vaultsync.backends.state.index_entries import FileEntryCache
+from vaultsync.backends.state.process_files import BridgeAddressFile, DaemonFile
+from vaultsync.backends.state.recall_log import RECALL_LOG_NAME, FileRecallLog
+from vaultsync.backends.state.secret_files import TokenFile, read_or_make_key
+from vaultsync.errors import ConfigError
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def deep(path: Path) -> None:
+    path.write_text(DEEP, encoding="utf-8")
+
+
+def deep_object(path: Path) -> None:
+    path.write_text('{"a":' * 100_000 + "1" + "}" * 100_000, encoding="utf-8")
+
+
+REPLACED = [pipe, loop, deep, deep_object]
+
+
+@pytest.mark.parametrize("put", REPLACED)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("daemon.json", lambda state: DaemonFile(state).read()),
+        ("bridge.json", lambda state: BridgeAddressFile(state).find()),
+        ("entries", lambda state: FileEntryCache(state / "entries").load()),
+        (
+            RECALL_LOG_NAME,
+            lambda state: getattr(FileRecallLog(state).batch(), "counts", None) or None,
+        ),
+    ],
+)
+def test_what_is_in_the_place_of_a_state_file_counts_as_none(
+    tmp_path: Path, put: Callable[[Path], None], name: str, read: Callable[[Path], object]
+) -> None:
+    put(tmp_path / name)
+    assert read(tmp_path) is None
+
+
+def test_a_recall_is_not_noted_in_a_pipe(tmp_path: Path) -> None:
+    pipe(tmp_path / RECALL_LOG_NAME)
+    FileRecallLog(tmp_path).note(["a"], "2026-02-14T13:45:00Z")
+
+
+@pytest.mark.parametrize("put", [pipe, loop])
+def test_a_key_or_token_that_is_no_file_is_an_error(
+    tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    put(tmp_path / "key")
+    put(tmp_path / "bridge.token")
+    with pytest.raises(ConfigError, match="cannot be used"):
+        read_or_make_key(tmp_path / "key")
+    with pytest.raises(ConfigError, match="cannot be used"):
+        TokenFile(tmp_path).token()
+
+
+def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
+    replace_file(tmp_path / "a", b'{"b": 1}')
+    assert read_file(tmp_path / "a") == b'{"b": 1}'
+    assert read_json(tmp_path / "a") == {"b": 1}
+    deep(tmp_path / "deep")
+    with pytest.raises(ValueError, match="too deeply"):
+        read_json(tmp_path / "deep")
+    with pytest.raises(OSError, match="no regular file"):
+        read_file(Path("/dev/null"))

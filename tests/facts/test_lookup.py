@@ -1,0 +1,106 @@
+"""What a user may write in place of an id, and which run is undone next."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.errors import AmbiguousNameError, NotFoundError, RunNotFoundError
+from vaultsync.facts import service as facts
+from vaultsync.facts.lookup import find_fact_id, find_run_id, last_undoable_run
+from vaultsync.operations.undo import undo_run
+
+ONE, TWO = "01a20000-0000-7000-8000-00000000000a", "01a20000-0000-7000-8000-00000000000b"
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def remembered(world: World, **values: str) -> str:
+    return facts.remember(world.ctx, {"content": "Tea is green.", **values}, agent=None).id
+
+
+def test_a_fact_is_named_by_its_id_the_beginning_of_it_its_path_or_its_title(world: World) -> None:
+    fact_id = remembered(world, id=ONE, title="On tea")
+    unsynced = find_fact_id(world.ctx, ONE[:8], agent=None)
+    world.sync()
+    path = world.archive.note_paths([fact_id])[fact_id]
+    names = [fact_id, fact_id.upper(), fact_id[:8], fact_id[:20], path, path[:-3], "on TEA"]
+
+    assert unsynced == fact_id
+    assert {find_fact_id(world.ctx, each, agent=None) for each in names} == {fact_id}
+
+
+@pytest.mark.parametrize("name", ["01a2000", "ffffffff", "On tea", "nowhere/tea.md", ""])
+def test_what_names_nothing_is_not_found(world: World, name: str) -> None:
+    remembered(world, id=ONE)
+    with pytest.raises(NotFoundError):
+        find_fact_id(world.ctx, name, agent=None)
+
+
+def test_a_beginning_of_two_ids_is_refused_with_both(world: World) -> None:
+    remembered(world, id=ONE)
+    remembered(world, id=TWO)
+    world.sync()
+    with pytest.raises(AmbiguousNameError) as caught:
+        find_fact_id(world.ctx, "01a20000", agent=None)
+    assert caught.value.candidates == (ONE, TWO)
+
+
+def test_an_agent_cannot_tell_that_a_fact_of_another_exists(world: World) -> None:
+    remembered(world, id=ONE, title="On tea", scope="private-bea")
+    remembered(world, id=TWO, title="On tea")
+    world.sync()
+    for name in ("01a20000", "On tea"):
+        assert find_fact_id(world.ctx, name, agent="ann") == TWO
+
+
+def test_a_forgotten_fact_is_named_by_the_beginning_of_its_id_and_to_restore_it_by_its_title(
+    world: World,
+) -> None:
+    remembered(world, id=ONE, title="On tea")
+    remembered(world, title="On coffee")
+    world.sync()
+    facts.forget(world.ctx, ONE, agent=None)
+    world.sync()
+    assert find_fact_id(world.ctx, ONE[:8], agent=None) == ONE
+    assert find_fact_id(world.ctx, "On tea", agent=None, forgotten=True) == ONE
+    with pytest.raises(NotFoundError):
+        find_fact_id(world.ctx, "On tea", agent=None)
+
+
+def test_without_its_store_a_fact_is_named_as_before(world: World) -> None:
+    remembered(world, id=ONE, title="On tea")
+    world.sync()
+    with world.outage():
+        waiting = remembered(world, title="On coffee")
+        assert find_fact_id(world.ctx, "On tea", agent=None) == ONE
+        assert find_fact_id(world.ctx, ONE[:8], agent=None) == ONE
+        assert find_fact_id(world.ctx, waiting[:20], agent=None) == waiting
+
+
+def test_a_run_is_named_by_the_beginning_of_its_id(world: World) -> None:
+    remembered(world)
+    run = world.sync().run
+    assert find_run_id(world.ctx, run[:13]) == find_run_id(world.ctx, f" {run.upper()} ") == run
+    assert find_run_id(world.ctx, "nothing") == "nothing"
+    remembered(world)
+    world.sync()
+    with pytest.raises(AmbiguousNameError, match="2 runs match"):
+        find_run_id(world.ctx, run[:8])
+
+
+def test_undoing_the_last_run_again_goes_back_in_time(world: World) -> None:
+    runs = []
+    for title in ("One", "Two"):
+        remembered(world, title=title)
+        runs.append(world.sync().run)
+    undone = []
+    for _ in runs:
+        undone.append(last_undoable_run(world.ctx))
+        undo_run(world.ctx, undone[-1])
+    assert undone == runs[::-1]
+    with pytest.raises(RunNotFoundError):
+        last_undoable_run(world.ctx)

@@ -1,0 +1,95 @@
+"""What a shell offers after a Tab."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+import vaultsync
+from vaultsync.cli.main import cli
+from vaultsync.model.schema import TYPES
+
+pytestmark = pytest.mark.usefixtures("vault")
+
+
+def offered(*words: str) -> list[str]:
+    *before, typed = words
+    shell = ShellComplete(cli, {}, "vaultsync", "_VAULTSYNC_COMPLETE")
+    return [each.value for each in shell.get_completions(list(before), typed)]
+
+
+def test_facts_are_offered_by_id_and_by_path() -> None:
+    with vaultsync.open() as memory:
+        fact = memory.remember("Tea is served at four.")
+        gone = memory.remember("Coffee is served at five.")
+        memory.forget(gone.id)
+    assert fact.path is not None
+    for command in ("get", "update", "edit", "supersede", "forget", "restore", "history"):
+        assert fact.path in offered(command, "public/")
+        assert fact.id in offered(command, fact.id[:9])
+    assert gone.id in offered("restore", gone.id[:13])
+    assert offered("get", "public/nothing") == []
+    assert fact.path in offered("list", "--links-to", "pub")
+    assert fact.id in offered("list", "--after", fact.id)
+    assert fact.path in offered("graph", "neighbors", "pub")
+
+
+def test_an_agent_is_offered_only_what_it_sees() -> None:
+    with vaultsync.open(agent="indy") as memory:
+        mine = memory.remember("My own thought.")
+    assert mine.path is not None
+    for words, agent, seen in (
+        (("get", "private-"), "indy", True),
+        (("get", "private-"), "moss", False),
+        (("get", mine.id[:9]), "indy", True),
+        (("get", mine.id[:9]), "moss", False),
+        (("remember", "--scope", "private-"), "indy", True),
+        (("remember", "--scope", "private-"), "moss", False),
+    ):
+        command, *rest = words
+        assert bool(offered(command, "--agent", agent, *rest)) is seen
+    assert offered("get", "--agent", "moss", "") == []
+
+
+def test_runs_conflicts_scopes_and_types_are_offered(vault: Path) -> None:
+    with vaultsync.open() as memory:
+        memory.remember("Tea is served at four.", scope="team-core")
+        (vault / "public/notes").mkdir(parents=True, exist_ok=True)
+        (vault / "public/notes/a.md").write_text("A note.\n", encoding="utf-8")
+        run = memory.sync().run
+    assert run in offered("undo", run[:10])
+    assert run in offered("sync", "--confirm", "")
+    assert offered("recall", "--scope", "") == ["public", "team-core"]
+    assert offered("adopt", "--scope", "t") == ["team-core"]
+    assert offered("resolve", "") == []
+    assert offered("recall", "--type", "") == list(TYPES)
+
+
+def test_a_shell_is_offered_nothing_where_there_is_no_vault_and_no_state(tmp_path: Path) -> None:
+    empty = str(tmp_path / "empty")
+    assert offered("get", "--vault", empty, "") == []
+    vaultsync.init(empty, state_dir=str(tmp_path / "state"))
+    assert offered("get", "--vault", empty, "--state-dir", str(tmp_path / "new"), "") == []
+
+
+def test_bash_gets_a_path_with_a_space_as_one_word(vault: Path) -> None:
+    with vaultsync.open() as memory:
+        (vault / "public/notes").mkdir(parents=True)
+        (vault / "public/notes/Green tea.md").write_text("A note.\n", encoding="utf-8")
+        memory.sync()
+    words = {"COMP_WORDS": "vaultsync\nget\npublic/n", "COMP_CWORD": "2"}
+    for shell, value in (("bash", "Green\\ tea.md"), ("zsh", "Green tea.md")):
+        asked = {"_VAULTSYNC_COMPLETE": f"{shell}_complete", "VAULTSYNC_EMBEDDER": "none"}
+        done = subprocess.run(
+            [sys.executable, "-m", "vaultsync"],
+            env=os.environ | words | asked,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"public/notes/{value}" in done.stdout, done.stderr

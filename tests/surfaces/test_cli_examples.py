@@ -1,0 +1,81 @@
+"""The examples of the help: each is a command line as it stands, and works."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import vaultsync
+from tests.sample_vault import ROOT
+from tests.surfaces.test_cli_help import WORKING
+from vaultsync.cli.examples import EXAMPLES
+from vaultsync.cli.main import cli
+
+NAMES = [" ".join(words) for words in (*WORKING, ("bridge",))]
+SERVES = {"watch", "bridge", "mcp"}
+"""These do not end by themselves."""
+ELSEWHERE = {
+    "migrate": "there is no such server",
+    "plugin install": "a clone has no built plugin",
+    "resolve": "nothing is in conflict",
+    "graph stats": "takes an extra",
+}
+NOT_THERE = ("0123456789abcdef", "01a1fd60-2f48", "~/", "|", "$(")
+"""What is no file, run or conflict of the sample vault, or needs a shell."""
+EACH = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
+
+
+def words_of(line: str) -> list[str]:
+    """The words of the last command of a line that are for vaultsync."""
+    command = line.removeprefix('eval "$(').removesuffix(')"')
+    mine = next(part for part in command.split(" | ") if part.startswith("vaultsync "))
+    return shlex.split(mine.partition(" > ")[0])[1:]
+
+
+def test_every_command_has_examples_and_shows_them() -> None:
+    assert sorted(EXAMPLES) == sorted(NAMES)
+    for name, lines in EXAMPLES.items():
+        said = CliRunner().invoke(cli, [*name.split(), "--help"]).stdout
+        for line in lines:
+            assert f"  {line}\n" in said
+
+
+@pytest.mark.parametrize(("name", "line"), EACH)
+def test_every_example_parses(name: str, line: str, tmp_path: Path) -> None:
+    words = words_of(line)
+    (tmp_path / "facts.jsonl").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        command: click.Command = cli
+        context = click.Context(cli)
+        for part in name.split():
+            assert isinstance(command, click.Group)
+            found = command.get_command(context, part)
+            assert found is not None
+            assert words.pop(0) == part
+            command = found
+        command.make_context(name, words, parent=context)
+
+
+def test_the_examples_work_on_the_sample_vault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = tmp_path / "vault"
+    shutil.copytree(ROOT, vault)
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(vault)
+    (vault / "MEMORY.md").write_text("# Memory\n\n## Tides\n\nLow at noon.\n", encoding="utf-8")
+    with vaultsync.open() as memory:
+        memory.rebuild(source="vault")
+    for name, line in EACH:
+        if name in SERVES | ELSEWHERE.keys() or any(each in line for each in NOT_THERE):
+            continue
+        done = CliRunner().invoke(cli, words_of(line))
+        assert done.exit_code in {0, 3}, f"{line}\n{done.output}"

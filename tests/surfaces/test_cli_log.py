@@ -1,0 +1,68 @@
+"""What a person finds in the log, and with `--verbose` on stderr."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import vaultsync
+from vaultsync.api.memory import Memory
+from vaultsync.cli.main import cli
+
+TOKEN = "ghp_" + "x9Kq2LmZ7Rt4Wv8Yb3Nc6Pd1Sf5Gh0Jk2Aa4"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+def logged(vault: Path) -> str:
+    (file,) = (vault.parent / "state").glob("*/log/vaultsync.log")
+    return file.read_text(encoding="utf-8")
+
+
+def test_a_run_and_a_failure_are_lines_of_the_log_file(vault: Path) -> None:
+    with vaultsync.open() as memory:
+        memory.import_(['{"title": "Quiet words", "content": "Nobody else reads this."}'])
+    assert run("sync").exit_code == 0
+    assert run("get", "Nobody").exit_code == 1
+    found = logged(vault).splitlines()
+    assert len(found) == 2
+    assert "INFO" in found[0]
+    assert "vaultsync.sync.run run " in found[0]
+    assert "(sync)" in found[0]
+    assert "'created_in_vault': 1" in found[0]
+    assert found[1].endswith("vaultsync the command failed: NotFoundError")
+    assert "Quiet" not in "".join(found)
+
+
+def test_details_are_logged_where_they_are_asked_for(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def status(self: Memory) -> None:
+        logging.getLogger("vaultsync.some").debug("a detail with %s\x1b[2J", TOKEN)
+        logging.getLogger("vaultsync.some").warning("mind this")
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(Memory, "status", status)
+    plain, verbose = run("status"), run("status", "--verbose")
+    assert "mind this" in plain.stderr
+    assert "a detail" not in plain.stderr
+    assert "debug: some: a detail with " in verbose.stderr
+    for text in (verbose.stderr, logged(vault)):
+        assert TOKEN not in text
+        assert "\x1b[2J" not in text
+    assert logged(vault).count("a detail") == 1
+    assert "in status" in logged(vault)  # the traceback of a bug
+    assert logging.getLogger("vaultsync").handlers == []
+
+
+def test_a_log_that_cannot_be_written_fails_no_command(vault: Path) -> None:
+    (vault.parent / "state").mkdir(exist_ok=True)
+    (folder,) = [each for each in (vault.parent / "state").iterdir() if each.is_dir()]
+    (folder / "log").write_text("no folder", encoding="utf-8")
+    assert run("sync").exit_code == 0
+    assert run("status", "--vault", str(vault.parent / "nowhere")).exit_code == 2

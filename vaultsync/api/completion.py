@@ -1,0 +1,93 @@
+"""What a shell offers while a user types the name of a fact, a run, a conflict or a scope.
+
+It is read from the archive alone, so that a key press costs little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+
+from vaultsync.api import configuration as config
+from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.scope import PUBLIC, can_see, is_scope
+from vaultsync.storage.archive import Archive
+
+MAX_OFFERED = 200
+"""Maximum number of names that are offered."""
+_ID_START = re.compile(r"[0-9a-f-]+")
+
+Offers = Iterable[tuple[str, str]]
+"""Names, each with what it stands for."""
+
+
+def complete_name(
+    kind: str,
+    typed: str,
+    *,
+    path: str | None = None,
+    state_dir: str | None = None,
+    agent: str | None = None,
+) -> list[tuple[str, str]]:
+    """The names that begin with what was typed, each with what it stands for.
+
+    Args:
+        kind: `fact`, `run`, `conflict` or `scope`.
+        typed: the beginning; facts are offered by id, and by the path of their note.
+        path: the vault, as of `open()`.
+        state_dir: as of `open()`.
+        agent: who asks; names of facts that it cannot see are not offered.
+
+    Raises:
+        NotAVaultError: there is no vault.
+        ConfigError: its settings are not valid.
+    """
+    settings = config.load_settings(config.find_root(path), agent=agent, state_dir=state_dir)
+    file = settings.state_dir / "archive.sqlite3"
+    if not file.exists():
+        return []
+    with closing(SqliteArchive.open(file)) as archive:
+        offers = _OFFERS[kind](archive, typed, settings.agent)
+        found = sorted(each for each in offers if each[0].startswith(typed))
+    return found[:MAX_OFFERED]
+
+
+def _facts(archive: Archive, typed: str, agent: str | None) -> Offers:
+    if _ID_START.fullmatch(typed):
+        ids = archive.known_ids(typed)
+        paths = archive.note_paths(ids)
+        for fact_id in ids:
+            if agent is None or _sees(agent, paths.get(fact_id)):
+                yield fact_id, paths.get(fact_id, "")
+    for path, fact_id in archive.paths().items():
+        if path.startswith(typed) and _sees(agent, path):
+            yield path, fact_id
+
+
+def _sees(agent: str | None, path: VaultPath | None) -> bool:
+    return path is not None and can_see(agent, path.partition("/")[0])
+
+
+def _runs(archive: Archive, typed: str, _agent: str | None) -> Offers:
+    runs = archive.runs(limit=MAX_OFFERED, prefix=typed)
+    return ((each.run, f"{each.at}, {each.kind}") for each in runs)
+
+
+def _conflicts(archive: Archive, _typed: str, agent: str | None) -> Offers:
+    found = archive.conflicts()
+    return ((each.id, each.path) for each in found if _sees(agent, each.path))
+
+
+def _scopes(archive: Archive, _typed: str, agent: str | None) -> Offers:
+    folders = {path.partition("/")[0] for path in archive.paths()} | {PUBLIC}
+    return ((each, "") for each in folders if is_scope(each) and can_see(agent, each))
+
+
+_OFFERS: Mapping[str, Callable[[Archive, str, str | None], Offers]] = {
+    "fact": _facts,
+    "run": _runs,
+    "conflict": _conflicts,
+    "scope": _scopes,
+}

@@ -1,0 +1,23 @@
+"""Opens the log file of a vault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from vaultsync.api import configuration as config
+from vaultsync.backends.state.log_file import LogFile
+
+LogLine: TypeAlias = Callable[[str], None]
+
+
+def open_log_file(path: str | None, *, state_dir: str | None = None) -> LogLine | None:
+    """What appends a line to the log of the vault that `path` names, as of `open()`.
+
+    None before the first use of the vault. `LogLine` raises `OSError`.
+
+    Raises:
+        NotAVaultError, ConfigError: there is no vault, or its settings are not valid.
+    """
+    settings = config.load_settings(config.find_root(path), state_dir=state_dir)
+    return LogFile(settings.state_dir).append if settings.state_dir.is_dir() else None

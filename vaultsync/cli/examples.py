@@ -1,0 +1,101 @@
+"""Examples in the help of each command; a test runs them on the sample vault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import click
+
+EXAMPLES: Mapping[str, Sequence[str]] = {
+    "init": ("vaultsync init ~/Memory",),
+    "remember": (
+        'vaultsync remember "We meet on Tuesdays." --tag team',
+        'vaultsync remember "Use SQLite." --type decision --field outcome=accepted',
+        "git log -1 --format=%B | vaultsync remember --type episode",
+    ),
+    "get": ('vaultsync get "Use SQLite on the Pier Box"', "vaultsync get 019c7b82-e02f --json"),
+    "list": (
+        "vaultsync list --type decision --newest --limit 10",
+        "vaultsync list --tag sqlite --since 2026-02",
+    ),
+    "update": (
+        'vaultsync update "Meeting times" --content "We meet on Fridays."',
+        "vaultsync update 019bf951-1a40 --set priority=1 --add-tag team",
+    ),
+    "edit": (
+        'vaultsync edit "Meeting times" --append "Not in July."',
+        "vaultsync edit 019bf951-1a40 --find July --replace August",
+    ),
+    "supersede": ('vaultsync supersede "Meeting times" "We meet on Mondays, at nine."',),
+    "forget": ('vaultsync forget "Reading list"', "vaultsync forget 019ca046-7f0c"),
+    "restore": ('vaultsync restore "Reading list"',),
+    "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
+    "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
+    "sync": (
+        "vaultsync sync",
+        "vaultsync sync --dry-run --verbose",
+        "vaultsync sync --confirm 01a1fd60-2f48",
+    ),
+    "adopt": ("vaultsync adopt --dry-run", 'vaultsync adopt Inbox "Start here.md" --scope public'),
+    "status": ("vaultsync status", "vaultsync status --json"),
+    "conflicts": ("vaultsync conflicts",),
+    "resolve": (
+        "vaultsync resolve 0123456789abcdef --take vault",
+        "vaultsync resolve 0123456789abcdef --take store --field title",
+    ),
+    "history": ('vaultsync history "Use SQLite on the Pier Box"',),
+    "log": ("vaultsync log", "vaultsync log --limit 5 --json"),
+    "undo": ("vaultsync undo", "vaultsync undo 01a1fd60-2f48"),
+    "verify": ("vaultsync verify",),
+    "rebuild": ("vaultsync rebuild --from vault",),
+    "maintain": ("vaultsync maintain --dry-run", "vaultsync maintain"),
+    "migrate": ("vaultsync migrate --to qdrant://localhost:6333",),
+    "doctor": ("vaultsync doctor",),
+    "memory-file sync": (
+        "vaultsync memory-file sync MEMORY.md",
+        "vaultsync memory-file sync ~/work --include '**/MEMORY.md'",
+    ),
+    "memory-file add": (
+        'vaultsync memory-file add MEMORY.md "Run the tests with make." --section Lessons',
+    ),
+    "recall": (
+        "vaultsync recall why SQLite on the box",
+        'vaultsync recall "type:decision harbour" --limit 3 --explain',
+    ),
+    "context": (
+        "vaultsync context berth bookings --budget 2000",
+        "vaultsync context deposits --format xml --intent decisions",
+    ),
+    "index": ("vaultsync index", "vaultsync index --rebuild"),
+    "graph export": (
+        "vaultsync graph export graph.html",
+        'vaultsync graph export pier.canvas --around "Pier Box" --depth 2',
+    ),
+    "graph stats": ("vaultsync graph stats --hubs 5",),
+    "graph neighbors": ('vaultsync graph neighbors "Pier Box" --depth 2',),
+    "graph colours": ("vaultsync graph colours",),
+    "links check": ("vaultsync links check", "vaultsync links check --fix"),
+    "trust": ("vaultsync trust", "vaultsync trust --revoke"),
+    "watch": (
+        "vaultsync watch",
+        "vaultsync watch --log watch.log --no-bridge",
+        "vaultsync watch --once-settled",
+        "vaultsync watch --print-unit systemd",
+    ),
+    "bridge": ("vaultsync bridge", "vaultsync bridge --port 0"),
+    "bridge token": ("vaultsync bridge token", "vaultsync bridge token --rotate"),
+    "mcp": ("vaultsync mcp --agent indy", "vaultsync mcp --agent indy --http"),
+    "plugin install": ("vaultsync plugin install",),
+    "completion": ('eval "$(vaultsync completion bash)"',),
+}
+"""Command lines by the name of the command, as a person would type them."""
+
+
+def add_examples(command: click.Command, name: str) -> click.Command:
+    """Put the examples into the help of a command, and of those in it; returns the command."""
+    if lines := EXAMPLES.get(name):
+        command.epilog = "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+    if isinstance(command, click.Group):
+        for inner, each in command.commands.items():
+            add_examples(each, f"{name} {inner}")
+    return command

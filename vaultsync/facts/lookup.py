@@ -1,0 +1,175 @@
+"""Find the fact, or the run, that a user names: by id, the beginning of one, path or title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from typing import TypeAlias
+
+from vaultsync.errors import (
+    AmbiguousNameError,
+    InvalidIdError,
+    NotFoundError,
+    RunNotFoundError,
+    StoreUnavailableError,
+)
+from vaultsync.facts.service import is_visible
+from vaultsync.links.wikilinks import MAX_NAMES_IN_HINT, NoteNames, find_by_name, name_key
+from vaultsync.model.canonical import check_id
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.scope import can_see
+from vaultsync.sync.context import SyncContext
+
+MIN_PREFIX_LENGTH = 8
+"""Minimum length of the beginning of an id that names a fact or a run."""
+UNDO_KIND = "undo "
+"""How the kind of a run begins that undid another one, whose id follows."""
+MAX_RUNS_SEARCHED = 1000
+"""How many runs `last_undoable_run()` looks back."""
+_PREFIX = re.compile(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
+
+
+def find_fact_id(ctx: SyncContext, name: str, *, agent: str | None, forgotten: bool = False) -> str:
+    """The id of the only fact that a name stands for.
+
+    A whole id is returned as it is, whether there is such a fact or not. Otherwise the
+    beginning of an id, of 8 characters or more, wins over a path, a path over a title or
+    file name, and that over an alias.
+
+    Args:
+        ctx: the two sides.
+        name: what the user wrote.
+        agent: who asks; None is the user, who sees all scopes.
+        forgotten: whether deleted facts have titles too.
+
+    Raises:
+        NotFoundError: nothing that the agent can see has this name.
+        AmbiguousNameError: more than one fact has.
+    """
+    try:
+        return check_id(name)
+    except InvalidIdError:
+        prefix = name.strip().lower()
+    if _PREFIX.fullmatch(prefix):
+        found = [each for each in _ids_from(ctx, prefix) if is_visible(ctx, each, agent=agent)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise AmbiguousNameError("fact", name, found[:MAX_NAMES_IN_HINT], len(found))
+    return find_fact(ctx, name, agent=agent, forgotten=forgotten).id
+
+
+def files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[VaultPath]:
+    """The paths whose file name has one of some keys; most paths are ruled out by a glance."""
+    for path in paths:
+        lowered = path.lower()
+        for key in keys:
+            if (key in lowered or not lowered.isascii()) and name_key(path) == key:
+                yield path
+                break
+
+
+CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
+"""Ids of the facts whose title or alias may be a name; None where that is not known."""
+
+
+def find_fact(
+    ctx: SyncContext,
+    name: str,
+    *,
+    agent: str | None,
+    forgotten: bool = False,
+    called: CalledLike | None = None,
+) -> Fact:
+    """The fact with an id, a path, a file name, a title or an alias; with its path.
+
+    An id or path wins over a name, and a name over an alias, as in the graph. With `called`
+    all facts are read only where none of its facts has the name.
+
+    Raises:
+        NotFoundError: the agent can see no such fact.
+        AmbiguousNameError: it can see more than one.
+    """
+    paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    store = ctx.redacted_store
+
+    def among(facts: Iterable[Fact]) -> Fact:
+        visible = (fact for fact in facts if can_see(agent, fact.scope))
+        found = find_by_name(
+            name,
+            visible,
+            lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
+            kind="fact",
+        )
+        return found.evolve(path=paths.get(found.id))
+
+    try:
+        return among(store.find_many([check_id(name)]).values())
+    except InvalidIdError:
+        ids = None if called is None else called(name)
+    if ids is not None:
+        files = set(files_called(paths.values(), {name_key(name)}))
+        by_file = (fact_id for fact_id, path in paths.items() if path in files)
+        with suppress(NotFoundError):
+            return among(store.find_many({*ids, *by_file}).values())
+    return among(_facts(ctx, forgotten=forgotten))
+
+
+def find_run_id(ctx: SyncContext, name: str) -> str:
+    """The id of the only run that a whole id, or the beginning of one, stands for.
+
+    Raises:
+        AmbiguousNameError: more than one run has an id that begins so.
+    """
+    prefix = name.strip().lower()
+    runs: list[str] = []
+    if _PREFIX.fullmatch(prefix):
+        runs = [each.run for each in ctx.archive.runs(limit=MAX_NAMES_IN_HINT + 1, prefix=prefix)]
+    if len(runs) > 1:
+        raise AmbiguousNameError("run", name, runs[:MAX_NAMES_IN_HINT], len(runs))
+    return runs[0] if runs else name.strip()
+
+
+def last_undoable_run(ctx: SyncContext) -> str:
+    """The newest run that was not undone, and undid none itself.
+
+    Undoing the last run again and again therefore goes back in time, as in an editor.
+
+    Raises:
+        RunNotFoundError: there is none.
+    """
+    undone: set[str] = set()
+    for each in ctx.archive.runs(limit=MAX_RUNS_SEARCHED):
+        if each.kind.startswith(UNDO_KIND):
+            undone.add(each.kind.removeprefix(UNDO_KIND))
+        elif each.run not in undone and ctx.archive.history(run=each.run):
+            return each.run
+    raise RunNotFoundError("")
+
+
+def _ids_from(ctx: SyncContext, prefix: str) -> list[str]:
+    """The ids that begin with a prefix: recorded, queued, or not seen by a run yet."""
+    found = {*ctx.archive.known_ids(prefix)}
+    found.update(each.fact_id for each in ctx.archive.outbox() if each.fact_id.startswith(prefix))
+    try:
+        unseen = ctx.store.feed(int(ctx.archive.setting("cursor") or 0))
+    except StoreUnavailableError:
+        unseen = []
+    found.update(row.fact_id for row in unseen if row.fact_id.startswith(prefix))
+    return sorted(found)
+
+
+def _facts(ctx: SyncContext, *, forgotten: bool) -> Iterable[Fact]:
+    """All facts; those of the archive while the store is unavailable."""
+    try:
+        ctx.store.state()
+    except StoreUnavailableError:
+        return (ctx.view.redact(base.fact) for base in ctx.archive.iter_bases())
+    facts = ctx.redacted_store.iter_facts()
+    if not forgotten:
+        return facts
+    deleted = (row.fact_id for row in ctx.store.feed() if row.deleted)
+    return chain(facts, filter(None, map(ctx.redacted_store.tombstone, deleted)))
