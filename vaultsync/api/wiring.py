@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
+    from vaultsync.storage.erasure import Erasable
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
@@ -111,6 +112,22 @@ class Services:
             return not self.store.state().facts
         except StoreUnavailableError:
             return False
+
+    @property
+    def erasable_store(self) -> Erasable:
+        """The store, as a part that erases facts for good."""
+        from vaultsync.backends.qdrant.qdrant_store import QdrantStore
+
+        store = self.store
+        assert isinstance(store, (SqliteStore, QdrantStore))  # noqa: S101 - there is no other
+        return store
+
+    def store_files(self) -> tuple[Path, ...]:
+        """The file or the folder of the store on this machine; none for a server."""
+        place = self._store_place
+        if isinstance(place, Path):
+            return (place,)
+        return () if place.kind == "server" else (place.path,)
 
     def purge_tombstones(self) -> None:
         """Delete the tombstones of a Qdrant store whose retention time is over."""

@@ -23,6 +23,7 @@ from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
+from vaultsync.storage.erasure import Traces
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75
@@ -127,6 +128,10 @@ class MemoryIndex:
 
     def count(self) -> int:
         return len(self._held)
+
+    def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - all of it goes
+        self.clear()
+        return {}
 
     def close(self) -> None:
         """Do nothing: no resource is open."""

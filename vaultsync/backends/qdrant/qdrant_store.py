@@ -44,6 +44,7 @@ from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
 _log = logging.getLogger(__name__)
@@ -226,6 +227,23 @@ class QdrantStore:
         for some in batches(steps):
             self._points.do(some)
         return forgotten
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase what tombstones say, as an `Erasable`; a fact that is alive stays.
+
+        Of a server this proves that no request returns it any more: when its segments are
+        written again without it, is the server's own affair.
+        """
+        emptied = []
+        for batch in batches(sorted(traces.fact_ids)):
+            for key, payload in self._committed(batch, None)[1].items():
+                row = to_feed_row(key, payload)
+                if row.deleted:
+                    emptied.append(StoredFact(row._replace(actor=""), None))
+        points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
+        self._points.do([UpsertPoints(some) for some in batches(points)])
+        self._points.compact()
+        return {"tombstones": len(emptied)}
 
     # ------------------------------------------------------------------ the head
 

@@ -12,7 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from vaultsync.storage.erasure import Traces
 
 IN_MEMORY = ":memory:"
 BATCH_ROWS = 500
@@ -136,6 +139,22 @@ def roll_back(db: sqlite3.Connection) -> None:
     with suppress(sqlite3.Error):  # the error that ended it is on its way
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def compact(db: sqlite3.Connection) -> None:
+    """Write the file again without what was deleted from it, and empty its log.
+
+    While another process reads, its log stays as it is until the next time.
+    """
+    db.execute("PRAGMA secure_delete = ON")
+    db.execute("VACUUM")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
+    """Let SQL ask what is to be erased: `is_erased(id)`, and `mentions(text or bytes)`."""
+    db.create_function("is_erased", 1, lambda fact_id: fact_id in traces.fact_ids)
+    db.create_function("mentions", 1, traces.mentions)
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 
         RunRecord,
         WriteIntent,
     )
+    from vaultsync.storage.erasure import Traces
 
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
@@ -60,6 +61,31 @@ SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
     "WHERE fact_id IN (SELECT value FROM json_each(?))"
     " AND field = 'note' AND \"after\" = 'null' ORDER BY n"
 )
+
+ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
+    ("bases", "DELETE FROM bases WHERE is_erased(fact_id)"),
+    (
+        "blobs",
+        (
+            "DELETE FROM blobs WHERE mentions(data)"
+            " AND sha NOT IN (SELECT sha FROM bases WHERE sha IS NOT NULL)"
+        ),
+    ),
+    (
+        "history",
+        'DELETE FROM history WHERE is_erased(fact_id) OR mentions("before") OR mentions("after")',
+    ),
+    ("queued changes", "DELETE FROM waiting WHERE is_erased(json_extract(body, '$.fact_id'))"),
+    (
+        "conflicts",
+        "DELETE FROM conflicts WHERE is_erased(fact_id) OR (NOT open AND mentions(body))",
+    ),
+    ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
+    ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
+    ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
+)
+"""Where the archive holds anything of a fact, and how it is erased there. A table that is
+added has its row here."""
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
@@ -197,6 +223,19 @@ def history_from_row(row: SqlRow) -> HistoryEntry:
     from vaultsync.storage.archive import HistoryEntry
 
     return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
+
+
+def scrub_report(report: str, traces: Traces) -> str:
+    """The report of a run without the entries that name a fact or quote it."""
+
+    def scrub(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: scrub(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [each for each in value if not traces.mentions(json.dumps(each))]
+        return "" if isinstance(value, str) and traces.mentions(value) else value
+
+    return value_to_json(scrub(json.loads(report)))
 
 
 def _plain(value: object) -> object:
@@ -451,6 +490,29 @@ class SqliteArchive:
 
         rows = self._rows("SELECT body FROM attention ORDER BY path, n")
         return [Notice(**json.loads(body)) for (body,) in rows]
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases stay."""
+        erased: dict[str, int] = {}
+        with self._connection() as db:
+            sqlite_file.add_trace_functions(db, traces)
+            db.create_function("scrubbed", 1, lambda report: scrub_report(report, traces))
+            db.create_function(
+                "without_ids",
+                1,
+                lambda value: " ".join(x for x in value.split() if x not in traces.fact_ids),
+            )
+            db.execute("PRAGMA secure_delete = ON")
+        with self.transaction(), self._connection() as db:
+            for place, statement in ARCHIVE_PLACES:
+                erased[place] = db.execute(statement).rowcount
+        self.compact()
+        return erased
+
+    def compact(self) -> None:
+        """Write the file again without what was deleted."""
+        with self._connection() as db:
+            sqlite_file.compact(db)
 
     def close(self) -> None:
         with self._lock:

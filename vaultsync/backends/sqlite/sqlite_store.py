@@ -16,6 +16,7 @@ from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableErro
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
 _LOG_PAGES = 250
@@ -49,6 +50,21 @@ _WRITE = """
         status = coalesce(excluded.status, status),
         body = coalesce(excluded.body, body)
 """
+
+STORE_PLACES: tuple[tuple[str, str], ...] = (
+    (
+        "tombstones",
+        (
+            "UPDATE facts SET body = NULL, type = NULL, scope = NULL, status = NULL, op = NULL,"
+            " actor = '' WHERE is_erased(id) AND deleted = 1"
+        ),
+    ),
+)
+"""Where the store holds anything of a fact, and how it is erased there: of a tombstone its
+id, number, revision and time stay, by which other machines learn of it. A table that is
+added has its row here."""
+TOMBSTONE_IDS = 2
+"""How often the id of a tombstone is in the file: in its row, and in the index of ids."""
 
 
 def m001_facts(db: sqlite3.Connection) -> None:
@@ -160,6 +176,26 @@ class SqliteStore:
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase what tombstones say, as an `Erasable`; a fact that is alive stays."""
+        with self._connection_or_error() as db:
+            sqlite_file.add_trace_functions(db, traces)
+            db.execute("PRAGMA secure_delete = ON")
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                erased = {name: db.execute(sql).rowcount for name, sql in STORE_PLACES}
+                db.execute("COMMIT")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
+        self.compact()
+        return erased
+
+    def compact(self) -> None:
+        """Write the file again without what was deleted."""
+        with self._connection_or_error() as db:
+            sqlite_file.compact(db)
 
     def close(self) -> None:
         with self._lock:
