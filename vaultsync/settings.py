@@ -71,6 +71,22 @@ class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether content that Obsidian would run is escaped in notes that agents write."""
 
 
+class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[retention]`: how long `maintain` keeps what undo and restore need.
+
+    In days; 0 keeps it for ever.
+    """
+
+    history: Days = 730.0
+    """Who changed what, which `history` and `undo` need; closed conflicts too."""
+    runs: Days = 365.0
+    """Reports of runs."""
+    blobs: Days = 90.0
+    """Earlier bytes of notes, since nothing needs them any more."""
+    tombstones: Days = 365.0
+    """Forgotten facts, which `restore` needs."""
+
+
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
 
@@ -133,6 +149,8 @@ class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
     qdrant: QdrantSettings = QdrantSettings()
+    retention: RetentionSettings = RetentionSettings()
+    """How long `maintain` keeps what undo and restore need."""
 
 
 class Settings(MarkerSettings, frozen=True, kw_only=True):

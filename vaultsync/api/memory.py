@@ -79,6 +79,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import (
     DaemonState,
     DoctorCheck,
+    MaintenanceReport,
     Progress,
     Report,
     ResolveResult,
@@ -936,10 +937,11 @@ class Memory:
         max_delete: int | None = None,
         confirm: str | None = None,
         progress: Progress | None = None,
-    ) -> Report:
-        """Delete facts that expired or faded, and collapse long chains of versions.
+    ) -> MaintenanceReport:
+        """Delete facts that expired or faded, collapse long chains, and prune what is old.
 
-        A daemon that has the vault is asked to.
+        What is older than the settings of `[retention]` say is removed for good. A daemon
+        that has the vault is asked to.
 
         Args:
             dry_run: whether to report what would be done, and do nothing.
@@ -964,11 +966,11 @@ class Memory:
                 report = run_maintenance(
                     ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
-                if not dry_run:
-                    self._services.purge_tombstones()
-                return self._engine.derive_after(report, progress)
+                pruned = self._services.prune(dry_run=dry_run)
+                done = structs.asdict(self._engine.derive_after(report, progress))
+                return MaintenanceReport(**done, pruned=pruned)
         except EngineBusyError as busy:
-            return self._ask_daemon("/v1/maintain", arguments, busy, Report)
+            return self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.

@@ -18,6 +18,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
     from vaultsync.notes.conflict_note import Conflict
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 
         WriteIntent,
     )
     from vaultsync.storage.erasure import Traces
+    from vaultsync.storage.pruning import KeepSince
 
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
@@ -86,6 +88,33 @@ ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
 )
 """Where the archive holds anything of a fact, and how it is erased there. A table that is
 added has its row here."""
+_REMOVAL = "(field = 'note' AND \"after\" = 'null')"
+_NEEDED_BLOBS = (
+    "SELECT sha FROM bases WHERE sha IS NOT NULL UNION"  # noqa: S608 - ours
+    " SELECT value FROM waiting, json_each(waiting.body) WHERE type = 'text' UNION"
+    " SELECT json_extract(\"before\", '$.sha') FROM history"
+    " WHERE json_extract(\"before\", '$.sha') IS NOT NULL AND " + _REMOVAL
+)
+"""What bases, unfinished writes and displaced files, and notes that can be restored need."""
+PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
+    (
+        "history",
+        "history",
+        "run IN (SELECT run FROM history GROUP BY run HAVING max(at) < :history) AND NOT "  # noqa: S608 - ours
+        + _REMOVAL,
+    ),
+    ("removed notes", "history", "at < :tombstones AND " + _REMOVAL),
+    ("runs", "runs", "at < :runs AND n < (SELECT max(n) FROM runs)"),
+    ("conflicts", "conflicts", "NOT open AND json_extract(body, '$.at') < :history"),
+    ("blobs", "blobs", "unused_since < :blobs"),
+)
+"""What is pruned when it is old: its name, its table, and which rows. Of a run all of its
+history is kept, or none: it can be undone as a whole."""
+_MARKS = (
+    f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
+    "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
+    f" AND sha NOT IN ({_NEEDED_BLOBS})",
+)
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
@@ -121,7 +150,13 @@ def m001_archive(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive,)
+def m002_unused_blobs(db: sqlite3.Connection) -> None:
+    """Since when no base, no write and no deletion needs a blob."""
+    db.execute("ALTER TABLE blobs ADD COLUMN unused_since TEXT")
+    db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs)
 """In order. A name once released stays."""
 
 
@@ -391,7 +426,7 @@ class SqliteArchive:
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Keep bytes by sha, as they are: to compress them costs more than the disk."""
-        self._change("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
+        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", blobs.items())
 
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
@@ -508,6 +543,26 @@ class SqliteArchive:
                 erased[place] = db.execute(statement).rowcount
         self.compact()
         return erased
+
+    def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
+        """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        named = since._asdict()
+        if dry_run:
+            with self._connection() as db:
+                return sqlite_file.count_rows(db, PRUNED_PLACES, named)
+        with self.transaction(), self._connection() as db:
+            for mark in _MARKS:
+                db.execute(mark, named)
+            removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
+            if removed["history"]:
+                self.set_setting(HISTORY_SINCE_SETTING, since.history)
+        self.vacuum()
+        return removed
+
+    def vacuum(self) -> None:
+        """Give the space of removed rows back, when that is a good part of the file."""
+        with self._connection() as db:
+            sqlite_file.vacuum(db)
 
     def compact(self) -> None:
         """Write the file again without what was deleted."""

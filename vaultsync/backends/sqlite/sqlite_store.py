@@ -17,6 +17,7 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.erasure import Traces
+from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
 _LOG_PAGES = 250
@@ -65,6 +66,21 @@ id, number, revision and time stay, by which other machines learn of it. A table
 added has its row here."""
 TOMBSTONE_IDS = 2
 """How often the id of a tombstone is in the file: in its row, and in the index of ids."""
+
+LOGGED_WRITES = 10_000
+"""The newest writes whose revisions are kept, beside the last one of each fact: by them an
+archive recognises the store that it saw."""
+PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
+    ("tombstones", "facts", "deleted = 1 AND at < :tombstones"),
+    (
+        "logged writes",
+        "log",
+        f"seq <= (SELECT seq FROM store) - {LOGGED_WRITES} AND"  # noqa: ISC004, S608 - ours
+        " seq NOT IN (SELECT seq FROM facts)",
+    ),
+)
+"""What is pruned when it is old: its name, its table, and which rows. A table that is added
+and grows has its row here."""
 
 
 def m001_facts(db: sqlite3.Connection) -> None:
@@ -191,6 +207,22 @@ class SqliteStore:
                 raise
         self.compact()
         return erased
+
+    def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
+        """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        named = since._asdict()
+        with self._connection_or_error() as db:
+            if dry_run:
+                return sqlite_file.count_rows(db, PRUNED_PLACES, named)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
+                db.execute("COMMIT")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
+            sqlite_file.vacuum(db)
+        return removed
 
     def compact(self) -> None:
         """Write the file again without what was deleted."""
