@@ -50,6 +50,8 @@ class World:
 
     def __init__(self, policy: SyncPolicy | None = None, view: NoteView = IDENTITY_VIEW) -> None:
         self.clock = FakeClock()
+        self.files_ahead = 0.0
+        """Seconds by which the clock of the files is ahead, as that of a file server may be."""
         self.vault = SimVault(now_ns=self._now_ns)
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
@@ -63,7 +65,7 @@ class World:
         )
 
     def _now_ns(self) -> int:
-        return int(self.clock.now().timestamp() * 1e9)
+        return int((self.clock.now().timestamp() + self.files_ahead) * 1e9)
 
     # --- the person ------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ only what can be rebuilt (`DerivedError`).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 
 class VaultsyncError(Exception):
@@ -174,6 +176,53 @@ class MissingExtraError(UsageError):
             hint=f"python -m pip install 'vaultsync[{extra}]'",
         )
         self.extra = extra
+
+
+EXTRAS: Mapping[str, tuple[str, str]] = {
+    "frontmatter": ("python-frontmatter", "memory-file"),
+    "lancedb": ("lancedb", "vectors"),
+    "mcp": ("mcp", "mcp"),
+    "networkx": ("networkx", "graph"),
+    "numpy": ("numpy", "local"),
+    "onnx": ("onnx", "sentence"),
+    "onnxruntime": ("onnxruntime", "local"),
+    "pyarrow": ("pyarrow", "vectors"),
+    "qdrant_client": ("qdrant-client", "qdrant"),
+    "qdrant_edge": ("qdrant-edge-py", "qdrant"),
+    "sentence_transformers": ("sentence-transformers", "sentence"),
+    "starlette": ("starlette", "live"),
+    "tiktoken": ("tiktoken", "tokens"),
+    "tokenizers": ("tokenizers", "local"),
+    "torch": ("torch", "sentence"),
+    "uvicorn": ("uvicorn", "live"),
+    "watchdog": ("watchdog", "live"),
+    "watchfiles": ("watchfiles", "live"),
+}
+"""Modules of optional dependencies: the package of each, and the extra that installs it."""
+
+
+def missing_extra(what: str, error: ImportError) -> MissingExtraError | None:
+    """The error that says which extra `what` needs; None if no extra has the missing module."""
+    module = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
+        return None
+    return MissingExtraError(what, *EXTRAS[module])
+
+
+@contextmanager
+def needs_extra(what: str) -> Iterator[None]:
+    """Around imports of optional dependencies.
+
+    Raises:
+        MissingExtraError: one of them is not installed, so `what` cannot be done.
+    """
+    try:
+        yield
+    except ImportError as error:
+        missing = missing_extra(what, error)
+        if missing is None:
+            raise
+        raise missing from None
 
 
 class NotAVaultError(UsageError):

@@ -45,7 +45,13 @@ from vaultsync.backends.qdrant.qdrant_errors import translate_error as by_client
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.errors import ConfigError, DerivedError, StoreLayoutError, StoreUnavailableError
+from vaultsync.errors import (
+    ConfigError,
+    DerivedError,
+    MissingExtraError,
+    StoreLayoutError,
+    StoreUnavailableError,
+)
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -803,7 +809,7 @@ def test_without_its_package_it_is_said_what_to_install(
         if not points.exists():
             points.make(3)
 
-    with pytest.raises(ConfigError, match="is not installed") as error:
+    with pytest.raises(MissingExtraError, match="is not installed") as error:
         used()
     assert "vaultsync[qdrant]" in error.value.hint
 

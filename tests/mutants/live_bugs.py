@@ -56,7 +56,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/loop.py",
         "            run=stopped if whole else None,\n",
         "",
-        f"{DAEMON}::test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed",
+        f"{DAEMON}::test_what_the_guard_stopped_is_tried_under_one_run",
     ),
     Bug(
         "a dead watcher is trusted",
@@ -105,6 +105,6 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "api/daemon_client.py",
         "    if BridgeAddressFile(settings.state_dir).is_own():\n",
         "    if not settings.state_dir:\n",
-        f"{SERVED}::test_a_bridge_without_the_vault_does_not_ask_itself",
+        f"{SERVED}::test_a_bridge_without_the_vault_is_not_asked",
     ),
 )

