@@ -38,7 +38,7 @@ from vaultsync.sync.sync_request import SyncRequest
 PURGE_ACTOR = "purge"
 """The writer's name in the store's feed."""
 _TRIES = 5
-"""How often a fact is forgotten again because somebody wrote to it in the meantime."""
+"""How often a fact is forgotten again because another program wrote to it in the meantime."""
 _TEXT_FIELDS = frozenset({"content", "title", "context"})
 _STATE_SUMMARY = VaultPath(".meta/sync-state.json")
 
