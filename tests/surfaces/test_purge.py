@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import vaultsync
+from vaultsync.api.engine import Engine
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.purge_intent import PURGE_INTENT_NAME
+from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError
 from vaultsync.operations import purge as purging
 
@@ -156,7 +159,7 @@ def test_a_dry_run_erases_nothing_and_says_where_it_is(
     assert holding(tmp_path, goes, *WORDS) == before
 
 
-def test_a_purge_that_broke_off_is_finished_by_the_next(
+def test_a_purge_that_broke_off_is_finished_by_maintenance(
     memory: Memory, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     goes, _ = live(memory, vault)
@@ -168,8 +171,9 @@ def test_a_purge_that_broke_off_is_finished_by_the_next(
         intent = next(tmp_path.rglob(PURGE_INTENT_NAME)).read_text("utf-8")
         assert goes in intent
         assert not any(word in intent for word in WORDS)
-    done = memory.purge()
-    assert (done.purged, done.remaining) == ((goes,), 0)
+    memory.maintain(dry_run=True)
+    assert next(tmp_path.rglob(PURGE_INTENT_NAME))
+    memory.maintain()
     assert holding(tmp_path, *WORDS) == {}
     assert not list(tmp_path.rglob(PURGE_INTENT_NAME))
 
@@ -244,3 +248,63 @@ def test_logs_queues_and_kept_copies_lose_what_they_say(memory: Memory, tmp_path
     assert log.read_text() == '{"text": "bread"}\n'
     assert holding(folder, *WORDS) == {}
     assert (folder / "memory-files" / "kept" / "two.json").exists()
+
+
+def test_a_qdrant_of_this_machine_loses_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("qdrant_client")
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    state, vault = str(tmp_path / "state"), tmp_path / "vault"
+    vaultsync.init(str(vault), store=f"qdrant+local:{tmp_path}/points", state_dir=state)
+    with vaultsync.open(str(vault), state_dir=state) as memory:
+        goes, stays = live(memory, vault)
+        done = memory.purge(goes)
+        assert (done.remaining, done.found) == (0, ())
+        assert {"vectors", "tombstones"} <= {*done.places}
+        assert holding(tmp_path, *WORDS) == {}
+        assert memory.verify().equal
+        assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+
+
+def test_many_rows_in_lance_are_made_again_without_it(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("lancedb")
+    memory.import_(
+        json.dumps({"id": memory.new_id(), "title": f"Loaf {n}", "content": f"Loaf number {n}."})
+        for n in range(300)
+    )
+    goes, _ = live(memory, vault)
+    table = next(tmp_path.rglob("lance"))
+    assert list(table.glob("*.lance"))
+    assert memory.purge(goes).remaining == 0
+    assert holding(tmp_path, *WORDS) == {}
+    assert goes not in str(holding(table, goes))
+
+
+def test_the_search_finds_what_a_part_left_behind(memory: Memory, tmp_path: Path) -> None:
+    goes = memory.remember(FIRST).id
+    state = next(tmp_path.rglob("store.sqlite3")).parent
+    (state / "unknown.bin").write_bytes(b"\x00" + FIRST.encode() + b"\xff" + goes.encode())
+    (state / "empty").touch()
+    (state / "link").symlink_to(state / "unknown.bin")
+    old = state / "index" / "words" / "old.store"
+    done = memory.purge(goes)
+    assert {(Path(x.path).name, x.what) for x in done.found} == {
+        ("unknown.bin", "id"),
+        ("unknown.bin", "text"),
+    }
+    (state / "unknown.bin").unlink()
+    old.write_bytes(b"compressed")
+    os.utime(old, (0, 0))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TantivyIndex, "erase", lambda *_: {})
+        patched.setattr(TantivyIndex, "clear", lambda *_: None)
+        patched.setattr(Engine, "update_derived", lambda *_, **__: None)
+        left = memory.purge()
+    assert ("old.store", "compressed, and older than the purge") in {
+        (Path(x.path).name, x.what) for x in left.found
+    }
+    old.unlink()
+    assert memory.purge().remaining == 0

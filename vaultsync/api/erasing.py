@@ -8,7 +8,7 @@ from pathlib import Path
 from vaultsync.api.engine import Engine
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.byte_search import FileByteSearch
-from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS, SqliteStore
+from vaultsync.backends.sqlite.sqlite_store import TOMBSTONE_IDS
 from vaultsync.backends.state.purge_intent import PurgeIntentFile
 from vaultsync.backends.state.state_files import StateFiles
 from vaultsync.operations.purge import PurgeParts
@@ -35,9 +35,8 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
             index_folder=settings.index_folder,
             skip=intent.path,
             compressed=(index / "words", *(index / "vectors" / "lance").glob("*.lance")),
-            tombstones=dict.fromkeys(store, TOMBSTONE_IDS)
-            if isinstance(services.store, SqliteStore)
-            else {},
+            # The local mode of Qdrant keeps them in SQLite, too, of which the id is the key.
+            tombstones=dict.fromkeys(store, TOMBSTONE_IDS),
         ),
         kept=(_TOMBSTONE, *([_GIT] if (Path(settings.root) / ".git").exists() else [])),
     )

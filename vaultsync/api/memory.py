@@ -940,8 +940,8 @@ class Memory:
     ) -> MaintenanceReport:
         """Delete facts that expired or faded, collapse long chains, and prune what is old.
 
-        What is older than the settings of `[retention]` say is removed for good. A daemon
-        that has the vault is asked to.
+        What is older than the settings of `[retention]` say is removed for good, and a purge
+        that was interrupted is finished. A daemon that has the vault is asked to.
 
         Args:
             dry_run: whether to report what would be done, and do nothing.
@@ -967,6 +967,8 @@ class Memory:
                     ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
                 pruned = self._services.prune(dry_run=dry_run)
+                if not dry_run:  # a purge that was interrupted
+                    purge_facts(ctx, (), purge_parts(self._services, self._engine))
                 done = structs.asdict(self._engine.derive_after(report, progress))
                 return MaintenanceReport(**done, pruned=pruned)
         except EngineBusyError as busy:

@@ -115,7 +115,7 @@ def purge_facts(
         if not _is_known(ctx, each) or not is_visible(ctx, each, agent=agent):
             raise FactNotFoundError(each)
     ids = tuple(dict.fromkeys((*parts.intent.fact_ids(), *named)))
-    _guard(ctx, ids, max_delete)
+    _guard(ctx, tuple(named), max_delete)
     if dry_run:
         traces = Traces(ids, _pieces(ctx, ids))
         shown = _searched(ids, [*parts.search.find(traces, erased=False)])
@@ -232,8 +232,6 @@ def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
     places["references"] = _write_until_none(ctx, ids, references)
     places["notes"] = len(ctx.archive.find_bases(ids))
     places["facts"] = _write_until_none(ctx, ids, facts)
-    if ctx.archive.find_bases(ids):  # a note of a fact that was deleted elsewhere
-        sync_once(ctx, _request(ids))
     return places
 
 
@@ -287,8 +285,7 @@ def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
         if op in ops or (staged is not None and traces.mentions(staged.data)):
             ctx.vault.discard(op)
             places["staged files"] += 1
-    if traces.mentions(ctx.vault.read_meta(_STATE_SUMMARY)):
-        ctx.vault.drop_meta(_STATE_SUMMARY)
+    ctx.vault.drop_meta(_STATE_SUMMARY)  # the next run writes it again
     ctx.vault.sync()
 
 

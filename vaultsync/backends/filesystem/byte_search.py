@@ -6,6 +6,7 @@ import mmap
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from vaultsync.storage.erasure import Remnant, Traces
 
@@ -24,7 +25,8 @@ class FileByteSearch:
         index_folder: the visible copy of `.index/`; empty for none.
         skip: files that may name the facts: the intent of the purge.
         compressed: folders of formats that hide what they hold from a search of bytes.
-        tombstones: how often the files of a store may hold the id of an erased fact.
+        tombstones: how often a file of a store may hold the id of an erased fact, by the
+            store's file or folder.
     """
 
     def __init__(
@@ -35,7 +37,7 @@ class FileByteSearch:
         index_folder: str = "",
         skip: Path,
         compressed: Sequence[Path] = (),
-        tombstones: Mapping[Path, int],
+        tombstones: Mapping[Path, int] = MappingProxyType({}),
     ) -> None:
         self._places = places
         self._vault = vault
@@ -63,7 +65,8 @@ class FileByteSearch:
         ours = not path.is_relative_to(self._vault) or any(
             path.is_relative_to(each) for each in (*self._ours, *self._places)
         )
-        allowed = self._tombstones.get(path, 0)
+        held = (n for place, n in self._tombstones.items() if path.is_relative_to(place))
+        allowed = next(held, 0)
         ids = sum(max(0, n - allowed) for name, n in found.items() if name in fact_ids)
         texts = sum(n for name, n in found.items() if name not in fact_ids)
         if ids:
