@@ -14,6 +14,7 @@ that prove what a disk does ask for a `disk`.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -66,3 +67,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Passes of tests make no vectors; those that are about vectors say which model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")
+# What this machine does for the vaults of tests is never that of the person who runs them.
+os.environ["VAULTSYNC_CONFIG_DIR"] = tempfile.mkdtemp(prefix="vaultsync-config-")
+atexit.register(shutil.rmtree, os.environ["VAULTSYNC_CONFIG_DIR"], ignore_errors=True)

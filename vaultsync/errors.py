@@ -236,6 +236,17 @@ class NotAVaultError(UsageError):
         )
 
 
+class NestedVaultError(UsageError):
+    """The folder lies inside a vault, whose notes its own would be; nothing was made."""
+
+    def __init__(self, where: str, outer: str) -> None:
+        super().__init__(
+            f"{where} lies inside the vault at {outer}, and a note has one vault; nothing was made",
+            hint=f"use the vault at {outer}, or a folder outside of it",
+        )
+        self.outer = outer
+
+
 class PluginNotBuiltError(UsageError):
     """This installation has no built plugin for Obsidian; nothing was copied."""
 
@@ -515,6 +526,32 @@ class VaultMismatchError(VaultError):
             f"{where} is vault {found}, but {expected} was expected; nothing was done",
             hint="open the right folder, or restore the `.meta` of the vault",
         )
+
+
+class UntrustedVaultError(VaultError):
+    """The vault asks for what only the user can allow on this machine; nothing was done."""
+
+    def __init__(self, where: str, requests: tuple[str, ...]) -> None:
+        lines = "".join(f"\n  - {each}" for each in requests)
+        super().__init__(
+            f"the vault at {where} asks for what only you can allow; nothing was done:{lines}",
+            hint="if you trust everyone who can write its .meta/config.toml, allow it with"
+            " `vaultsync trust`; if not, delete these settings there",
+        )
+        self.requests = requests
+
+
+class CopiedVaultError(VaultError):
+    """Two folders have the same vault id on this machine; nothing was done."""
+
+    def __init__(self, where: str, original: str) -> None:
+        super().__init__(
+            f"{where} has the same id as the vault at {original}, so both would write to one"
+            " store; nothing was done",
+            hint=f"if one is a copy, give it an id of its own: `vaultsync init --new-id {where}`;"
+            " if it replaces the other, move the other away",
+        )
+        self.original = original
 
 
 class StoreError(VaultsyncError):

@@ -22,7 +22,7 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
     """The parts of a vault that hold facts."""
     settings = services.settings
     intent = PurgeIntentFile(settings.state_dir)
-    store = services.store_files()
+    store = [services.store_files] if services.store_files else []
     index = settings.state_dir / "index"
     return PurgeParts(
         derived=tuple(_derived(services)),

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.engine import Engine
@@ -24,7 +25,7 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
-from vaultsync.backends.state.vault_marker import set_store
+from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
@@ -72,7 +73,7 @@ from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.settings import Settings
+from vaultsync.settings import MARKER, Settings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
@@ -82,6 +83,7 @@ from vaultsync.sync.report import (
     MaintenanceReport,
     Progress,
     Report,
+    ReportedNotice,
     ResolveResult,
     Status,
     Verification,
@@ -145,6 +147,7 @@ class Memory:
 
         Raises:
             ConfigError: the setting `store` names no store.
+            CopiedVaultError: another folder with the same id is the vault of the state folder.
         """
         self.settings = settings
         self.agent = settings.agent
@@ -807,7 +810,22 @@ class Memory:
             status: without these notices.
         """
         waiting = notices_of(files_with_queue(self._memory_files.queue))
-        return structs.replace(status, attention=(*status.attention, *waiting))
+        return structs.replace(status, attention=(*status.attention, *waiting, *self._refused()))
+
+    def _refused(self) -> Sequence[ReportedNotice]:
+        """A notice if the settings were changed to what would be refused at the next start."""
+        try:
+            self._loaded_settings()
+        except VaultsyncError as error:
+            why = f"{MARKER.as_posix()} was changed, and is not used: {error.message}"
+            kind = type(error).__name__
+            return [ReportedNotice(kind, "", None, why, error.hint)]
+        return []
+
+    def _loaded_settings(self) -> Settings:
+        """The settings as they are now; raises what opening the vault would."""
+        settings = self.settings
+        return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, without those of other agents' private facts."""
@@ -1007,7 +1025,7 @@ class Memory:
                 if ours is not None and theirs is not None:
                     vectors = copy_vectors(ours, theirs, store, progress=progress)
             expect_store(ctx, store)
-            set_store(self.settings.root, to)
+            edit_machine_file(self.settings.machine_file, {("store",): to})
         return MigrationReport(
             store=target.store_path,
             facts=facts,
@@ -1022,12 +1040,16 @@ class Memory:
         settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
         return (
-            *(DoctorCheck(*each) for each in machine_checks(settings.root, settings.state_dir)),
+            *(
+                DoctorCheck(*each)
+                for each in machine_checks(settings.root, settings.state_dir, services.store_files)
+            ),
             *(DoctorCheck(*each) for each in watch_checks(settings.root)),
             _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
             _check("store", ctx.store.state, lambda _: "the store answers"),
             _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
             _check("settings", lambda: _check_index_folder(settings), str),
+            _check("trust", self._loaded_settings, _describe_trust),
             DoctorCheck(*redaction_check(settings)),
             _check("embedder", lambda: services.embedder, _describe_embedder),
             DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
@@ -1324,7 +1346,17 @@ def _check_index_folder(settings: Settings) -> str:
         if (settings.root / each).is_file():
             message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
             raise ConfigError(message, hint="name a folder, or a new one")
-    return "each name in .meta/config.toml is a setting"
+    given = [f"{name}: {source}" for name, source in settings.sources.items()]
+    return "; ".join([*given, "all others: default"])
+
+
+def _describe_trust(settings: Settings) -> str:
+    if not settings.trusted:
+        return "the vault asks for nothing beyond its notes"
+    return (
+        f"the vault asks for {settings.trusted} settings of this machine, which you allowed or"
+        f" set yourself in {settings.machine_file}; `vaultsync trust` shows them"
+    )
 
 
 def _describe_embedder(embedder: Embedder | None) -> str:

@@ -20,7 +20,7 @@ from msgspec import structs
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
-from vaultsync.backends.state.vault_marker import make_state_dir
+from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_dir
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
@@ -64,6 +64,7 @@ class Services:
 
         Raises:
             ConfigError: the setting `store` names no store.
+            CopiedVaultError: another folder is the vault of that state folder.
         """
         self.settings = settings
         self.clock = SystemClock()
@@ -73,6 +74,7 @@ class Services:
         self.store_path = str(self._store_place)
         """The file or the collection that holds the facts, as it is shown."""
         make_state_dir(settings.state_dir)
+        claim_state_dir(settings.state_dir, settings.root, settings.vault_id)
         self._archive_path = settings.state_dir / "archive.sqlite3"
         self._is_new = not self._archive_path.exists()
 
@@ -122,13 +124,6 @@ class Services:
         store = self.store
         assert isinstance(store, (SqliteStore, QdrantStore))  # noqa: S101 - there is no other
         return store
-
-    def store_files(self) -> tuple[Path, ...]:
-        """The file or the folder of the store on this machine; none for a server."""
-        place = self._store_place
-        if isinstance(place, Path):
-            return (place,)
-        return () if place.kind == "server" else (place.path,)
 
     def prune(self, *, dry_run: bool) -> dict[str, int]:
         """Remove what is older than the settings keep; returns how much, by kind.
@@ -241,6 +236,12 @@ class Services:
         vectors = LocalVectors(self._index_folder("vectors"))
         self._closing.callback(vectors.close)
         return vectors
+
+    @property
+    def store_files(self) -> Path | None:
+        """The file or the folder that holds the facts; None where a server does."""
+        place = self._store_place
+        return place if isinstance(place, Path) else place.folder
 
     @property
     def vectors_in_store(self) -> bool:

@@ -52,6 +52,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "rebuild": "Rebuild one side, and the base, from the other side.",
         "maintain": "Delete expired and faded facts, and shorten version chains.",
         "migrate": "Copy all facts to another store, and switch the vault to it.",
+        "trust": "Show what a vault asks of this machine, and allow it.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
     },
@@ -85,6 +86,7 @@ COMMAND_MODULES = {
     "memory-file": "memory_file_commands",
     "plugin": "plugin_commands",
     "purge": "purge_command",
+    "trust": "trust_command",
     "watch": "watch_command",
 }
 """The module of each command that is not one of `sync_commands`."""

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -161,6 +161,7 @@ class ClientPointCollection(PointCollection):
 
         place = self._place
         if place.kind == "local":
+            close_to_others(place.path)
             # Several threads may ask; one after the other, which the retry policy sees to.
             return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
         return QdrantClient(
