@@ -156,6 +156,7 @@ def test_a_dry_run_erases_nothing_and_says_where_it_is(
     assert shown.remaining > 0
     found = {Path(each.path).name.partition(".")[0] for each in shown.found}
     assert {"store", "archive"} <= found
+    assert str(note_of(vault, memory, goes)) not in shown.quoted, "its own note goes"
     assert holding(tmp_path, goes, *WORDS) == before
 
 

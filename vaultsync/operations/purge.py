@@ -118,7 +118,10 @@ def purge_facts(
     _guard(ctx, tuple(named), max_delete)
     if dry_run:
         traces = Traces(ids, _pieces(ctx, ids))
-        shown = _searched(ids, [*parts.search.find(traces, erased=False)])
+        notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
+        found = parts.search.find(traces, erased=False)
+        ours = (x._replace(theirs=x.theirs and not x.path.endswith(notes)) for x in found)
+        shown = _searched(ids, [*ours])
         return structs.replace(shown, dry_run=True, seconds=_since(ctx, began))
     if not ids:
         return PurgeReport((), {}, 0)
