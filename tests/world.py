@@ -48,10 +48,11 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
+    files_ahead = 0.0
+    """Seconds by which the clock of the files is ahead, as that of a file server may be."""
+
     def __init__(self, policy: SyncPolicy | None = None, view: NoteView = IDENTITY_VIEW) -> None:
         self.clock = FakeClock()
-        self.files_ahead = 0.0
-        """Seconds by which the clock of the files is ahead, as that of a file server may be."""
         self.vault = SimVault(now_ns=self._now_ns)
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()

@@ -44,6 +44,7 @@ export interface ContextPack {
 	format: string;
 	counter: string;
 	degraded: Array<string>;
+	hidden: Array<HiddenMatches>;
 }
 
 /** The state of the daemon, as it reports it. */
@@ -101,6 +102,7 @@ export interface FieldConflict {
 export interface ForgetResult {
 	id: string;
 	status: "active" | "forgotten";
+	previous: string | null;
 }
 
 /** An id that nothing has. */
@@ -118,6 +120,13 @@ export interface GraphColours {
 export interface GraphJson {
 	nodes: Array<Record<string, unknown>>;
 	links: Array<Record<string, unknown>>;
+}
+
+/** Facts that match, and were left out by a default. */
+export interface HiddenMatches {
+	count: number;
+	reason: string;
+	shown_by: string;
 }
 
 /** The changes of one fact, oldest first. */
@@ -293,6 +302,7 @@ export interface PublicFact {
 export interface PublicPage {
 	facts: Array<PublicFact>;
 	next: string | null;
+	hidden: Array<HiddenMatches>;
 }
 
 /** The answer to a question. A sequence of its hits. */
@@ -303,6 +313,7 @@ export interface RecallResult {
 	degraded: Array<string>;
 	seconds: number;
 	hits: Array<Hit>;
+	hidden: Array<HiddenMatches>;
 	stages?: Array<RecallStage>;
 }
 

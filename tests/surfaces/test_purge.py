@@ -150,13 +150,15 @@ def test_a_dry_run_erases_nothing_and_says_where_it_is(
     memory: Memory, vault: Path, tmp_path: Path
 ) -> None:
     goes, _ = live(memory, vault)
+    note = str(note_of(vault, memory, goes))
+    memory.count_recalls()
     before = holding(tmp_path, goes, *WORDS)
     shown = memory.purge(goes, dry_run=True)
     assert shown.dry_run
     assert shown.remaining > 0
     found = {Path(each.path).name.partition(".")[0] for each in shown.found}
     assert {"store", "archive"} <= found
-    assert str(note_of(vault, memory, goes)) not in shown.quoted, "its own note goes"
+    assert note not in shown.quoted, "its own note goes"
     assert holding(tmp_path, goes, *WORDS) == before
 
 

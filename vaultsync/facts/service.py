@@ -44,6 +44,7 @@ from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
+from vaultsync.sync.replaced_versions import overwrite, unrecorded_history
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
@@ -53,11 +54,14 @@ CONTENDED = ("the one just read", "another, again and again")
 """Expected and found revision in the error of a write that lost every try."""
 
 
-class ForgetResult(Struct, frozen=True):
+class ForgetResult(Struct, frozen=True, omit_defaults=True):
     """A fact that was deleted or brought back."""
 
     id: str
     status: Literal["forgotten", "active"]
+    previous: str | None = None
+    """The older version that the deleted fact replaced, which stays hidden; `restore` brings
+    it back. Left out when there is none."""
 
 
 def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
@@ -137,7 +141,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         fact = last_known
     if not can_see(agent, fact.scope):
         raise FactNotFoundError(fact_id)
-    return fact.evolve(path=base.path if base else None)
+    return fact.evolve(path=base.path if base and not base.missing_since else None)
 
 
 def is_visible(ctx: SyncContext, fact_id: str, *, agent: str | None) -> bool:
@@ -163,7 +167,7 @@ def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[Hi
     fact_id = check_id(fact_id)
     if not is_visible(ctx, fact_id, agent=agent):
         raise FactNotFoundError(fact_id)
-    entries = ctx.archive.history(fact_id=fact_id)
+    entries = [*ctx.archive.history(fact_id=fact_id), *unrecorded_history(ctx, fact_id)]
     if not entries:
         get(ctx, fact_id, agent=agent)
         return []
@@ -215,7 +219,9 @@ def update(
         InvalidFieldError: a value that its field does not accept.
         FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
         UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
-        RevisionMismatchError: the fact is not at `expect`, or changed at every try.
+        RevisionMismatchError: the fact is not at `expect`, or changed at every try. While
+            the store is unavailable, `expect` is compared with the revision known locally,
+            and again when the change is delivered.
         StoreUnavailableError: the store is unavailable and the fact is not known locally.
     """
     fact_id = check_id(fact_id)
@@ -234,16 +240,18 @@ def update(
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.evolve(updated_at=ctx.today())
-            write = StoreWrite(fact_id, fact, expect or current.revision, agent or "person")
+            replaced = current.revision if expect is None else expect
+            write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError:
             known = known or offline_fact(ctx, fact_id)
             if known is None:
                 raise StoreUnavailableError("this fact is not known locally") from None
+            _check_revision(known, expect)
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
-            _queue(ctx, agent, (fact_id, "update", before, after))
+            _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
             return fact
         if not isinstance(result, RevisionMismatch):
             return fact.evolve(revision=result, path=current.path)
@@ -329,7 +337,7 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
         _check_in_store(old)
         check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
-        first = StoreWrite(old.id, replaced, old.revision, actor)
+        first = overwrite(ctx, old.id, replaced, old.revision, actor)
         second = StoreWrite(new.id, new, None, actor, needs=old.id)
         _, revision = ctx.store.write([first, second])
         if isinstance(revision, str):
@@ -353,17 +361,28 @@ def forget(
             fact = known = get(ctx, fact_id, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
-            write = StoreWrite(fact.id, None, fact.revision, agent or "person")
+            write = overwrite(ctx, fact.id, None, fact.revision, agent or "person")
             if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
-                return ForgetResult(fact.id, STATUS_FORGOTTEN)
+                previous = _hidden_version(ctx, fact, agent=agent)
+                return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
             # Delete the version that was read, not one that its reader never saw.
             known = known or offline_fact(ctx, check_id(fact_id))
             if known is None:
                 raise
-            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}))
+            _check_revision(known, expect)
+            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}), expect=expect)
             return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact | None:
+    """The version that a fact replaced, if the agent sees it and nothing else replaces it."""
+    with suppress(StoreUnavailableError):  # it is offered later, by the chain
+        older = ctx.store.find_many([fact.supersedes_id or ""]).get(fact.supersedes_id or "")
+        if older is not None and older.superseded_by_id == fact.id and can_see(agent, older.scope):
+            return older
+    return None
 
 
 def _check_settable(values: Mapping[str, Value]) -> None:
@@ -387,7 +406,9 @@ def _check_revision(fact: Fact, expect: str | None) -> None:
 def restore(
     ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
 ) -> ForgetResult:
-    """Bring back a fact that was deleted on either side.
+    """Bring back a fact that was deleted on either side, or whose replacement was.
+
+    A fact that comes back replaces the version again that it replaced before.
 
     Raises:
         FactNotFoundError: the store never had it, or the agent cannot see it.
@@ -397,16 +418,29 @@ def restore(
     for _ in range(MAX_UPDATE_TRIES):
         tombstone = ctx.store.tombstone(fact_id)
         if tombstone is None:
-            get(ctx, fact_id, agent=agent)
+            fact = get(ctx, fact_id, agent=agent)
+            successor = fact.superseded_by_id
+            if successor is not None and not ctx.store.find_many([successor]):
+                update(ctx, fact_id, {"supersededById": None}, agent=agent, expect=expect)
             return ForgetResult(fact_id, STATUS_ACTIVE)
         if not can_see(agent, tombstone.scope):
             raise FactNotFoundError(fact_id)
         _check_revision(tombstone, expect)
         fact = tombstone.evolve(updated_at=ctx.today())
         write = StoreWrite(fact_id, fact, tombstone.revision, agent or "person")
-        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
+        writes = [write, *_replacing_again(ctx, fact, agent=agent)]
+        if not isinstance(ctx.store.write(writes)[0], RevisionMismatch):
             return ForgetResult(fact_id, STATUS_ACTIVE)
     raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list[StoreWrite]:
+    """The write by which a fact that comes back replaces its older version again."""
+    older = ctx.store.find_many([fact.supersedes_id or ""]).get(fact.supersedes_id or "")
+    if older is None or older.superseded_by_id or not can_see(agent, older.scope):
+        return []
+    replaced = older.evolve(superseded_by_id=fact.id, updated_at=fact.updated_at)
+    return [StoreWrite(older.id, replaced, older.revision, agent or "person", needs=fact.id)]
 
 
 def check_access(
@@ -469,11 +503,17 @@ def _queue(
     ctx: SyncContext,
     agent: str | None,
     *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
+    expect: str | None = None,
 ) -> None:
-    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values."""
+    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values.
+
+    `expect` is the revision that they are for.
+    """
     actor, at = agent or "person", ctx.now()
     with ctx.archive.transaction():
-        ctx.archive.put_outbox(OutboxEntry(ctx.clock.new_id(), *x, actor, at) for x in changes)
+        ctx.archive.put_outbox(
+            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect) for each in changes
+        )
 
 
 def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:

@@ -38,6 +38,7 @@ from vaultsync.sync.decision_table import (
     DROPS_BASE,
     EXCHANGES,
     GIVES_BACK,
+    REASON_CHANGED_DURING_RUN,
     WRITES_STORE,
     ActionKind,
     PlannedAction,
@@ -128,6 +129,8 @@ class ApplyOutcome:
     done: list[PlannedAction] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     """Facts for the next run: something changed while they were written."""
+    refused: list[PlannedAction] = field(default_factory=list)
+    """The actions on them that were not carried out."""
     notices: list[Notice] = field(default_factory=list)
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
@@ -361,7 +364,7 @@ class ApplyBatch:
             action = item.action
             is_deletion = action.do is ActionKind.DELETE_FACT
             fact = None if is_deletion else item.fact.evolve(path=None)
-            writes.append(StoreWrite(item.fact.id, fact, action.revision, "vault", op=item.op))
+            writes.append(_write_of(item, fact))
         if not writes:
             return
         results = self.ctx.store.write(writes)
@@ -438,6 +441,8 @@ class ApplyBatch:
     def _give_up(self, item: PendingAction, why: Notice | None = None) -> None:
         item.failed = True
         self.outcome.waiting.append(item.fact.id)
+        reason = REASON_CHANGED_DURING_RUN if why is None else why.message
+        self.outcome.refused.append(item.action.evolve(do=ActionKind.WAIT, reason=reason))
         self.outcome.touched.add(parent_folder(item.action.path or VaultPath("")))
         if why is not None:
             self.outcome.notices.append(why)
@@ -524,6 +529,12 @@ class ApplyBatch:
         ):
             stamp = trusted_stamp(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
+
+
+def _write_of(item: PendingAction, fact: Fact | None) -> StoreWrite:
+    """The write of an action; the history gets what it replaces, where no base has it."""
+    revision = item.action.revision
+    return StoreWrite(item.fact.id, fact, revision, "vault", op=item.op, recorded=True)
 
 
 def _intent(item: PendingAction) -> WriteIntent:

@@ -17,12 +17,18 @@ from typing import TypeAlias
 from msgspec import structs, to_builtins
 
 from vaultsync.errors import GuardError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.storage.archive import RunRecord
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
-from vaultsync.sync.conflicts import find_resolutions, preview_resolutions, resolve_conflict
+from vaultsync.sync.conflicts import (
+    find_resolutions,
+    preview_resolutions,
+    resolve_conflict,
+    settled_by_deletion,
+)
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction, guard
 from vaultsync.sync.finish import finish_run, join_reports, make_report, record_absent
@@ -35,11 +41,12 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.outbox import drain_outbox
+from vaultsync.sync.outbox import Delivery, drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
 from vaultsync.sync.recovery import recover
-from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.replaced_versions import record_replaced
+from vaultsync.sync.report import ActionTaken, Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -77,14 +84,23 @@ def sync_once(
     run = request.after.run if request.after else request.run or ctx.clock.new_id()
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
+    unseen: dict[str, Fact] = {}
+    if feed.is_available and ctx.archive.intents():
+        unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
     recheck = recover(ctx, run, rescue=not request.trust_store)
     if ctx.archive.intents():
         # It stopped answering: a merge before the repair has a wrong base.
         feed = StoreFeed(is_available=False)
+    delivery = Delivery()
     if feed.is_available and request.drain_outbox_first:
-        recheck += drain_outbox(ctx)
+        delivery = drain_outbox(ctx)
+        recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
+    unseen |= _record_replaced(work)
     implausible = _plan(work, plan, progress)
+    work.notices += redact_notices(ctx, delivery.notices)
+    if unseen:
+        work.actions = [a.evolve(unseen=unseen.get(a.fact_id)) for a in work.actions]
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
         _log.info("run %s was stopped: %s", run, implausible)
@@ -96,13 +112,21 @@ def sync_once(
         outcome.notices = redact_notices(ctx, outcome.notices)
     seconds = ctx.clock.monotonic() - began
     finish_run(work, outcome)
-    report = make_report(work, outcome.done, outcome.notices, seconds)
-    if not report.quiet or outcome.done or work.unchanged:
+    report = make_report(work, outcome.done, outcome.notices, seconds, refused=outcome.refused)
+    if not report.quiet or outcome.done or work.unchanged or work.settled:
         report = join_reports(request.after, report)
         record_run(ctx, request, report)
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
+
+
+def _record_replaced(work: SyncRun) -> Mapping[str, Fact]:
+    """Record what was replaced unseen, if anything can have been since the last run."""
+    feed, request = work.feed, work.request
+    if feed.is_available and (feed.rows or request.facts_only):
+        return record_replaced(work.ctx, feed.since)
+    return {}
 
 
 def preview_run(
@@ -160,11 +184,15 @@ def observe(
     )
     snapshot = scan_vault(ctx, scope, may_widen=not request.facts_only, progress=progress)
     resolved: list[str] = []
+    settled: list[ActionTaken] = []
     previews: Mapping[str, StoreSide] = {}
     if feed.is_available and request.dry_run:
         previews = preview_resolutions(ctx, snapshot)
+        settled = settled_by_deletion(find_resolutions(ctx, snapshot, dry_run=True))
     elif feed.is_available:
-        resolved = [resolve_conflict(ctx, x).fact_id for x in find_resolutions(ctx, snapshot)]
+        resolutions = find_resolutions(ctx, snapshot)
+        resolved = [resolve_conflict(ctx, each).fact_id for each in resolutions]
+        settled = settled_by_deletion(resolutions)
     identities = resolve_identities(ctx, snapshot)
     if identities.absent:
         _confirm_absences(ctx, identities)
@@ -180,7 +208,7 @@ def observe(
         cases += untracked_note_cases(
             ctx, identities, request.adopt, store_available=feed.is_available
         )
-    return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed)
+    return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:
