@@ -387,6 +387,20 @@ class RunNotFoundError(NotFoundError):
         )
 
 
+class RunPrunedError(RunNotFoundError):
+    """The run cannot be undone: its history was pruned."""
+
+    def __init__(self, run: str, at: str, since: str) -> None:
+        super().__init__(run)
+        self.message = (
+            f"run {run} of {at[:10]} cannot be undone: the history from before"
+            f" {since[:10]} was pruned"
+        )
+        self.args = (self.message,)
+        self.hint = "`history` of [retention] says how long it is kept; a backup of the store"
+        self.hint += " and the vault may have what it changed"
+
+
 # --- one note ----------------------------------------------------------------------------
 
 

@@ -107,6 +107,22 @@ class PrivacySettings(FurtherSecrets, frozen=True):
     """Whether content that Obsidian would run is escaped in notes that agents write."""
 
 
+class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[retention]`: how long `maintain` keeps what undo and restore need.
+
+    In days; 0 keeps it for ever.
+    """
+
+    history: Days = 730.0
+    """Who changed what, which `history` and `undo` need; closed conflicts too."""
+    runs: Days = 365.0
+    """Reports of runs."""
+    blobs: Days = 90.0
+    """Earlier bytes of notes, since nothing needs them any more."""
+    tombstones: Days = 365.0
+    """Forgotten facts, which `restore` needs."""
+
+
 class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[qdrant]`: the connection to Qdrant; see docs/guides/qdrant.md."""
 
@@ -155,6 +171,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The language of texts whose language cannot be detected: stemming and stop words."""
     weights: RankingWeights = RankingWeights()
     """The ranking of hits."""
+    retention: RetentionSettings = RetentionSettings()
+    """How long `maintain` keeps what undo and restore need."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
     map: Mapping[str, Mapping[str, Any]] = {}

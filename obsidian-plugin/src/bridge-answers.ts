@@ -207,6 +207,17 @@ export interface LinkReport {
 	run: string | null;
 }
 
+/** What maintenance did, or with `dry_run` would do. */
+export interface MaintenanceReport {
+	run: string;
+	dry_run: boolean;
+	seconds: number;
+	counts: Record<string, number>;
+	actions: Array<ActionTaken>;
+	attention: Array<ReportedNotice>;
+	pruned: Record<string, number>;
+}
+
 /** The id, title and path of a fact. */
 export interface Named {
 	id: string;

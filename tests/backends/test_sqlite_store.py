@@ -6,6 +6,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -14,6 +15,7 @@ import pytest
 from tests.fakes import FakeClock
 from tests.snippets import killed
 from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.backends.sqlite import sqlite_archive as archive_sqlite
 from vaultsync.backends.sqlite import sqlite_store as store_sqlite
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.system.system_clock import SystemClock
@@ -289,3 +291,27 @@ def test_what_was_answered_outlives_a_killed_writer(store: SqliteStore, path: Pa
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     db.close()
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("migrations", "places"),
+    [
+        pytest.param(store_sqlite.MIGRATIONS, store_sqlite.STORE_PLACES, id="store"),
+        pytest.param(archive_sqlite.MIGRATIONS, archive_sqlite.ARCHIVE_PLACES, id="archive"),
+    ],
+)
+def test_every_table_that_names_facts_is_erased_from(
+    migrations: tuple[sqlite_file.Migration, ...], places: tuple[tuple[str, str], ...]
+) -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        for migration in migrations:
+            migration(db)
+        tables = {
+            name
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if {"id", "fact_id", "body", "data", "report"}
+            & {row[1] for row in db.execute(f"PRAGMA table_info({name})")}
+        }
+    assert tables
+    named = " ".join(statement for _, statement in places)
+    assert [each for each in sorted(tables) if f" {each} " not in named] == []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
+from vaultsync.storage.erasure import Traces
 
 
 class MemoryLinks:
@@ -51,6 +52,10 @@ class MemoryLinks:
 
     def entities(self) -> list[EntityRecord]:
         return [self._entities[key] for key in sorted(self._entities)]
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        self.clear()
+        return {}
 
     def close(self) -> None:
         """Nothing to let go of."""

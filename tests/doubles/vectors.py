@@ -16,6 +16,7 @@ from vaultsync.backends.vectors.columns import (
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.storage.erasure import Traces
 
 
 class MemoryVectors:
@@ -86,6 +87,10 @@ class MemoryVectors:
 
     def tidy(self) -> None:
         """Nothing to do."""
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        self.put([], replace=traces.fact_ids)
+        return {}
 
     def close(self) -> None:
         """Nothing to let go of."""

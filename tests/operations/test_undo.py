@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, action, kinds, notice, taken
-from vaultsync.errors import RunNotFoundError, StoreUnavailableError
+from vaultsync.errors import RunNotFoundError, RunPrunedError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -18,6 +18,8 @@ from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.unadopt import NOTES_PER_FSYNC
 from vaultsync.operations.undo import undo_run
+from vaultsync.storage.archive import RunRecord
+from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.sync.decision_table import MAX_REWRITES
 from vaultsync.sync.report import Report
 
@@ -147,6 +149,25 @@ def test_undo_restores_a_fact_that_an_agent_deleted_unless_it_was_restored_since
 def test_an_unknown_run_is_refused(world: World) -> None:
     with pytest.raises(RunNotFoundError):
         undo_run(world.ctx, "no-such-run")
+
+
+def test_a_run_whose_history_was_pruned_says_so(world: World) -> None:
+    record = world.archive.last_run() or RunRecord("old", "2020-01-01T00:00:00Z", "sync")
+    old = record._replace(run="old", at="2020-01-01T00:00:00Z")
+    with world.archive.transaction():
+        world.archive.put_run(old)
+        world.archive.put_run(old._replace(run="new", at="2020-03-01T00:00:00Z"))
+        world.archive.set_setting(HISTORY_SINCE_SETTING, "2020-02-01T00:00:00Z")
+    with pytest.raises(
+        RunPrunedError, match=r"of 2020-01-01 cannot be undone: .* before 2020-02-01"
+    ):
+        undo_run(world.ctx, "old")
+    assert undo_run(world.ctx, "new").quiet, "it changed nothing"
+    with pytest.raises(RunPrunedError, match="of 2020-01-15"):
+        undo_run(world.ctx, "016fa67f-f000-7000-8000-000000000000")
+    for unknown in ("no-such-run", "016fa67f-f000-4000-8000-000000000000"):
+        with pytest.raises(RunNotFoundError, match="no run"):
+            undo_run(world.ctx, unknown)
 
 
 def test_undo_without_the_store_does_nothing(world: World) -> None:

@@ -13,13 +13,13 @@ from vaultsync.errors import ImportLineError, StoreUnavailableError
 LINES = ['{"title": "ü"}\n', '{"title": "b"}\n']
 
 
-def give(write: Callable[[str], object]) -> int:
+def give(write: Callable[[str], object], *, user: str | None = None) -> int:
     for line in LINES:
         write(line)
     return len(LINES)
 
 
-def break_off(write: Callable[[str], object]) -> int:
+def break_off(write: Callable[[str], object], *, user: str | None = None) -> int:
     write(LINES[0])
     why = "gone"
     raise StoreUnavailableError(why)

@@ -378,3 +378,18 @@ def test_what_cannot_be_linked_is_named_by_its_id_alone(world: World) -> None:
     world.assert_at_rest()
     assert "Related Facts" not in world.note(fact.id)
     assert world.note(fact.id).count(odd.id) == world.note(fact.id).count(unknown) == 1
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_relation_that_an_agent_removes_leaves_the_note(world: World, *, forgotten: bool) -> None:
+    other = world.mirrored("Words.", title="The other one")
+    fact = world.mirrored("Words.", title="Fact", relatedFactIds=[other.id])
+    path = str(world.base(fact.id).path)
+    assert "|The other one]]" in world.text(path)
+    if forgotten:
+        world.agent_forgets(other.id)
+        world.sync()
+    world.agent_updates(fact.id, relatedFactIds=[])
+    world.sync()
+    assert "The other one" not in world.text(path)
+    assert "Related Facts" not in world.text(path)

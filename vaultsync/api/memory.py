@@ -20,6 +20,7 @@ from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.engine import Engine
+from vaultsync.api.erasing import purge_parts
 from vaultsync.api.memory_files import MemoryFiles
 from vaultsync.api.privacy import redaction_check
 from vaultsync.api.wiring import Services
@@ -74,6 +75,7 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     expect_store,
 )
+from vaultsync.operations.purge import PurgeReport, facts_of_user, purge_facts
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
@@ -87,6 +89,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import (
     DaemonState,
     DoctorCheck,
+    MaintenanceReport,
     Progress,
     Report,
     ReportedNotice,
@@ -110,6 +113,7 @@ _INDEX_BY_DAEMON = (
     "it keeps what is derived up to date by itself; to rebuild it, or for another"
     " model, stop it first"
 )
+_PURGE_BY_DAEMON = "stop it first: it keeps files open that are erased; start it again after this"
 _MIGRATE_BY_DAEMON = "stop it first, and start it again when this is done"
 _log = logging.getLogger(__name__)
 
@@ -535,17 +539,58 @@ class Memory:
         self._engine.update_notes(done.id, (replaced and replaced.supersedes_id) or "")
         return done
 
-    def export(self, write: Callable[[str], object]) -> int:
+    def purge(
+        self,
+        *ids: str,
+        user: str | None = None,
+        dry_run: bool = False,
+        max_delete: int | None = None,
+    ) -> PurgeReport:
+        """Erase facts for good, on both sides and everywhere else; this cannot be undone.
+
+        It also finishes a purge that was interrupted. Stop the daemon of the vault first,
+        and other processes that have it open.
+
+        Args:
+            ids: of the facts, also of forgotten ones.
+            user: all facts about this user, too.
+            dry_run: whether to report where the facts are now, and do nothing.
+            max_delete: the maximum number of facts; the guard's own limit when it is None.
+
+        Returns:
+            What was erased, and what a search of every byte of state folder, store and
+            vault found afterwards: `remaining` is 0 when nothing is left.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+            EngineBusyError: another engine has this vault; nothing was done.
+            GuardError: it would erase too much; nothing was done.
+        """
+        with self._engine.exclusive(hint=_PURGE_BY_DAEMON) as ctx:
+            about = facts_of_user(ctx, user) if user else ()
+            named = [self._fact_id(each, forgotten=True) for each in ids]
+            parts = purge_parts(self._services, self._engine)
+            return purge_facts(
+                ctx,
+                (*named, *about),
+                parts,
+                agent=self.agent,
+                dry_run=dry_run,
+                max_delete=max_delete,
+            )
+
+    def export(self, write: Callable[[str], object], *, user: str | None = None) -> int:
         """Export all facts, one line of JSON each. It is a backup: secrets are in it.
 
         Args:
             write: called with each line.
+            user: only facts about this user.
 
         Returns:
             How many facts were exported.
         """
         self._services.access_counter.flush()
-        return export_facts(self._ctx, write, agent=self.agent)
+        return export_facts(self._ctx, write, agent=self.agent, user=user)
 
     def import_(self, lines: Iterable[str]) -> int:
         """Import facts from lines of JSON: all, or none when one line is bad.
@@ -1076,10 +1121,11 @@ class Memory:
         max_delete: int | None = None,
         confirm: str | None = None,
         progress: Progress | None = None,
-    ) -> Report:
-        """Delete facts that expired or faded, and collapse long chains of versions.
+    ) -> MaintenanceReport:
+        """Delete facts that expired or faded, collapse long chains, and prune what is old.
 
-        A daemon that has the vault is asked to.
+        What is older than the settings of `[retention]` say is removed for good, and a purge
+        that was interrupted is finished. A daemon that has the vault is asked to.
 
         Args:
             dry_run: whether to report what would be done, and do nothing.
@@ -1104,11 +1150,13 @@ class Memory:
                 report = run_maintenance(
                     ctx, **arguments, floor=floor, actor=actor, progress=progress
                 )
-                if not dry_run:
-                    self._services.purge_tombstones()
-                return self._engine.derive_after(report, progress)
+                pruned = self._services.prune(dry_run=dry_run)
+                if not dry_run:  # a purge that was interrupted
+                    purge_facts(ctx, (), purge_parts(self._services, self._engine))
+                done = structs.asdict(self._engine.derive_after(report, progress))
+                return MaintenanceReport(**done, pruned=pruned)
         except EngineBusyError as busy:
-            return self._ask_daemon("/v1/maintain", arguments, busy, Report)
+            return self._ask_daemon("/v1/maintain", arguments, busy, MaintenanceReport)
 
     def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Copy all facts to another store, verify the copy, and switch the vault to it.

@@ -34,6 +34,7 @@ from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
+from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.recall.ports import Reranker
+    from vaultsync.storage.erasure import Erasable
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
@@ -122,14 +124,32 @@ class Services:
         except StoreUnavailableError:
             return False
 
-    def purge_tombstones(self) -> None:
-        """Delete the tombstones of a Qdrant store whose retention time is over."""
-        if isinstance(self._store_place, Path):
-            return
+    @property
+    def erasable_store(self) -> Erasable:
+        """The store, as a part that erases facts for good."""
         from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 
-        if isinstance(self.store, QdrantStore):
-            self.store.purge(days=self._store_place.settings.retention_days)
+        store = self.store
+        assert isinstance(store, (SqliteStore, QdrantStore))  # noqa: S101 - there is no other
+        return store
+
+    def prune(self, *, dry_run: bool) -> dict[str, int]:
+        """Remove what is older than the settings keep; returns how much, by kind.
+
+        Of a dry run nothing is said about tombstones of a Qdrant.
+        """
+        kept = structs.asdict(self.settings.retention)
+        since = KeepSince.of(self.clock.now(), **kept)
+        removed = self.archive.prune(since, dry_run=dry_run)
+        if isinstance(self.store, SqliteStore):
+            removed |= self.store.prune(since, dry_run=dry_run)
+        elif not dry_run and not isinstance(self._store_place, Path):
+            from vaultsync.backends.qdrant.qdrant_store import QdrantStore
+
+            if isinstance(self.store, QdrantStore):
+                days = self._store_place.settings.retention_days
+                removed["tombstones"] = self.store.purge(days=days)
+        return {kind: number for kind, number in removed.items() if number}
 
     @cached_property
     def archive(self) -> SqliteArchive:

@@ -29,6 +29,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     "supersede": ('vaultsync supersede "Meeting times" "We meet on Mondays, at nine."',),
     "forget": ('vaultsync forget "Reading list"', "vaultsync forget 019ca046-7f0c"),
     "restore": ('vaultsync restore "Reading list"',),
+    "purge": ('vaultsync purge "Reading list" --dry-run', "vaultsync purge --user ada --dry-run"),
     "export": ("vaultsync export facts.jsonl", "vaultsync export - | gzip > facts.jsonl.gz"),
     "import": ("vaultsync import facts.jsonl", "zcat facts.jsonl.gz | vaultsync import -"),
     "sync": (

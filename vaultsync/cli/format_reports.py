@@ -32,6 +32,7 @@ from vaultsync.sync.report import (
     DaemonState,
     Difference,
     DoctorCheck,
+    MaintenanceReport,
     Report,
     ReportedNotice,
     RunSummary,
@@ -149,6 +150,10 @@ def print_report(
             line = NOTHING_TO_UNDO if done.quiet else f"undone: {line}"
         echo(style(line, bold=True))
         _print_actions(done.actions, options, verbose=verbose)
+        if isinstance(done, MaintenanceReport) and done.pruned:
+            verb = "would remove" if done.dry_run else "removed"
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in done.pruned.items())
+            echo(f"{verb} what is older than [retention] keeps: {kinds}")
     print_notices(done.attention)
     if open_conflicts:
         number = count_noun(len(open_conflicts), "open conflict")

@@ -38,6 +38,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "supersede": "Replace a fact with a new one; both are kept and linked.",
         "forget": "Delete a fact and its note; `restore` undoes it.",
         "restore": "Restore a forgotten fact and its note.",
+        "purge": "Erase facts for good, everywhere, and prove it.",
         "export": "Write all facts to FILE as JSON Lines; - is stdout.",
         "import": "Import facts from FILE, which holds JSON Lines; - is stdin.",
     },
@@ -87,6 +88,7 @@ COMMAND_MODULES = {
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "plugin": "plugin_commands",
+    "purge": "purge_command",
     "trust": "trust_command",
     "watch": "watch_command",
 }

@@ -120,15 +120,16 @@ def refuse_json_on_stdout(options: Options, file: str) -> None:
 
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--user", metavar="U", help="Only facts about this user.")
 @common
-def export_facts(options: Options, *, file: str) -> None:
+def export_facts(options: Options, *, file: str, user: str | None) -> None:
     """Write all facts to FILE as JSON Lines; - is stdout.
 
     FILE is replaced only when it is complete.
     """
     refuse_json_on_stdout(options, file)
     with open_memory(options) as memory, open_output(file) as write:
-        count = memory.export(write)
+        count = memory.export(write, user=user)
     print_transferred(options, count, f"written to {file}", data=file != "-")
 
 

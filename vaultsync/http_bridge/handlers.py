@@ -28,6 +28,7 @@ from vaultsync.service.bridge_service import BridgeServices, BridgeStatus
 from vaultsync.sync.report import (
     Conflicts,
     History,
+    MaintenanceReport,
     Report,
     ResolveResult,
     Verification,
@@ -40,6 +41,7 @@ EVENTS_PATH = "/v1/events"
 """The one route that is not in the table: its answer does not end. See `bridge_server.py`."""
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
+RunReport = TypeVar("RunReport", bound=Report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def sync(bridge: BridgeServices, body: bodies.SyncBody) -> Report:
 
 
 @route("POST", "/v1/maintain")
-def maintain(bridge: BridgeServices, body: bodies.MaintainBody) -> Report:
+def maintain(bridge: BridgeServices, body: bodies.MaintainBody) -> MaintenanceReport:
     """Delete expired and faded facts, and collapse long chains of superseded ones."""
     return _run(bridge, lambda memory: memory.maintain(**structs.asdict(body)))
 
@@ -211,7 +213,7 @@ def undo(bridge: BridgeServices, run: str) -> Report:
     return _run(bridge, lambda memory: memory.undo(run))
 
 
-def _run(bridge: BridgeServices, work: Callable[[Memory], Report]) -> Report:
+def _run(bridge: BridgeServices, work: Callable[[Memory], RunReport]) -> RunReport:
     """Have the engine do it; all listeners get the report too, unless nothing was done."""
     report = bridge.engine(work)
     if not (report.dry_run or report.quiet):

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.storage.erasure import Traces
 
 
 class VectorRow(NamedTuple):
@@ -102,6 +103,10 @@ class VectorIndex(Protocol):
         """Compact the index after many writes; cheap after few."""
         ...
 
+    def erase(self, traces: Traces) -> Mapping[str, int]:
+        """Erase the rows of facts from the files, too, as an `Erasable`."""
+        ...
+
     def close(self) -> None:
         """Close the files; closing twice is harmless."""
         ...
@@ -179,6 +184,10 @@ class NoteIndex(Protocol):
 
     def clear(self) -> None:
         """Delete everything, the version too."""
+        ...
+
+    def erase(self, traces: Traces) -> Mapping[str, int]:
+        """Leave nothing of some facts in the files, as an `Erasable`; it may be empty then."""
         ...
 
     def search(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from vaultsync.storage.erasure import Traces
+
 
 class LinkReference(NamedTuple):
     """A link in the note of a fact, as written."""
@@ -65,6 +67,10 @@ class LinkIndex(Protocol):
 
     def clear(self) -> None:
         """Forget everything, including the version. Raises as `update()`."""
+        ...
+
+    def erase(self, traces: Traces) -> Mapping[str, int]:
+        """Leave nothing of some facts in the file, as an `Erasable`; it may be empty then."""
         ...
 
     def links_from(self, fact_id: str) -> list[LinkReference]:

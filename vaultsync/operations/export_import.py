@@ -24,12 +24,19 @@ FACTS_PER_WRITE = 1000
 
 
 def export_facts(
-    ctx: SyncContext, write: Callable[[str], object], *, agent: str | None = None
+    ctx: SyncContext,
+    write: Callable[[str], object],
+    *,
+    agent: str | None = None,
+    user: str | None = None,
 ) -> int:
-    """Write each fact that the agent can see as one line of JSON; returns their number."""
+    """Write each fact that the agent can see as one line of JSON; returns their number.
+
+    With a `user`, only facts about them.
+    """
     count = 0
     for fact in ctx.store.iter_facts():
-        if can_see(agent, fact.scope):
+        if can_see(agent, fact.scope) and user in (None, fact.user_id):
             write(fact_to_json(fact) + "\n")
             count += 1
     return count

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import takewhile
+from uuid import UUID
 
 from msgspec import structs
 
-from vaultsync.errors import RevisionMismatchError, RunNotFoundError
+from vaultsync.errors import RevisionMismatchError, RunNotFoundError, RunPrunedError
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
@@ -17,6 +19,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
 from vaultsync.operations.unadopt import readopt, unadopt
 from vaultsync.storage.archive import HistoryEntry, Notice
+from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
@@ -45,12 +48,19 @@ def undo_run(
 
     Raises:
         RunNotFoundError: there is no such run.
+        RunPrunedError: what it changed is not kept any more.
         StoreUnavailableError: nothing was done.
         GuardError: the first sync run is not plausible; nothing was undone.
     """
     entries = ctx.archive.history(run=run)
-    if not entries and ctx.archive.find_run(run) is None:
-        raise RunNotFoundError(run)
+    record = ctx.archive.find_run(run)
+    if not entries:
+        since = ctx.archive.setting(HISTORY_SINCE_SETTING)
+        at = record.at if record else _time_in(run)
+        if since is not None and "" < at < since:
+            raise RunPrunedError(run, at, since)
+        if record is None:
+            raise RunNotFoundError(run)
     ctx.store.state()
     sync_once(ctx, SyncRequest(actor=actor))
     by_fact: dict[str, list[HistoryEntry]] = {}
@@ -75,6 +85,17 @@ def undo_run(
     if not combined.quiet:
         record_run(ctx, request, combined)
     return combined
+
+
+def _time_in(run: str) -> str:
+    """When a run began, as its id says; empty when it is no id that vaultsync made."""
+    try:
+        number = UUID(run)
+    except ValueError:
+        return ""
+    if number.version != 7:  # noqa: PLR2004 - the version that begins with the time
+        return ""
+    return datetime.fromtimestamp((number.int >> 80) // 1000, UTC).isoformat()
 
 
 @dataclass(slots=True)

@@ -175,10 +175,10 @@ class Archive(Protocol):
         """Set bases."""
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
-        """Forget bases. Their blobs stay."""
+        """Forget bases. Their blobs stay until maintenance prunes them."""
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Keep bytes by sha, for good."""
+        """Keep bytes by sha, until nothing has needed them for as long as the settings say."""
 
     def blob(self, sha: str) -> bytes | None:
         """The bytes with a sha; None when they were not kept."""
@@ -217,7 +217,7 @@ class Archive(Protocol):
         """The open conflicts, or all of them; oldest first."""
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
-        """Append to the history, which is never changed."""
+        """Append to the history, which is never changed; old runs are pruned, facts purged."""
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
         """The history of a fact or of a run, oldest first."""

@@ -17,12 +17,12 @@ While one batch waits for the disk or the clock, the bytes of the next are decid
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError, NoteMissingError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent_folder
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
@@ -43,7 +43,7 @@ from vaultsync.sync.decision_table import (
     ActionKind,
     PlannedAction,
 )
-from vaultsync.sync.history import history_entries, last_note
+from vaultsync.sync.history import history_entries, last_note, tombstone_path
 from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
@@ -157,6 +157,7 @@ class NoteComposer:
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
         self._tombstones = self._ctx.archive.note_tombstones(new)
         written = [x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD]
+        written += [x.vault for x in actions if x.vault and x.do is not ActionKind.RECORD]
         linked = [key for fact in written for key in fact.related_fact_ids]
         self._links.prepare(dict.fromkeys(linked))
 
@@ -175,10 +176,18 @@ class NoteComposer:
         note, vault = action.note, action.vault
         assert note is not None and vault is not None  # noqa: S101, PT018
         if action.do in EXCHANGES or (action.do in GIVES_BACK and stale_keys(note, vault, fact)):
-            links = self._links.to(fact.related_fact_ids)
+            # A link that goes is known to be ours by its text.
+            gone = set(vault.related_fact_ids) - set(fact.related_fact_ids)
+            links = self._deleted(gone) | {**self._links.to((*fact.related_fact_ids, *gone))}
             return rewrite_note(note, vault, fact, links=links, view=self._view)
         takes_id = action.do in CREATES_FACT and note.id != fact.id
         return add_id_line(note, fact.id) if takes_id else note.parts.text.encode()
+
+    def _deleted(self, fact_ids: Collection[str]) -> dict[str, str]:
+        """The texts of links to notes that were deleted."""
+        found = self._ctx.archive.note_tombstones(fact_ids) if fact_ids else {}
+        names = {key: file_name_of(tombstone_path(x) or VaultPath("")) for key, x in found.items()}
+        return {key: f"[[{name.removesuffix('.md')}]]" for key, name in names.items()}
 
     def _new_note(self, fact: Fact, shown: Fact) -> bytes:
         """A note for a fact: its last one if it had one, otherwise a new one."""

@@ -260,7 +260,8 @@ def _plan_notices(work: SyncRun) -> list[Notice]:
 def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list[Notice]:
     """What a run would not write, because it could not prove that nothing else changes."""
     links = LinkTexts(ctx, {a.fact_id: a.merged for a in actions if a.merged})
-    links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
+    shown = [each for a in actions for each in (a.merged, a.vault) if each]
+    links.prepare([key for each in shown for key in each.related_fact_ids])
     listed = []
     for action in actions:
         note, fact = action.note, action.merged
@@ -268,7 +269,7 @@ def _refusal_notices(ctx: SyncContext, actions: Sequence[PlannedAction]) -> list
             continue
         try:
             if action.do in EXCHANGES and action.vault is not None:
-                to = links.to(fact.related_fact_ids)
+                to = links.to((*fact.related_fact_ids, *action.vault.related_fact_ids))
                 rewrite_note(note, action.vault, fact, links=to, view=ctx.view)
             elif action.new_id:
                 add_id_line(note, action.fact_id)

@@ -79,6 +79,18 @@ class Report(Struct, frozen=True):
         return not any(n for name, n in self.counts.items() if name != "unchanged")
 
 
+class MaintenanceReport(Report, frozen=True):
+    """What maintenance did, or with `dry_run` would do."""
+
+    pruned: Mapping[str, int] = {}
+    """How many old rows of history, runs, blobs and others were removed, by kind."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there was nothing to do."""
+        return super().quiet and not any(self.pruned.values())
+
+
 class RunSummary(Struct, frozen=True):
     """A run that did something."""
 

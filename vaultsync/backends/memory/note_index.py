@@ -24,6 +24,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import can_see
 from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
+from vaultsync.storage.erasure import Traces
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75
@@ -133,6 +134,10 @@ class MemoryIndex:
 
     def count(self, agent: str | None = None) -> int:
         return sum(can_see(agent, each.fact.scope) for each in self._held.values())
+
+    def erase(self, traces: Traces) -> dict[str, int]:  # noqa: ARG002 - all of it goes
+        self.clear()
+        return {}
 
     def close(self) -> None:
         """Do nothing: no resource is open."""

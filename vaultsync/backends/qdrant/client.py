@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -343,6 +345,18 @@ class ClientPointCollection(PointCollection):
 
     def tidy(self) -> None:
         """Do nothing: a server does so by itself."""
+
+    def compact(self) -> None:
+        """Vacuum the files of the local mode; a server does so by itself, in its own time."""
+        if self._place.kind != "local" or not self._ours:
+            return
+        if self._client is not None:
+            self._client.close()
+        self._client = None
+        for path in sorted(self._place.path.glob("collection/*/storage.sqlite")):
+            with closing(sqlite3.connect(path, isolation_level=None)) as db:
+                db.execute("PRAGMA secure_delete = ON")
+                db.execute("VACUUM")
 
     def close(self) -> None:
         self._closed = True

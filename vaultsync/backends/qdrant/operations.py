@@ -166,6 +166,10 @@ class PointCollection(ABC):
     def tidy(self) -> None:
         """Merge what was written."""
 
+    def compact(self) -> None:
+        """Leave nothing in files of this machine of what was deleted or replaced."""
+        self.tidy()
+
     @abstractmethod
     def close(self) -> None:
         """Close it; closing it twice does no harm."""

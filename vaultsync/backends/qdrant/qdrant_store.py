@@ -36,6 +36,7 @@ from vaultsync.backends.qdrant.payload import (
     FACT_KEYS,
     FACT_KIND,
     FEED_KEYS,
+    KINDS_BESIDE_FACTS,
     MAX_COUNTED_OPS,
     REPLACED_KIND,
     TOMBSTONE_KIND,
@@ -52,6 +53,7 @@ from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.erasure import Traces
 from vaultsync.storage.store import (
     AccessCount,
     FeedRow,
@@ -315,6 +317,28 @@ class QdrantStore:
         for some in batches(steps):
             self._points.do(some)
         return len(forgotten)
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase what tombstones say, as an `Erasable`; a fact that is alive stays.
+
+        Of a server this proves that no request returns it any more: when its segments are
+        written again without it, is the server's own affair.
+        """
+        emptied = []
+        for batch in batches(sorted(traces.fact_ids)):
+            for key, payload in self._committed(batch, None)[1].items():
+                row = to_feed_row(key, payload)
+                if row.deleted:
+                    emptied.append(StoredFact(row._replace(actor=""), None))
+        points = [Point(row.feed_row.fact_id, to_payload(row)) for row in emptied]
+        beside = [
+            DeletePoints(PointFilter((MatchAny("kind", [kind]), MatchAny(key, some))))
+            for kind, key in KINDS_BESIDE_FACTS.items()
+            for some in batches(sorted(traces.fact_ids))
+        ]
+        self._points.do([*(UpsertPoints(some) for some in batches(points)), *beside])
+        self._points.compact()
+        return {"tombstones": len(emptied)}
 
     # ------------------------------------------------------------------ the head
 

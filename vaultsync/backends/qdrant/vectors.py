@@ -44,6 +44,7 @@ from vaultsync.model.canonical import FOREVER, NEVER, tag_keys_with_parents, to_
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import LOWEST_PRIORITY
+from vaultsync.storage.erasure import Traces
 
 CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
 _INDEX_RECORD_ID = point_id("vectors")
@@ -202,6 +203,13 @@ class QdrantVectors:
     @_as_index_errors()
     def tidy(self) -> None:
         self._points.tidy()
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Delete the chunks of facts, as an `Erasable`; the store compacts the files."""
+        held = self.chunks(traces.fact_ids)
+        if held:
+            self.put([], replace=held)
+        return {"vectors": sum(map(len, held.values()))}
 
     def close(self) -> None:
         self._points.close()

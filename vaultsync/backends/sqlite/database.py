@@ -11,10 +11,13 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from vaultsync.storage.erasure import Traces
 
 from vaultsync.errors import SYSTEM_HINTS
 
@@ -33,6 +36,11 @@ class FileIdentity(NamedTuple):
 
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
+PrunedPlace: TypeAlias = tuple[str, str, str]
+"""What is pruned when it is old: its name, its table, and which rows, with named values."""
+_SPACE = ("freelist_count", "page_count")
+_MIN_FREE_PAGES = 64
+"""A megabyte: less is not worth writing a file again."""
 
 _MIGRATION_NAME = re.compile(r"m\d{3}_\w+")
 _BUSY_SECONDS = 5.0
@@ -143,6 +151,51 @@ def roll_back(db: sqlite3.Connection) -> None:
     with suppress(sqlite3.Error):  # the error that ended it is on its way
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def compact(db: sqlite3.Connection) -> None:
+    """Write the file again without what was deleted from it, and empty its log.
+
+    While another process reads, its log stays as it is until the next time.
+    """
+    db.execute("PRAGMA secure_delete = ON")
+    db.execute("VACUUM")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def vacuum(db: sqlite3.Connection) -> None:
+    """`compact()` when a fourth of the file is free; else only empty the log."""
+    (free,), (pages,) = (db.execute(f"PRAGMA {x}").fetchone() for x in _SPACE)
+    if free > _MIN_FREE_PAGES and free * 4 > pages:
+        compact(db)
+    else:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def count_rows(
+    db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str]
+) -> dict[str, int]:
+    """How many rows of each kind are old."""
+    return {
+        name: db.execute(f"SELECT count(*) FROM {table} WHERE {where}", since).fetchone()[0]  # noqa: S608 - ours
+        for name, table, where in places
+    }
+
+
+def prune_rows(
+    db: sqlite3.Connection, places: Sequence[PrunedPlace], since: Mapping[str, str]
+) -> dict[str, int]:
+    """Delete the rows of each kind that are old; returns how many."""
+    return {
+        name: db.execute(f"DELETE FROM {table} WHERE {where}", since).rowcount  # noqa: S608 - ours
+        for name, table, where in places
+    }
+
+
+def add_trace_functions(db: sqlite3.Connection, traces: Traces) -> None:
+    """Let SQL ask what is to be erased: `is_erased(id)`, and `mentions(text or bytes)`."""
+    db.create_function("is_erased", 1, lambda fact_id: fact_id in traces.fact_ids)
+    db.create_function("mentions", 1, traces.mentions)
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:

@@ -13,6 +13,7 @@ from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import IndexBusyError
 from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
+from vaultsync.storage.erasure import Traces
 
 _LOG_PAGES = 1_000
 _COLUMNS = "fact_id, target, subpath, kind, key"
@@ -106,6 +107,13 @@ class SqliteLinks:
     def entities(self) -> list[EntityRecord]:
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
         return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Throw the file away, as an `Erasable`: it is derived, and holds texts of links."""
+        with self._lock:
+            held = sum(len(self.links_from(each)) for each in traces.fact_ids)
+            self._throw_away()
+        return {"links": held}
 
     def close(self) -> None:
         with self._lock:

@@ -18,6 +18,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
     from vaultsync.notes.conflict_note import Conflict
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 
         RunRecord,
         WriteIntent,
     )
+    from vaultsync.storage.erasure import Traces
+    from vaultsync.storage.pruning import KeepSince
 
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
@@ -59,6 +62,58 @@ SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 SELECT_NOTE_REMOVALS = SELECT_HISTORY + (  # noqa: S608 - both are ours
     "WHERE fact_id IN (SELECT value FROM json_each(?))"
     " AND field = 'note' AND \"after\" = 'null' ORDER BY n"
+)
+
+ARCHIVE_PLACES: tuple[tuple[str, str], ...] = (
+    ("bases", "DELETE FROM bases WHERE is_erased(fact_id)"),
+    (
+        "blobs",
+        (
+            "DELETE FROM blobs WHERE mentions(data)"
+            " AND sha NOT IN (SELECT sha FROM bases WHERE sha IS NOT NULL)"
+        ),
+    ),
+    (
+        "history",
+        'DELETE FROM history WHERE is_erased(fact_id) OR mentions("before") OR mentions("after")',
+    ),
+    ("queued changes", "DELETE FROM waiting WHERE is_erased(json_extract(body, '$.fact_id'))"),
+    (
+        "conflicts",
+        "DELETE FROM conflicts WHERE is_erased(fact_id) OR (NOT open AND mentions(body))",
+    ),
+    ("run reports", "UPDATE runs SET report = scrubbed(report) WHERE mentions(report)"),
+    ("notices", "DELETE FROM attention WHERE mentions(path) OR mentions(body)"),
+    ("settings", "UPDATE settings SET value = without_ids(value) WHERE mentions(value)"),
+)
+"""Where the archive holds anything of a fact, and how it is erased there. A table that is
+added has its row here."""
+_REMOVAL = "(field = 'note' AND \"after\" = 'null')"
+_NEEDED_BLOBS = (
+    "SELECT sha FROM bases WHERE sha IS NOT NULL UNION"  # noqa: S608 - ours
+    " SELECT value FROM waiting, json_each(waiting.body) WHERE type = 'text' UNION"
+    " SELECT json_extract(\"before\", '$.sha') FROM history"
+    " WHERE json_extract(\"before\", '$.sha') IS NOT NULL AND " + _REMOVAL
+)
+"""What bases, unfinished writes and displaced files, and notes that can be restored need."""
+PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
+    (
+        "history",
+        "history",
+        "run IN (SELECT run FROM history GROUP BY run HAVING max(at) < :history) AND NOT "  # noqa: S608 - ours
+        + _REMOVAL,
+    ),
+    ("removed notes", "history", "at < :tombstones AND " + _REMOVAL),
+    ("runs", "runs", "at < :runs AND n < (SELECT max(n) FROM runs)"),
+    ("conflicts", "conflicts", "NOT open AND json_extract(body, '$.at') < :history"),
+    ("blobs", "blobs", "unused_since < :blobs"),
+)
+"""What is pruned when it is old: its name, its table, and which rows. Of a run all of its
+history is kept, or none: it can be undone as a whole."""
+_MARKS = (
+    f"UPDATE blobs SET unused_since = NULL WHERE sha IN ({_NEEDED_BLOBS})",  # noqa: S608 - ours
+    "UPDATE blobs SET unused_since = :now WHERE unused_since IS NULL"  # noqa: ISC004, S608 - ours
+    f" AND sha NOT IN ({_NEEDED_BLOBS})",
 )
 
 
@@ -95,7 +150,13 @@ def m001_archive(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive,)
+def m002_unused_blobs(db: sqlite3.Connection) -> None:
+    """Since when no base, no write and no deletion needs a blob."""
+    db.execute("ALTER TABLE blobs ADD COLUMN unused_since TEXT")
+    db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs)
 """In order. A name once released stays."""
 
 
@@ -197,6 +258,19 @@ def history_from_row(row: SqlRow) -> HistoryEntry:
     from vaultsync.storage.archive import HistoryEntry
 
     return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
+
+
+def scrub_report(report: str, traces: Traces) -> str:
+    """The report of a run without the entries that name a fact or quote it."""
+
+    def scrub(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: scrub(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [each for each in value if not traces.mentions(json.dumps(each))]
+        return "" if isinstance(value, str) and traces.mentions(value) else value
+
+    return value_to_json(scrub(json.loads(report)))
 
 
 def _plain(value: object) -> object:
@@ -362,7 +436,7 @@ class SqliteArchive:
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
         """Keep bytes by sha, as they are: to compress them costs more than the disk."""
-        self._change("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
+        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", blobs.items())
 
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
@@ -465,6 +539,49 @@ class SqliteArchive:
 
         rows = self._rows("SELECT body FROM attention ORDER BY path, n")
         return [Notice(**json.loads(body)) for (body,) in rows]
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase facts everywhere, as an `Erasable`; blobs of other notes' bases stay."""
+        erased: dict[str, int] = {}
+        with self._connection() as db:
+            sqlite_file.add_trace_functions(db, traces)
+            db.create_function("scrubbed", 1, lambda report: scrub_report(report, traces))
+            db.create_function(
+                "without_ids",
+                1,
+                lambda value: " ".join(x for x in value.split() if x not in traces.fact_ids),
+            )
+            db.execute("PRAGMA secure_delete = ON")
+        with self.transaction(), self._connection() as db:
+            for place, statement in ARCHIVE_PLACES:
+                erased[place] = db.execute(statement).rowcount
+        self.compact()
+        return erased
+
+    def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
+        """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        named = since._asdict()
+        if dry_run:
+            with self._connection() as db:
+                return sqlite_file.count_rows(db, PRUNED_PLACES, named)
+        with self.transaction(), self._connection() as db:
+            for mark in _MARKS:
+                db.execute(mark, named)
+            removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
+            if removed["history"]:
+                self.set_setting(HISTORY_SINCE_SETTING, since.history)
+        self.vacuum()
+        return removed
+
+    def vacuum(self) -> None:
+        """Give the space of removed rows back, when that is a good part of the file."""
+        with self._connection() as db:
+            sqlite_file.vacuum(db)
+
+    def compact(self) -> None:
+        """Write the file again without what was deleted."""
+        with self._connection() as db:
+            sqlite_file.compact(db)
 
     def close(self) -> None:
         with self._lock:

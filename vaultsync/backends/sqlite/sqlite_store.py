@@ -16,6 +16,8 @@ from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableErro
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
+from vaultsync.storage.erasure import Traces
+from vaultsync.storage.pruning import KeepSince
 from vaultsync.storage.store import (
     AccessCount,
     FeedRow,
@@ -89,6 +91,39 @@ _WRITE = """
         status = coalesce(excluded.status, status),
         body = coalesce(excluded.body, body)
 """
+
+STORE_PLACES: tuple[tuple[str, str], ...] = (
+    (
+        "tombstones",
+        (
+            "UPDATE facts SET body = NULL, type = NULL, scope = NULL, status = NULL, op = NULL,"
+            " actor = '' WHERE is_erased(id) AND deleted = 1"
+        ),
+    ),
+    ("counts", "DELETE FROM accesses WHERE is_erased(fact_id)"),
+    ("replaced versions", "DELETE FROM revisions WHERE is_erased(fact_id)"),
+)
+"""Where the store holds anything of a fact, and how it is erased there: of a tombstone its
+id, number, revision and time stay, by which other machines learn of it. A table that is
+added has its row here."""
+TOMBSTONE_IDS = 3
+"""How often the id of a tombstone is in the file: in its row, and in two indexes."""
+
+LOGGED_WRITES = 10_000
+"""The newest writes whose revisions are kept, beside the last one of each fact: by them an
+archive recognises the store that it saw."""
+PRUNED_PLACES: tuple[tuple[str, str, str], ...] = (
+    ("tombstones", "facts", "deleted = 1 AND at < :tombstones"),
+    ("counts", "accesses", "fact_id NOT IN (SELECT id FROM facts)"),
+    (
+        "logged writes",
+        "log",
+        f"seq <= (SELECT seq FROM store) - {LOGGED_WRITES} AND"  # noqa: ISC004, S608 - ours
+        " seq NOT IN (SELECT seq FROM facts)",
+    ),
+)
+"""What is pruned when it is old: its name, its table, and which rows. A table that is added
+and grows has its row here."""
 
 
 def m001_facts(db: sqlite3.Connection) -> None:
@@ -213,6 +248,33 @@ class SqliteStore:
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase what tombstones say, as an `Erasable`; a fact that is alive stays."""
+        with self._connection_or_error() as db:
+            sqlite_file.add_trace_functions(db, traces)
+            db.execute("PRAGMA secure_delete = ON")
+        with self._transaction() as db:
+            erased = {name: db.execute(sql).rowcount for name, sql in STORE_PLACES}
+        self.compact()
+        return erased
+
+    def prune(self, since: KeepSince, *, dry_run: bool = False) -> dict[str, int]:
+        """Remove what is older, as a `Prunable`, and vacuum the file when much was removed."""
+        named = since._asdict()
+        if dry_run:
+            with self._connection_or_error() as db:
+                return sqlite_file.count_rows(db, PRUNED_PLACES, named)
+        with self._transaction() as db:
+            removed = sqlite_file.prune_rows(db, PRUNED_PLACES, named)
+        with self._connection_or_error() as db:
+            sqlite_file.vacuum(db)
+        return removed
+
+    def compact(self) -> None:
+        """Write the file again without what was deleted."""
+        with self._connection_or_error() as db:
+            sqlite_file.compact(db)
 
     def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
         if not counts:

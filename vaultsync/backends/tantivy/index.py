@@ -40,6 +40,7 @@ from vaultsync.indexing.language import ENGLISH
 from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
+from vaultsync.storage.erasure import Traces
 
 _FORMAT = f"5 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
@@ -269,6 +270,15 @@ class TantivyIndex:
     def clear(self) -> None:
         with self._locked():
             self._remove()
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Throw the index away, as an `Erasable`.
+
+        A deletion would leave the texts in compressed segments until they are merged.
+        """
+        held = sum(bool(self.turns([], [each])) for each in traces.fact_ids)
+        self.clear()
+        return {"note index": held}
 
     def close(self) -> None:
         self._view, self._seen = None, ()

@@ -18,6 +18,7 @@ from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import DerivedError
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.filters import FactFilters
+from vaultsync.storage.erasure import Traces
 
 _log = logging.getLogger(__name__)
 _MIN_COPIED_ROWS = 256
@@ -81,6 +82,16 @@ class LocalVectors(MatrixVectors):
             if self._table.is_open:
                 self._table.tidy()
         super().tidy()
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase the rows of facts from both; the table is thrown away and copied again."""
+        identity = super().identity()
+        with self.alone():
+            erased = super().erase(traces)
+            if identity is not None and not self._table.is_empty():
+                self.mark_copied(nothing=True)
+                self._table.reset(identity)
+        return erased
 
     def close(self) -> None:
         super().close()

@@ -37,6 +37,7 @@ from vaultsync.backends.vectors.files import MATRIX_PARTS, DamagedError, MatrixF
 from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.storage.erasure import Traces
 
 VectorArray = npt.NDArray[np.float32]
 
@@ -298,6 +299,18 @@ class MatrixVectors:
             seen = self._now()
             if seen.header.identity is not None:
                 self._files.publish(self._rewritten(seen))
+
+    def erase(self, traces: Traces) -> dict[str, int]:
+        """Erase the rows of facts, as an `Erasable`: all parts are written again without them.
+
+        A process that has the old parts mapped can go on with them until it looks again.
+        """
+        with self.alone():
+            held = sum(map(len, self.chunks(traces.fact_ids).values()))
+            if self.identity() is not None:
+                self.put([], replace=traces.fact_ids)
+                self._files.publish(self._rewritten(self._now()))
+        return {"vectors": held}
 
     def close(self) -> None:
         self._seen = None

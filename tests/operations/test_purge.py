@@ -1,0 +1,229 @@
+"""Purge, as a use case: what goes, in which order, and when it claims success."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.world import LINES, World
+from vaultsync.errors import FactNotFoundError, GuardError, RevisionMismatchError
+from vaultsync.operations import purge as purging
+from vaultsync.operations.purge import PurgeParts, PurgeReport, facts_of_user, purge_facts
+from vaultsync.storage.erasure import Remnant, Traces
+from vaultsync.storage.pruning import KeepSince
+from vaultsync.storage.store import StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+WEDDING = "The wedding of Ottilie is in October."
+
+
+@dataclass
+class Part:
+    """Holds nothing, and remembers what it was asked to erase, and in which order."""
+
+    name: str
+    calls: list[str]
+    traces: list[Traces] = field(default_factory=list)
+
+    def erase(self, traces: Traces) -> Mapping[str, int]:
+        self.calls.append(self.name)
+        self.traces.append(traces)
+        return {self.name: 1}
+
+
+@dataclass
+class Intent:
+    """The intent of a purge, in memory."""
+
+    calls: list[str]
+    ids: tuple[str, ...] = ()
+
+    def fact_ids(self) -> tuple[str, ...]:
+        return self.ids
+
+    def begin(self, fact_ids: Iterable[str]) -> None:
+        self.calls.append("begin")
+        self.ids = tuple(fact_ids)
+
+    def end(self) -> None:
+        self.calls.append("end")
+        self.ids = ()
+
+
+@dataclass
+class Search:
+    """Finds what it is told to find."""
+
+    calls: list[str]
+    remnants: tuple[Remnant, ...] = ()
+
+    def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
+        assert traces.fact_ids
+        self.calls.append("search" if erased else "look")
+        yield from self.remnants
+
+
+@dataclass
+class Kept:
+    """All parts of a memory that purge knows."""
+
+    calls: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.index, self.sides = Part("index", self.calls), Part("sides", self.calls)
+        self.intent, self.search = Intent(self.calls), Search(self.calls)
+
+    def purge(self, world: World, *ids: str, **more: object) -> PurgeReport:
+        parts = PurgeParts(
+            [self.index],
+            lambda: self.calls.append("rebuild"),
+            [self.sides],
+            self.intent,
+            self.search,
+            ["a tombstone"],
+        )
+        return purge_facts(world.ctx, ids, parts, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+def test_the_store_comes_after_the_indexes_and_the_proof_last(world: World, kept: Kept) -> None:
+    fact = world.mirrored(WEDDING)
+    done = kept.purge(world, fact.id)
+    assert kept.calls == ["begin", "index", "rebuild", "sides", "search", "end"]
+    assert done.purged == (fact.id,)
+    assert done.places == {"notes": 1, "facts": 1, "index": 1, "sides": 1} | (
+        {"staged files": 1} if "staged files" in done.places else {}
+    )
+    assert (done.remaining, done.kept) == (0, ("a tombstone",))
+    assert world.store.tombstone(fact.id) is not None
+    assert world.ctx.vault.ops() == []
+
+
+def test_what_is_left_keeps_the_intent_and_the_next_purge_takes_it_up(
+    world: World, kept: Kept
+) -> None:
+    fact = world.mirrored(WEDDING)
+    kept.search.remnants = (
+        Remnant("/state/x", "text", 2),
+        Remnant("diary.md", "text", theirs=True),
+    )
+    done = kept.purge(world, fact.id)
+    assert (done.remaining, done.quoted) == (2, ("diary.md",))
+    assert [each.path for each in done.found] == ["/state/x"]
+    assert kept.intent.ids == (fact.id,)
+    kept.search.remnants = ()
+    assert kept.purge(world).purged == (fact.id,)
+    assert kept.purge(world) == PurgeReport((), {}, 0)
+
+
+def test_a_dry_run_looks_and_touches_nothing(world: World, kept: Kept) -> None:
+    fact = world.mirrored(WEDDING)
+    kept.search.remnants = (Remnant("/state/x", "text", 2),)
+    shown = kept.purge(world, fact.id, dry_run=True)
+    assert (shown.dry_run, shown.remaining, kept.calls) == (True, 2, ["look"])
+    assert world.fact(fact.id).content == WEDDING
+
+
+def test_texts_of_all_versions_of_conflicts_and_of_own_fields_are_looked_for(
+    world: World, kept: Kept
+) -> None:
+    fact = world.mirrored(
+        LINES.replace("Alpha says this.", WEDDING),
+        type="decision",
+        decisionAlternatives=["Marry in the chapel of Wengen"],
+        decisionOutcome="Ottilie marries in a barn",
+        context="On the phone with Hannelore",
+    )
+    path = str(world.base(fact.id).path)
+    world.person_edits(path, WEDDING, "The person says another thing here.")
+    text = world.fact(fact.id).content
+    world.agent_updates(fact.id, content=text.replace(WEDDING, "The agent says a third thing."))
+    world.sync()
+    other = world.archive.conflicts()[0]
+    with world.archive.transaction():
+        world.archive.put_conflict(replace(other, id="0" * 16, fact_id=fact.id[:-2] + "00"))
+    done = kept.purge(world, fact.id)
+    assert done.places["conflict notes"] == 1
+    pieces = " ".join(kept.sides.traces[0].pieces)
+    for piece in (
+        *("The wedding of Ottilie is in October", "Marry in the chapel of Wengen"),
+        *("Ottilie marries in a barn", "On the phone with Hannelore"),
+        *("The person says another thing here", "The agent says a third thing"),
+    ):
+        assert piece in pieces
+    assert not [each for each in world.vault.files if "conflict" in each]
+
+
+def test_others_say_nothing_of_it_afterwards_and_their_words_are_not_looked_for(
+    world: World, kept: Kept
+) -> None:
+    fact = world.mirrored(WEDDING, title="Ottilie")
+    other = world.mirrored("Words.", title="Other", relatedFactIds=[fact.id], parentFactId=fact.id)
+    quoting = world.mirrored(f"I was told: {WEDDING}", title="Quote")
+    gone = world.mirrored(f"I heard: {WEDDING}", title="Gone")
+    world.agent_forgets(gone.id)
+    world.sync()
+    done = kept.purge(world, fact.id)
+    assert {*done.quoted} == {quoting.id, gone.id}
+    assert done.places["references"] == 1
+    assert world.fact(other.id).related_fact_ids == ()
+    assert fact.id not in world.note(other.id)
+    assert not any("wedding" in each for each in kept.sides.traces[0].pieces)
+    assert "wedding" in world.note(quoting.id)
+
+
+def test_a_fact_that_is_written_again_and_again_is_not_claimed_to_be_gone(
+    world: World, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = world.mirrored(WEDDING)
+
+    def sync_and_restore(ctx: SyncContext, request: SyncRequest) -> None:
+        sync_once(ctx, request)
+        tombstone = world.store.tombstone(fact.id)
+        if tombstone is not None:
+            world.store.write([StoreWrite(fact.id, tombstone, tombstone.revision, "indy")])
+
+    monkeypatch.setattr(purging, "sync_once", sync_and_restore)
+    with pytest.raises(RevisionMismatchError):
+        kept.purge(world, fact.id)
+    assert kept.calls == ["begin"]
+
+
+def test_unknown_ids_unseen_facts_and_too_many_are_refused(world: World, kept: Kept) -> None:
+    mine = world.mirrored(WEDDING, scope="private-indy")
+    with pytest.raises(FactNotFoundError):
+        kept.purge(world, world.ctx.clock.new_id())
+    with pytest.raises(FactNotFoundError):
+        kept.purge(world, mine.id, agent="other")
+    many = [world.mirrored(f"{n}. {WEDDING}").id for n in range(14)]
+    with pytest.raises(GuardError, match="erase for good"):
+        kept.purge(world, *many)
+    with pytest.raises(GuardError):
+        kept.purge(world, many[0], max_delete=0)
+    assert kept.calls == []
+    assert kept.purge(world, *many, max_delete=14).remaining == 0
+
+
+def test_the_facts_about_a_user_are_those_alive_and_those_forgotten(world: World) -> None:
+    world.mirrored(WEDDING)
+    about = world.mirrored("Words about a user.", userId="u7")
+    assert facts_of_user(world.ctx, "u7") == (about.id,)
+    world.agent_forgets(about.id)
+    assert facts_of_user(world.ctx, "u7") == (about.id,)
+    assert facts_of_user(world.ctx, "u8") == ()
+
+
+@pytest.mark.parametrize("days", [0.0, 1e9])
+def test_no_days_and_endless_days_keep_everything(days: float) -> None:
+    now = datetime(2026, 2, 14, tzinfo=UTC)
+    since = KeepSince.of(now, history=days, runs=days, blobs=30, tombstones=days)
+    assert since == KeepSince("2026-02-14T00:00:00Z", blobs="2026-01-15T00:00:00Z")

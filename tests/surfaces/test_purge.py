@@ -1,0 +1,313 @@
+"""`purge`: nothing of a fact is left on this machine, and the search that proves it finds all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import vaultsync
+from vaultsync.api.engine import Engine
+from vaultsync.api.memory import Memory
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.state.purge_intent import PURGE_INTENT_NAME
+from vaultsync.backends.tantivy.index import TantivyIndex
+from vaultsync.errors import EngineBusyError, FactNotFoundError, GuardError
+from vaultsync.operations import purge as purging
+
+FIRST = "The wedding of Ottilie is kept secret. She pays 4,711 a month to “Zum Löwen”."
+SECOND = "The wedding of Ottilie moved to Lake Gurnigel in October. Nobody may know of it."
+PERSONS = "A person wrote that Hannelore cancelled the caterer yesterday."
+WORDS = ("Ottilie", "Gurnigel", "Hannelore", "Zum L", "ottilie")
+"""What must be nowhere; they are in no other fact of these tests."""
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    return str(tmp_path / "state")
+
+
+@pytest.fixture
+def vault(tmp_path: Path, state: str) -> Path:
+    vaultsync.init(str(tmp_path / "vault"), state_dir=state)
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def memory(vault: Path, state: str) -> Iterator[Memory]:
+    with vaultsync.open(str(vault), state_dir=state) as opened:
+        yield opened
+
+
+def holding(folder: Path, *words: str) -> dict[str, list[str]]:
+    """The files below a folder in which one of the words is, by a search of its own."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            held = [x for x in words if x.encode() in data or json.dumps(x)[1:-1].encode() in data]
+            if held:
+                found[str(path.relative_to(folder))] = held
+    return found
+
+
+def note_of(vault: Path, memory: Memory, fact_id: str) -> Path:
+    return vault / str(memory.get(fact_id).path)
+
+
+def dies(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def live(memory: Memory, vault: Path) -> tuple[str, str]:
+    """A fact with a past in every place, and another one that stays; their ids."""
+    stays = memory.remember("Bread is baked on Tuesdays and on Fridays.").id
+    goes = memory.remember(FIRST, title="Secret wedding of Ottilie", tags=["party"]).id
+    memory.update(stays, set={"relatedFactIds": [goes]})
+    memory.sync()
+    memory.index()
+    memory.update(goes, content=SECOND)
+    note = note_of(vault, memory, goes)
+    note.write_text(note.read_text("utf-8").replace(SECOND, f"{SECOND}\n\n{PERSONS}"), "utf-8")
+    memory.sync()
+    newer = memory.supersede(goes, "The wedding was called off.").id
+    for question in ("wedding", "Gurnigel", "bread"):
+        memory.recall(question)
+    memory.sync()
+    memory.index()
+    assert newer != goes
+    return goes, stays
+
+
+def test_nothing_of_a_purged_fact_is_left(memory: Memory, vault: Path, tmp_path: Path) -> None:
+    goes, stays = live(memory, vault)
+    before = holding(tmp_path, goes, *WORDS)
+    assert {"store", "archive"} <= {Path(each).name.partition(".")[0] for each in before}
+
+    done = memory.purge(goes)
+
+    assert (done.purged, done.remaining, done.found) == ((goes,), 0, ())
+    assert done.places["facts"] == done.places["notes"] == 1
+    assert done.places["references"] == 2
+    assert {"blobs", "history", "vectors"} <= {*done.places}
+    assert holding(tmp_path, *WORDS) == {}
+    left = holding(tmp_path, goes)
+    assert {Path(each).name for each in left} == {"store.sqlite3"}, "the tombstone names itself"
+    assert memory.get(stays).plain("relatedFactIds") == []
+    assert memory.verify().equal
+    assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+    with pytest.raises(FactNotFoundError):
+        memory.restore(goes)
+
+
+def test_a_forgotten_fact_is_purged(memory: Memory, vault: Path, tmp_path: Path) -> None:
+    goes, _ = live(memory, vault)
+    memory.forget(goes)
+    assert memory.purge(goes).remaining == 0
+    assert holding(tmp_path, *WORDS) == {}
+
+
+def test_the_words_of_others_stay_and_are_listed(memory: Memory, vault: Path) -> None:
+    goes = memory.remember(FIRST).id
+    quoting = memory.remember(f"Somebody told me this: {FIRST}").id
+    (vault / "diary.md").write_text(f"# Diary\n\n{FIRST}\n", "utf-8")
+    memory.sync()
+
+    done = memory.purge(goes)
+
+    assert done.remaining == 0
+    assert quoting in done.quoted
+    assert FIRST in memory.get(quoting).content
+    assert FIRST in (vault / "diary.md").read_text("utf-8")
+
+
+def test_a_users_file_with_the_words_is_listed(memory: Memory, vault: Path) -> None:
+    goes = memory.remember(FIRST).id
+    (vault / "diary.md").write_text(f"# Diary\n\n{FIRST}\n", "utf-8")
+    done = memory.purge(goes)
+    assert (done.remaining, done.quoted) == (0, (str(vault / "diary.md"),))
+
+
+def test_a_copy_of_the_note_counts_as_left(memory: Memory, vault: Path) -> None:
+    goes = memory.remember(FIRST).id
+    note = note_of(vault, memory, goes)
+    (vault / ".trash").mkdir()
+    (vault / ".trash" / note.name).write_bytes(note.read_bytes())
+    done = memory.purge(goes)
+    assert [(Path(each.path).parent.name, each.what) for each in done.found] == [(".trash", "id")]
+    (vault / ".trash" / note.name).unlink()
+    assert memory.purge().remaining == 0, "the next purge finishes it"
+    assert memory.purge().purged == ()
+
+
+def test_a_dry_run_erases_nothing_and_says_where_it_is(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    goes, _ = live(memory, vault)
+    note = str(note_of(vault, memory, goes))
+    memory.count_recalls()
+    before = holding(tmp_path, goes, *WORDS)
+    shown = memory.purge(goes, dry_run=True)
+    assert shown.dry_run
+    assert shown.remaining > 0
+    found = {Path(each.path).name.partition(".")[0] for each in shown.found}
+    assert {"store", "archive"} <= found
+    assert note not in shown.quoted, "its own note goes"
+    assert holding(tmp_path, goes, *WORDS) == before
+
+
+def test_a_purge_that_broke_off_is_finished_by_maintenance(
+    memory: Memory, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes, _ = live(memory, vault)
+    for broken in ("_forget", "_drop_files", "_quotes"):
+        with monkeypatch.context() as patched:
+            patched.setattr(purging, broken, dies)
+            with pytest.raises(KeyboardInterrupt):
+                memory.purge(goes)
+        intent = next(tmp_path.rglob(PURGE_INTENT_NAME)).read_text("utf-8")
+        assert goes in intent
+        assert not any(word in intent for word in WORDS)
+    memory.maintain(dry_run=True)
+    assert next(tmp_path.rglob(PURGE_INTENT_NAME))
+    memory.maintain()
+    assert holding(tmp_path, *WORDS) == {}
+    assert not list(tmp_path.rglob(PURGE_INTENT_NAME))
+
+
+def test_what_a_crash_left_in_a_store_is_erased_by_the_next(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    goes, _ = live(memory, vault)
+    intent = next(tmp_path.rglob("store.sqlite3")).with_name(PURGE_INTENT_NAME)
+    intent.write_text(json.dumps({"factIds": [goes]}))
+    assert memory.purge().purged == (goes,)
+    assert holding(tmp_path, *WORDS) == {}
+
+
+def test_another_process_that_reads_is_no_reason_to_claim_success(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    goes, _ = live(memory, vault)
+    store = next(tmp_path.rglob("store.sqlite3"))
+    with closing(sqlite3.connect(store, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM facts").fetchall()
+        left = memory.purge(goes)
+        assert left.remaining > 0
+        assert {Path(each.path).name for each in left.found} <= {
+            "store.sqlite3",
+            "store.sqlite3-wal",
+        }
+    assert memory.purge().remaining == 0
+    assert holding(tmp_path, *WORDS) == {}
+
+
+def test_all_facts_about_a_user_are_purged_and_exported(memory: Memory, tmp_path: Path) -> None:
+    theirs = [memory.remember(f"{FIRST} {n}", fields={"userId": "u7"}).id for n in range(2)]
+    memory.forget(theirs[0])
+    stays = memory.remember("Bread is baked on Tuesdays.", fields={"userId": "u8"}).id
+    lines: list[str] = []
+    assert memory.export(lines.append, user="u7") == 1
+    assert theirs[1] in lines[0]
+    done = memory.purge(user="u7")
+    assert ({*done.purged}, done.remaining) == ({*theirs}, 0)
+    assert memory.get(stays)
+    assert holding(tmp_path, *WORDS) == {}
+
+
+def test_unknown_facts_many_facts_and_a_busy_vault_are_refused(
+    memory: Memory, vault: Path, state: str
+) -> None:
+    many = [memory.remember(f"{FIRST} {n}").id for n in range(15)]
+    with pytest.raises(FactNotFoundError):
+        memory.purge(memory.new_id())
+    with pytest.raises(GuardError, match="erase"):
+        memory.purge(*many)
+    assert memory.get(many[0])
+    state_dir = next(Path(state).glob("*/store.sqlite3")).parent
+    with EngineLock(state_dir, "v"), pytest.raises(EngineBusyError):
+        memory.purge(many[0])
+    assert memory.purge(*many, max_delete=15).remaining == 0
+
+
+def test_logs_queues_and_kept_copies_lose_what_they_say(memory: Memory, tmp_path: Path) -> None:
+    goes = memory.remember(FIRST).id
+    folder = next(tmp_path.rglob("store.sqlite3")).parent
+    for name in ("memory-files/queue", "memory-files/kept"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "one.json").write_text(json.dumps({"text": FIRST}))
+        (folder / name / "two.json").write_text(json.dumps({"text": "bread"}))
+    log = folder / "memory-files" / "log.jsonl"
+    log.write_text(json.dumps({"text": FIRST}) + "\n" + json.dumps({"text": "bread"}) + "\n")
+    (folder / "recalled.log").write_text(f"2026-01-01T00:00:00Z {goes}\n")
+    assert memory.purge(goes).remaining == 0
+    assert log.read_text() == '{"text": "bread"}\n'
+    assert holding(folder, *WORDS) == {}
+    assert (folder / "memory-files" / "kept" / "two.json").exists()
+
+
+def test_a_qdrant_of_this_machine_loses_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("qdrant_client")
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    state, vault = str(tmp_path / "state"), tmp_path / "vault"
+    vaultsync.init(str(vault), store=f"qdrant+local:{tmp_path}/points", state_dir=state)
+    with vaultsync.open(str(vault), state_dir=state) as memory:
+        goes, stays = live(memory, vault)
+        done = memory.purge(goes)
+        assert (done.remaining, done.found) == (0, ())
+        assert {"vectors", "tombstones"} <= {*done.places}
+        assert holding(tmp_path, *WORDS) == {}
+        assert memory.verify().equal
+        assert [hit.id for hit in memory.recall("bread").hits] == [stays]
+
+
+def test_many_rows_in_lance_are_made_again_without_it(
+    memory: Memory, vault: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("lancedb")
+    memory.import_(
+        json.dumps({"id": memory.new_id(), "title": f"Loaf {n}", "content": f"Loaf number {n}."})
+        for n in range(300)
+    )
+    goes, _ = live(memory, vault)
+    table = next(tmp_path.rglob("lance"))
+    assert list(table.glob("*.lance"))
+    assert memory.purge(goes).remaining == 0
+    assert holding(tmp_path, *WORDS) == {}
+    assert goes not in str(holding(table, goes))
+
+
+def test_the_search_finds_what_a_part_left_behind(memory: Memory, tmp_path: Path) -> None:
+    goes = memory.remember(FIRST).id
+    state = next(tmp_path.rglob("store.sqlite3")).parent
+    (state / "unknown.bin").write_bytes(b"\x00" + FIRST.encode() + b"\xff" + goes.encode())
+    (state / "empty").touch()
+    (state / "link").symlink_to(state / "unknown.bin")
+    old = state / "index" / "words" / "old.store"
+    done = memory.purge(goes)
+    assert {(Path(x.path).name, x.what) for x in done.found} == {
+        ("unknown.bin", "id"),
+        ("unknown.bin", "text"),
+    }
+    (state / "unknown.bin").unlink()
+    old.write_bytes(b"compressed")
+    os.utime(old, (0, 0))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TantivyIndex, "erase", lambda *_: {})
+        patched.setattr(TantivyIndex, "clear", lambda *_: None)
+        patched.setattr(Engine, "update_derived", lambda *_, **__: None)
+        left = memory.purge()
+    assert ("old.store", "compressed, and older than the purge") in {
+        (Path(x.path).name, x.what) for x in left.found
+    }
+    old.unlink()
+    assert memory.purge().remaining == 0

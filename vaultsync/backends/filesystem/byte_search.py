@@ -1,0 +1,113 @@
+"""Search every byte of the files of a memory: its state folder, its store, its vault."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from vaultsync.storage.erasure import Remnant, Traces
+
+_HEAD = 4096
+"""Bytes of a note in which its id is, if it has one."""
+_OURS = (".meta", ".index")
+"""Folders of the vault whose files vaultsync writes."""
+
+
+class FileByteSearch:
+    """A `ByteSearch` over folders and files.
+
+    Args:
+        places: folders and files that vaultsync writes: the state folder, the store.
+        vault: the vault, most of which is the user's.
+        index_folder: the visible copy of `.index/`; empty for none.
+        skip: files that may name the facts: the intent of the purge.
+        compressed: folders of formats that hide what they hold from a search of bytes.
+        tombstones: how often a file of a store may hold the id of an erased fact, by the
+            store's file or folder.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Path],
+        *,
+        vault: Path,
+        index_folder: str = "",
+        skip: Path,
+        compressed: Sequence[Path] = (),
+        tombstones: Mapping[Path, int] = MappingProxyType({}),
+    ) -> None:
+        self._places = places
+        self._vault = vault
+        self._ours = [vault / each for each in (*_OURS, index_folder) if each]
+        self._skip = skip
+        self._compressed = compressed
+        self._tombstones = tombstones
+
+    def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
+        seen: set[Path] = set()
+        for place in (*self._places, self._vault):
+            for path in _files(place):
+                if path in seen or path == self._skip:
+                    continue
+                seen.add(path)
+                found = _search(path, traces)
+                if found:
+                    yield from self._remnants(path, found, traces.fact_ids)
+        if erased:
+            yield from self._old_compressed()
+
+    def _remnants(
+        self, path: Path, found: Mapping[str, int], fact_ids: Collection[str]
+    ) -> Iterator[Remnant]:
+        ours = not path.is_relative_to(self._vault) or any(
+            path.is_relative_to(each) for each in (*self._ours, *self._places)
+        )
+        held = (n for place, n in self._tombstones.items() if path.is_relative_to(place))
+        allowed = next(held, 0)
+        ids = sum(max(0, n - allowed) for name, n in found.items() if name in fact_ids)
+        texts = sum(n for name, n in found.items() if name not in fact_ids)
+        if ids:
+            copy = path.suffix.lower() == ".md" and _names_in_head(path, fact_ids)
+            yield Remnant(str(path), "id", ids, theirs=not (ours or copy))
+        if texts:
+            yield Remnant(str(path), "text", texts, theirs=not ours)
+
+    def _old_compressed(self) -> Iterator[Remnant]:
+        began = self._skip.stat().st_mtime_ns
+        for folder in self._compressed:
+            for path in _files(folder):
+                if path.stat().st_mtime_ns < began and path.stat().st_size:
+                    yield Remnant(str(path), "compressed, and older than the purge")
+
+
+def _files(place: Path) -> Iterator[Path]:
+    """All regular files of a folder, links not followed; a file itself, and its log."""
+    if place.is_file():
+        yield from (each for each in sorted(place.parent.glob(f"{place.name}*")) if each.is_file())
+        return
+    for folder, _, names in os.walk(place):
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _search(path: Path, traces: Traces) -> Mapping[str, int]:
+    try:
+        with path.open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return {}
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return traces.found_in(data)
+    except FileNotFoundError:
+        return {}  # another process removed it
+
+
+def _names_in_head(path: Path, fact_ids: Collection[str]) -> bool:
+    """Whether a note has the id of one of the facts, and so is a copy of its note."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return any(f"\nid: {each}".encode() in head for each in fact_ids)

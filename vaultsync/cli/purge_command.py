@@ -1,0 +1,81 @@
+"""`purge`: erase facts for good."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
+from vaultsync.cli.format_facts import count_noun
+from vaultsync.cli.open_vault import open_memory
+from vaultsync.cli.options import common, dry_run_option, number_option
+from vaultsync.cli.output import Options, clean, echo, is_terminal, print_json, print_message
+from vaultsync.errors import UsageError
+from vaultsync.operations.purge import PurgeReport
+
+_FINAL = "This cannot be undone: no backup, history or undo of vaultsync keeps them."
+
+
+@click.command()
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--user", metavar="U", help="Erase all facts about this user.")
+@click.option("--yes", is_flag=True, help="Do not ask. It cannot be undone.")
+@dry_run_option
+@number_option("--max-delete", "Stop, and change nothing, if more than N facts would be erased.")
+@common
+def purge(
+    options: Options,
+    *,
+    ids: tuple[str, ...],
+    user: str | None,
+    yes: bool,
+    dry_run: bool,
+    max_delete: int | None,
+) -> int:
+    """Erase facts for good, everywhere, and prove it.
+
+    Forgotten facts too. Afterwards every byte of the state folder, the store and the vault
+    is searched for what the facts said; the exit code is 1 if anything is left.
+    """
+    with open_memory(options) as memory:
+        if not dry_run and not yes:
+            shown = memory.purge(*ids, user=user, dry_run=True, max_delete=max_delete)
+            _ask(options, shown)
+        done = memory.purge(*ids, user=user, dry_run=dry_run, max_delete=max_delete)
+    if options.json:
+        print_json(done)
+    else:
+        _print(options, done)
+    return EXIT_FAILED if done.remaining and not dry_run else EXIT_DONE
+
+
+def _ask(options: Options, shown: PurgeReport) -> None:
+    """Ask on a terminal; without one, `--yes` has to say it."""
+    if options.json or not is_terminal(sys.stdin):
+        message = f"{count_noun(len(shown.purged), 'fact')} would be erased for good"
+        raise UsageError(message, hint="see them with --dry-run; to erase them, add --yes")
+    _print(options, shown)
+    click.confirm(f"{_FINAL} Erase {count_noun(len(shown.purged), 'fact')}?", abort=True, err=True)
+
+
+def _print(options: Options, done: PurgeReport) -> None:
+    facts = count_noun(len(done.purged), "fact")
+    if done.dry_run:
+        print_message(options, f"would erase {facts} for good")
+    elif done.remaining:
+        print_message(options, f"{facts}: {done.remaining} traces are left")
+    else:
+        print_message(options, f"{facts} erased; no trace is left in what vaultsync keeps")
+    for name, count in done.places.items():
+        echo(f"  {clean(name)}: {count}")
+    where = "is in" if done.dry_run else "left in"
+    for each in done.found:
+        echo(f"  {where} {clean(each.path)}: {each.what} ({each.hits})")
+    for path in done.quoted:
+        echo(f"  the same words, which stay: {clean(path)}")
+    if not done.dry_run:
+        for kept in done.kept:
+            echo(f"  kept: {clean(kept)}")
+    if done.remaining and not done.dry_run:
+        print_message(options, "stop other programs that have the vault open, and run it again")

@@ -1,0 +1,307 @@
+"""Purge: erase facts for good, on both sides and everywhere else, and prove it.
+
+A fact is forgotten first, so that its note goes as after any deletion and other machines
+learn of it. Then each place that holds something of it erases that. The store comes last:
+until then an interrupted purge still knows which texts to look for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from msgspec import Struct, structs
+
+from vaultsync.errors import FactNotFoundError, GuardError, RevisionMismatchError
+from vaultsync.facts.service import CONTENDED, is_visible
+from vaultsync.model.canonical import check_id
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, file_name_of
+from vaultsync.model.schema import Value
+from vaultsync.model.serialization import fact_to_json, fact_to_values
+from vaultsync.storage.erasure import (
+    ByteSearch,
+    Erasable,
+    PurgeIntent,
+    Remnant,
+    Traces,
+    distinctive_pieces,
+)
+from vaultsync.storage.store import StoreWrite
+from vaultsync.sync.conflicts import remove_conflict_note
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.sync_request import SyncRequest
+
+PURGE_ACTOR = "purge"
+"""The writer's name in the store's feed."""
+_TRIES = 5
+"""How often a fact is forgotten again because another program wrote to it in the meantime."""
+_TEXT_FIELDS = frozenset({"content", "title", "context"})
+_STATE_SUMMARY = VaultPath(".meta/sync-state.json")
+
+
+class FoundTrace(Struct, frozen=True):
+    """A file that holds something of a purged fact."""
+
+    path: str
+    what: str
+    """`id`, `text`, or why the file counts as holding either."""
+    hits: int
+
+
+class PurgeReport(Struct, frozen=True):
+    """What was erased, and what a search of every byte found afterwards."""
+
+    purged: tuple[str, ...]
+    """The ids of the facts."""
+    places: dict[str, int]
+    """How much was erased, by place."""
+    remaining: int
+    """How many traces are left in what vaultsync keeps; 0 proves the purge."""
+    found: tuple[FoundTrace, ...] = ()
+    """Where they are."""
+    quoted: tuple[str, ...] = ()
+    """Files of the user, and other facts, that say the same words. They stay."""
+    kept: tuple[str, ...] = ()
+    """What stays on purpose, in words."""
+    dry_run: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeParts:
+    """What holds facts besides the notes, and what proves that it does not any more."""
+
+    derived: Sequence[Erasable]
+    """Indexes, vectors and small files."""
+    rebuild: Callable[[], object]
+    """Makes the indexes again, without the facts."""
+    sides: Sequence[Erasable]
+    """The archive, and the store after it."""
+    intent: PurgeIntent
+    search: ByteSearch
+    kept: Sequence[str]
+    """What stays on purpose, in words."""
+
+
+def facts_of_user(ctx: SyncContext, user: str) -> tuple[str, ...]:
+    """The ids of all facts about a user, those that were forgotten too."""
+    return tuple(fact.id for fact in _all_versions(ctx) if fact.user_id == user)
+
+
+def purge_facts(
+    ctx: SyncContext,
+    fact_ids: Iterable[str],
+    parts: PurgeParts,
+    *,
+    agent: str | None = None,
+    dry_run: bool = False,
+    max_delete: int | None = None,
+) -> PurgeReport:
+    """Erase facts for good, and those of a purge that was interrupted; this cannot be undone.
+
+    Raises:
+        FactNotFoundError: an id is of no fact that the agent can see.
+        GuardError: more facts would be erased than is plausible; nothing was done.
+        StoreUnavailableError: nothing was done.
+        RevisionMismatchError: others kept writing to a fact; run it again.
+    """
+    began = ctx.clock.monotonic()
+    named = dict.fromkeys(map(check_id, fact_ids))
+    for each in named:
+        if not _is_known(ctx, each) or not is_visible(ctx, each, agent=agent):
+            raise FactNotFoundError(each)
+    ids = tuple(dict.fromkeys((*parts.intent.fact_ids(), *named)))
+    _guard(ctx, tuple(named), max_delete)
+    if dry_run:
+        traces = Traces(ids, _pieces(ctx, ids))
+        notes = tuple(f"/{base.path}" for base in ctx.archive.find_bases(ids).values())
+        found = parts.search.find(traces, erased=False)
+        ours = (x._replace(theirs=x.theirs and not x.path.endswith(notes)) for x in found)
+        shown = _searched(ids, [*ours])
+        return structs.replace(shown, dry_run=True, seconds=_since(ctx, began))
+    if not ids:
+        return PurgeReport((), {}, 0)
+    parts.intent.begin(ids)
+    sync_once(ctx, _request(ids))
+    pieces = _pieces(ctx, ids)
+    places = _forget(ctx, ids)
+    traces = Traces(ids, pieces)
+    quoting = dict(_quotes(ctx, traces))
+    common = {name for names in quoting.values() for name in names}
+    traces = traces.without(common)
+    _drop_files(ctx, traces, places)
+    for part in parts.derived:
+        places.update(part.erase(traces))
+    parts.rebuild()
+    for part in parts.sides:
+        places.update(part.erase(traces))
+    sought = Traces(traces.fact_ids - common, traces.pieces)
+    done = _searched(ids, [*parts.search.find(sought, erased=True)], quoting)
+    if not done.remaining:
+        parts.intent.end()
+    return structs.replace(
+        done,
+        places={name: count for name, count in places.items() if count},
+        kept=tuple(parts.kept),
+        seconds=_since(ctx, began),
+    )
+
+
+def _since(ctx: SyncContext, began: float) -> float:
+    return round(ctx.clock.monotonic() - began, 3)
+
+
+def _is_known(ctx: SyncContext, fact_id: str) -> bool:
+    """Whether a fact is, or was, in the store or in the archive."""
+    return (
+        ctx.store.last_write(fact_id) is not None
+        or ctx.archive.find_base(fact_id) is not None
+        or bool(ctx.archive.history(fact_id=fact_id))
+    )
+
+
+def _guard(ctx: SyncContext, ids: Sequence[str], max_delete: int | None) -> None:
+    erased = [PlannedAction(ActionKind.DELETE_FACT, each, "purge") for each in ids]
+    total = len([*ctx.store.feed()])
+    why = guard(erased, total, max_delete=max_delete)
+    # One fact that is named is meant, however few there are.
+    if why is not None and (len(ids) > 1 or max_delete is not None):
+        error = GuardError(why.replace("delete", "erase for good", 1), "")
+        error.hint = f"review them with --dry-run; to erase them, add `--max-delete {len(ids)}`"
+        raise error
+
+
+def _request(ids: Iterable[str]) -> SyncRequest:
+    return SyncRequest.for_facts(ids, PURGE_ACTOR, guarded=False)
+
+
+def _all_versions(ctx: SyncContext) -> Iterator[Fact]:
+    """Every fact of the store, and the last version of each that was forgotten."""
+    yield from ctx.store.iter_facts()
+    for row in ctx.store.feed():
+        fact = ctx.store.tombstone(row.fact_id) if row.deleted else None
+        if fact is not None:
+            yield fact
+
+
+def _pieces(ctx: SyncContext, ids: Sequence[str]) -> set[str]:
+    """The pieces by which all known versions of facts are recognised."""
+    texts: set[str] = set()
+    stored = ctx.store.find_many(ids)
+    for each in ids:
+        base = ctx.archive.find_base(each)
+        for fact in (stored.get(each), ctx.store.tombstone(each), base.fact if base else None):
+            if fact is not None:
+                texts.update(_texts(fact))
+                if fact.path:
+                    texts.add(file_name_of(fact.path))
+        for entry in ctx.archive.history(fact_id=each):
+            if entry.field in _TEXT_FIELDS:
+                texts.update(x for x in (entry.before, entry.after) if isinstance(x, str))
+    for conflict in ctx.archive.conflicts(closed=True):
+        if conflict.fact_id in ids:
+            values = (x for each in conflict.fields for x in (each.base, each.vault, each.store))
+            texts.update(x for x in values if isinstance(x, str))
+    return {piece for text in texts for piece in distinctive_pieces(text)}
+
+
+def _texts(fact: Fact) -> Iterator[str]:
+    yield from (fact.content, fact.title, fact.context or "")
+    for value in (*fact.own.values(), *fact.properties.values()):
+        yield from (
+            x for x in (value if isinstance(value, list) else [value]) if isinstance(x, str)
+        )
+
+
+def _forget(ctx: SyncContext, ids: Sequence[str]) -> Counter[str]:
+    """Remove what other facts say of the facts, then the facts and their notes.
+
+    In this order: a note's link to another is known to be ours while that one is there.
+    """
+    places: Counter[str] = Counter()
+
+    def references() -> list[StoreWrite]:
+        others = (_without_references(each, ids) for each in ctx.store.iter_facts())
+        return [StoreWrite(x.id, x, x.revision, PURGE_ACTOR) for x in others if x is not None]
+
+    def facts() -> list[StoreWrite]:
+        alive = ctx.store.find_many(ids).values()
+        return [StoreWrite(each.id, None, each.revision, PURGE_ACTOR) for each in alive]
+
+    places["references"] = _write_until_none(ctx, ids, references)
+    places["notes"] = len(ctx.archive.find_bases(ids))
+    places["facts"] = _write_until_none(ctx, ids, facts)
+    return places
+
+
+def _write_until_none(
+    ctx: SyncContext, ids: Sequence[str], needed: Callable[[], list[StoreWrite]]
+) -> int:
+    """Do the writes that are needed, and bring them into the notes, until there are none."""
+    written: dict[str, None] = {}
+    for _ in range(_TRIES):
+        writes = needed()
+        if not writes:
+            return len(written)
+        written |= dict.fromkeys(each.fact_id for each in writes)
+        ctx.store.write(writes)
+        sync_once(ctx, _request(written))
+    raise RevisionMismatchError(ids[0], *CONTENDED)
+
+
+def _without_references(fact: Fact, ids: Sequence[str]) -> Fact | None:
+    """A fact without the fields that refer to any of the others; None if it has none."""
+    if fact.id in ids:
+        return None
+    changes: dict[str, Value] = {}
+    for key, value in fact_to_values(fact).items():
+        if isinstance(value, str) and value in ids:
+            changes[key] = None
+        elif isinstance(value, (list, tuple)) and any(each in ids for each in value):
+            changes[key] = [each for each in value if each not in ids]
+    return fact.replace(changes) if changes else None
+
+
+def _quotes(ctx: SyncContext, traces: Traces) -> Iterator[tuple[str, set[str]]]:
+    """Other facts that say the same words, and which."""
+    for fact in _all_versions(ctx):
+        if fact.id not in traces.fact_ids:
+            names = set(traces.found_in(fact_to_json(fact).encode()))
+            if names:
+                yield fact.id, names
+
+
+def _drop_files(ctx: SyncContext, traces: Traces, places: Counter[str]) -> None:
+    """Remove conflict notes, staged and displaced files, and the summary of the last run."""
+    for conflict in ctx.archive.conflicts(closed=True):
+        if conflict.fact_id in traces.fact_ids:
+            places["conflict notes"] += conflict.conflict_path is not None
+            remove_conflict_note(ctx, conflict)
+    displaced = ctx.archive.displaced_files()
+    ops = {each.op for each in displaced if each.fact_id in traces.fact_ids}
+    for op in ctx.vault.ops():
+        staged = ctx.vault.staged(op)
+        if op in ops or (staged is not None and traces.mentions(staged.data)):
+            ctx.vault.discard(op)
+            places["staged files"] += 1
+    ctx.vault.drop_meta(_STATE_SUMMARY)  # the next run writes it again
+    ctx.vault.sync()
+
+
+def _searched(
+    ids: Sequence[str], found: Sequence[Remnant], quoting: Iterable[str] = ()
+) -> PurgeReport:
+    """What a search found: in what vaultsync keeps, and in what is the user's."""
+    left = [each for each in found if not each.theirs]
+    theirs = [each.path for each in found if each.theirs]
+    return PurgeReport(
+        tuple(ids),
+        places={},
+        remaining=sum(each.hits for each in left),
+        found=tuple(FoundTrace(each.path, each.what, each.hits) for each in left),
+        quoted=tuple(dict.fromkeys((*theirs, *quoting))),
+    )

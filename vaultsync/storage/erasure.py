@@ -1,0 +1,135 @@
+"""Erasing facts for good: what gives a fact away, and what every place of it has to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from mmap import mmap
+from typing import NamedTuple, Protocol
+
+_BREAKS = re.compile(r'[\x00-\x1f\x7f"\\<>|`*_\[\]]+|(?<=[.!?。！？])\s+')
+"""Where a text is cut: at the ends of sentences, and at what JSON, YAML or a note may escape."""
+_WORDS = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
+MIN_PIECE, MAX_PIECE = 12, 60
+"""Characters. Shorter pieces occur anywhere; a long one may lie across two pages of a file."""
+_MIN_TEXT = 8
+"""Characters of a text that has no piece, and is recognised as a whole."""
+
+
+def distinctive_pieces(text: str) -> set[str]:
+    """Pieces of a text by which it is recognised.
+
+    A shorter text is its own piece, unless it is a single word: that may stand anywhere.
+    """
+    pieces = set()
+    for part in _BREAKS.split(text):
+        sentence = part.strip(" \t#>-.:,;")
+        for start in range(0, len(sentence), MAX_PIECE):
+            piece = sentence[start : start + MAX_PIECE].strip()
+            if len(piece) >= MIN_PIECE:
+                pieces.add(piece)
+    whole = text.strip()
+    is_piece = len(whole) >= _MIN_TEXT and not whole.isalpha() and not _BREAKS.search(whole)
+    return pieces or ({whole} if is_piece else set())
+
+
+class Traces:
+    """The ids of facts, and pieces of their texts, to be looked for in any bytes.
+
+    The time of a search does not depend on how many there are: a piece is found by its
+    longest word.
+    """
+
+    def __init__(self, fact_ids: Iterable[str], pieces: Iterable[str] = ()) -> None:
+        self.fact_ids = frozenset(fact_ids)
+        self.pieces = frozenset(pieces)
+        self._by_word: dict[bytes, list[tuple[int, bytes, str]]] = {}
+        self._unbroken: list[tuple[bytes, str]] = []
+        for each in self.fact_ids | self.pieces:
+            forms = {each.encode(errors="surrogatepass"), json.dumps(each)[1:-1].encode()}
+            for form in forms:
+                self._add(form, each)
+
+    def _add(self, form: bytes, name: str) -> None:
+        # What stands before or after the piece may continue its first or last word.
+        inner = [m for m in _WORDS.finditer(form) if m.start() and m.end() < len(form)]
+        if not inner:
+            self._unbroken.append((form, name))
+            return
+        word = max(inner, key=lambda m: m.end() - m.start())
+        self._by_word.setdefault(word[0], []).append((word.start(), form, name))
+
+    def found_in(self, data: bytes | mmap) -> Mapping[str, int]:
+        """Which ids and pieces occur in bytes, and how often."""
+        found: dict[str, int] = {}
+        for match in _WORDS.finditer(data):
+            for offset, form, name in self._by_word.get(match[0], ()):
+                start = match.start() - offset
+                if start >= 0 and data[start : start + len(form)] == form:
+                    found[name] = found.get(name, 0) + 1
+        for form, name in self._unbroken:
+            at = data.find(form)
+            while at >= 0:
+                found[name] = found.get(name, 0) + 1
+                at = data.find(form, at + 1)
+        return found
+
+    def mentions(self, value: str | bytes | None) -> bool:
+        """Whether a value names one of the facts or quotes them."""
+        if isinstance(value, str):
+            value = value.encode(errors="surrogatepass")
+        return bool(value and self.found_in(value))
+
+    def without(self, names: Collection[str]) -> Traces:
+        """The traces without those that others have a right to."""
+        return Traces(self.fact_ids, self.pieces - set(names))
+
+
+class Remnant(NamedTuple):
+    """A file in which something of an erased fact was found."""
+
+    path: str
+    what: str
+    """What was found, in words: `id`, `text`, or why the file counts as holding either."""
+    hits: int = 1
+    theirs: bool = False
+    """Whether it is a file of the user, which is not erased."""
+
+
+class Erasable(Protocol):
+    """A part of the memory that holds facts, and can erase them."""
+
+    def erase(self, traces: Traces) -> Mapping[str, int]:
+        """Erase what it holds of the facts, and compact its files, in a way to be repeated.
+
+        Returns:
+            How much was erased, by place.
+
+        Raises:
+            VaultsyncError, OSError: not all of it could be erased.
+        """
+
+
+class PurgeIntent(Protocol):
+    """The ids of facts that are being purged, kept until the purge is complete."""
+
+    def fact_ids(self) -> tuple[str, ...]:
+        """The facts of a purge that did not end; empty when there is none."""
+
+    def begin(self, fact_ids: Iterable[str]) -> None:
+        """Note that a purge of these facts begins."""
+
+    def end(self) -> None:
+        """Note that it is complete."""
+
+
+class ByteSearch(Protocol):
+    """A search of every byte that is kept of the memory and of its vault."""
+
+    def find(self, traces: Traces, *, erased: bool) -> Iterator[Remnant]:
+        """Every file that holds a trace.
+
+        With `erased`, too, each file of a compressed format that was written before the
+        purge began: what it holds cannot be read by bytes, so only a new one is clean.
+        """

@@ -1,0 +1,49 @@
+"""How long what is only kept for undo and restore is kept, and what every keeper of it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+HISTORY_SINCE_SETTING = "history_since"
+"""The setting of the archive with the time before which the history was pruned."""
+
+
+class KeepSince(NamedTuple):
+    """The time from which on each kind is kept, ISO 8601 in UTC; empty keeps all of it."""
+
+    now: str
+    history: str = ""
+    runs: str = ""
+    blobs: str = ""
+    tombstones: str = ""
+
+    @classmethod
+    def of(
+        cls, now: datetime, *, history: float, runs: float, blobs: float, tombstones: float
+    ) -> KeepSince:
+        """What is kept for some days; 0 days keep everything, for ever."""
+
+        def since(days: float) -> str:
+            try:
+                return _text(now - timedelta(days=days)) if days else ""
+            except OverflowError:  # before the year 1
+                return ""
+
+        return cls(_text(now), since(history), since(runs), since(blobs), since(tombstones))
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+class Prunable(Protocol):
+    """A part of the memory that keeps what may be pruned when it is old."""
+
+    def prune(self, since: KeepSince, *, dry_run: bool = False) -> Mapping[str, int]:
+        """Remove what is older, and give the space back; or say what would be removed.
+
+        Returns:
+            How many rows of each kind.
+        """
