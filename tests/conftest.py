@@ -66,3 +66,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Passes of tests make no vectors; those that are about vectors say which model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")
+# No test starts a process that embeds, but those that are about it.
+os.environ["VAULTSYNC_EMBED_IN_BACKGROUND"] = "off"

@@ -119,6 +119,9 @@ class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The embedding model; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
     """Name of the environment variable that holds the key of an embedding service."""
+    embed_in_background: bool = True
+    """Whether a process of its own embeds what runs and agents write; else only
+    `vaultsync index` does."""
     reranker: str = ""
     """The folder of a cross-encoder model; empty for none."""
     index_folder: VaultPath = VaultPath("")
@@ -190,6 +193,9 @@ def parse_settings(
         "store": store or found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
         "embedder": check_embedder(environment.get("VAULTSYNC_EMBEDDER") or found.embedder),
+        "embed_in_background": _switch(
+            environment, "VAULTSYNC_EMBED_IN_BACKGROUND", found.embed_in_background
+        ),
         "index_folder": _index_folder(found.index_folder),
         "language": _language(found.language),
         "weights": _weights(found.weights),
@@ -201,6 +207,14 @@ def parse_settings(
         agent=agent or environment.get("VAULTSYNC_AGENT") or None,
         models=models,
     )
+
+
+def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001
+    """A setting that a variable may switch; raises ConfigError unless that is `on` or `off`."""
+    value = environment.get(name) or ("on" if setting else "off")
+    if value not in ("on", "off"):
+        raise ConfigError(f"{name} is {value!r:.80}", hint="set it to on or off")
+    return value == "on"
 
 
 def check_embedder(setting: str) -> str:

@@ -16,6 +16,7 @@ from msgspec import Struct, ValidationError, convert, structs
 
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
+from vaultsync.api.embedding import FEW_CHANGES
 from vaultsync.api.engine import Engine
 from vaultsync.api.memory_files import MemoryFiles
 from vaultsync.api.privacy import redaction_check
@@ -150,6 +151,8 @@ class Memory:
         """The file or the collection that holds the facts, as it is shown."""
         self._engine = Engine(self._services)
         self._memory_files = MemoryFiles(self._services, self._engine)
+        self._wrote = False
+        """Whether facts were written that no run has derived anything from."""
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -163,7 +166,10 @@ class Memory:
         """Finish the bookkeeping and close all files; harmless when repeated."""
         try:
             self._engine.record_bases()
+            if self._wrote and self.settings.derive:
+                self._engine.embedding.start(changes=FEW_CHANGES)
         finally:
+            self._wrote = False
             self._services.close()
 
     def check(self) -> None:
@@ -235,6 +241,7 @@ class Memory:
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
         fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        self._wrote = True
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
 
@@ -361,6 +368,7 @@ class Memory:
             remove_tags=remove_tags,
             expect=expect,
         )
+        self._wrote = True
         self._engine.update_notes(fact.id)
         try:
             fact = fact_service.get(self._ctx, fact.id, agent=None)
@@ -385,6 +393,7 @@ class Memory:
         """
         self._engine.record_bases()
         fact = fact_service.supersede(self._ctx, id, text, agent=agent or self.agent)
+        self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
 
@@ -455,6 +464,7 @@ class Memory:
         Raises:
             ImportLineError: names the bad line.
         """
+        self._wrote = True
         return import_facts(self._ctx, lines, agent=self.agent)
 
     # ------------------------------------------------------------------------- recall
@@ -619,6 +629,7 @@ class Memory:
         self,
         *,
         rebuild: bool = False,
+        wait: bool = True,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
@@ -626,18 +637,45 @@ class Memory:
 
         Args:
             rebuild: whether indexes and tables are made from scratch.
+            wait: whether to wait for the vectors, or make them here if no worker does;
+                otherwise a worker makes them in a process of its own.
             approve: called with the cost before all vectors are rebuilt for another
-                model; they stay as they are when it returns False. Without it they are
-                made.
+                model; they stay as they are when it returns False. Without it, and
+                without waiting, they are made.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             EngineBusyError: another engine has this vault.
         """
+        approve = approve or (lambda _: True)
+        embedding, services = self._engine.embedding, self._services
         with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
-            return self._engine.update_derived(
-                rebuild=rebuild, approve=approve or (lambda _: True), progress=progress
+            done = self._engine.update_derived(
+                rebuild=rebuild, asked=True, approve=approve, progress=progress
             )
+        if not (services.shares_store and services.can_embed):
+            return done
+        if wait:
+            made = embedding.embed(approve=approve, progress=progress)
+            done = structs.replace(
+                done,
+                chunks=made.facts,
+                embedded=made.embedded,
+                seconds=done.seconds + made.seconds,
+                degraded=(*done.degraded, *filter(None, [made.degraded])),
+            )
+        else:
+            embedding.start(asked=True)
+        found = embedding.state()
+        return structs.replace(done, chunks=found.facts if found else 0, embedding=found)
+
+    def stop_embedding(self) -> int | None:
+        """Stop the worker that embeds texts; the next run starts one again.
+
+        Returns:
+            The id of its process; None when none ran.
+        """
+        return self._engine.embedding.stop()
 
     def index_files(self) -> dict[str, str]:
         """The texts of the files in `.index/`, by file name."""
@@ -759,7 +797,9 @@ class Memory:
         except ValidationError as error:
             _log.debug("the state of the daemon is of another version: %s", error)
             daemon = None
-        return self.with_queued(read_status(self._ctx, engine=holder, daemon=daemon))
+        status = read_status(self._ctx, engine=holder, daemon=daemon)
+        status = structs.replace(status, embedding=self._engine.embedding.state())
+        return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
         """A status, with a notice for each memory file that texts of agents wait for.
