@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fakes import FakeClock
@@ -25,6 +26,7 @@ ARCHIVES: dict[str, Callable[[Path], Archive]] = {
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(1_200)]
 A, B, C = IDS[:3]
+AT = "2026-02-14T13:45:00Z"
 STAMP = FileStamp(size=7, mtime_ns=1_771_076_700_123_456_789, ctime_ns=-1, inode=42)
 ODD_PATHS = [
     *("note.md", "a/b/c d.md", "Grün/Café 🍵.md", "Gru\u0308n/e\u0301.md", "00/123"),
@@ -56,29 +58,18 @@ def an_intent(op: str, before: str | None = None, after: str | None = "2") -> Wr
 def an_outgoing(op: str, kind: str = "update") -> OutboxEntry:
     before: dict[str, Value] = {"tags": ["a"], "deep": {"x": None}}
     after: dict[str, Value] = {"tags": []}
-    return OutboxEntry(op, A, kind, before, after, "indy", "2026-02-14T13:45:00Z")
+    return OutboxEntry(op, A, kind, before, after, "indy", AT)
 
 
 def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflict:
-    return Conflict(
-        id=conflict_id,
-        fact_id=fact_id,
-        path=VaultPath("a/b.md"),
-        conflict_path=VaultPath("a/b.conflict.md"),
-        fields=(FieldConflict("title", "x", "y", "z"), FieldConflict("tags", ["1"], [], None)),
-        actor="indy",
-        at="2026-02-14T13:45:00Z",
-        run="r1",
-        title="Tea",
-        sha="00",
-        outcome=outcome,
-    )
+    fields = (FieldConflict("title", "x", "y", "z"), FieldConflict("tags", ["1"], [], None))
+    note, beside = VaultPath("a/b.md"), VaultPath("a/b.conflict.md")
+    made = Conflict(conflict_id, fact_id, note, beside, fields, "indy", AT, "r1", title="Tea")
+    return replace(made, sha="00", outcome=outcome)
 
 
 def an_entry(run: str, fact_id: str, field: str = "title") -> HistoryEntry:
-    return HistoryEntry(
-        run, "2026-02-14T13:45:00Z", fact_id, "vault", "indy", field, {"x": ["ü", None]}, 2.5
-    )
+    return HistoryEntry(run, AT, fact_id, "vault", "indy", field, {"x": ["ü", None]}, 2.5)
 
 
 def same(found: Base | None, put: Base) -> bool:

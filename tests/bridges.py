@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultsync.api import opening as app
 from vaultsync.api.configuration import find_root, load_settings
-from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
+from vaultsync.backends.obsidian.vault_through_app import WriteOffer
 from vaultsync.http_bridge.bridge_server import running_bridge
 from vaultsync.model.paths import VaultPath
 from vaultsync.service import bridge_service as serving
@@ -126,29 +125,6 @@ class Heard:
         self._link.close()
 
 
-@dataclass
-class Waiting:
-    """The answer to an offer, once there is one."""
-
-    answer: WriteReply | None = None
-
-
 def offer() -> WriteOffer:
     path = VaultPath("public/facts/2026-02-14-berths.md")
     return WriteOffer("modify", path, None, "0" * 64, "# Berths\n\nThere are 38.\n")
-
-
-@contextmanager
-def ask_in_background(services: BridgeServices, wanted: WriteOffer) -> Iterator[Waiting]:
-    """Offer a write in a thread while the body of the `with` answers it."""
-    waiting = Waiting()
-
-    def ask() -> None:
-        waiting.answer = services.writes.offer(wanted)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
-        yield waiting
-    finally:
-        thread.join()

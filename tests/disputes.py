@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.world import LINES, World
+from tests.world import ALPHA, LINES, World
 from vaultsync.notes.conflict_note import Conflict
 
-ALPHA = LINES.split("\n")[0]
 PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from hypothesis import example
 from hypothesis import strategies as st
 
 from tests.vector_rows import IDS
@@ -81,3 +82,10 @@ def check_found(found: Collection[str], asked: FactFilters) -> None:
     assert len(set(found)) == len(found)
     assert {each.id for each in FACTS if asked.admits(each)} <= set(found)
     assert set(found) <= {each.id for each in FACTS if loose.admits(each)}
+
+
+def with_seeds(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that draws `asked`, which is asked the seeds, too."""
+    for each in SEEDS:
+        test = example(asked=each)(test)
+    return test

@@ -59,28 +59,18 @@ def same(left: object, right: object) -> bool:
 
 # How a value can stand behind `key:`; a comment may follow where the flag says so.
 SPELLINGS: list[tuple[str, bool]] = [
-    ("", True),
-    (" 5", True),
-    (" plain text", True),
-    (" a:b#c", True),
-    (" - 5"[2:], True),
-    (' "double # quoted\\" "', True),
-    (" 'single # ''quoted'''", True),
-    (" [a, 'b # c', [d]]", True),
-    (' {x: 1, "y": [2]}', True),
-    (" ~", True),
+    *(("", True), (" 5", True), (" plain text", True), (" a:b#c", True), (" - 5"[2:], True)),
+    *((' "double # quoted\\" "', True), (" 'single # ''quoted'''", True)),
+    *((" [a, 'b # c', [d]]", True), (' {x: 1, "y": [2]}', True), (" ~", True)),
     (" |\n  a: 1\n  # no comment\n  ---\n\n  k0: 2", False),
     (" >-  # folded\n  one\n  two", False),
-    (" |+\n  kept\n\n", False),
-    (" plain\n  over lines", False),
+    *((" |+\n  kept\n\n", False), (" plain\n  over lines", False)),
     (' "quoted\n  # no comment\n  end"', False),
-    (" 'quoted\n\n  end'", False),
-    (" [a,\n  b, # c\n  c]", True),
+    *((" 'quoted\n\n  end'", False), (" [a,\n  b, # c\n  c]", True)),
     ("\n  - a\n  # between\n  - b # c\n\n  - 'c'", True),
     ("\n- a\n- b", True),
     ("\n  - k: 1\n    l: 2\n  - |\n    text\n    # no comment", False),
-    ("\n  x: 1\n  y:\n    - 2", False),
-    ('\n  "below"', True),
+    *(("\n  x: 1\n  y:\n    - 2", False), ('\n  "below"', True)),
 ]
 KEY_SPELLINGS = ["{}:", '"{}":', "'{}':", "{} :"]
 

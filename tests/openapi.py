@@ -60,26 +60,17 @@ def document() -> dict[str, Any]:
 
 def _operation(row: RouteRow) -> dict[str, Any]:
     operation: dict[str, Any] = {"operationId": row.name, "summary": row.summary}
+    word = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
     parameters = [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "schema": {"type": "string", "minLength": 1, "pattern": "^[^/]+$"},
-        }
+        {"name": name, "in": "path", "required": True, "schema": word}
         for name in re.findall(r"\{(\w+)\}", row.path)
     ]
     if row.method == "GET":
         parameters += _query(row.takes)
     else:
-        parameters.append(
-            {
-                "name": "X-Vaultsync",
-                "in": "header",
-                "required": True,
-                "schema": {"type": "string", "const": "1"},
-            }
-        )
+        one = {"type": "string", "const": "1"}
+        header = {"name": "X-Vaultsync", "in": "header", "required": True, "schema": one}
+        parameters.append(header)
         schema = {"$ref": _REF.format(name=row.takes.__name__)}
         content = {"application/json": {"schema": schema}}
         operation["requestBody"] = {"required": True, "content": content}
@@ -115,20 +106,11 @@ def _answer(description: str, name: str) -> dict[str, Any]:
 
 
 def _stream() -> dict[str, Any]:
-    operation = _operation(
-        RouteRow(
-            "GET",
-            EVENTS_PATH,
-            "events",
-            "Stream server-sent events: `state`, `pass`, `conflict`, `write`.",
-            EventsQuery,
-            Nothing,
-            Nothing,
-        )
-    )
-    schema = {"type": "string"}
+    summary = "Stream server-sent events: `state`, `pass`, `conflict`, `write`."
+    row = RouteRow("GET", EVENTS_PATH, "events", summary, EventsQuery, Nothing, Nothing)
+    operation = _operation(row)
     operation["responses"]["200"] = {
         "description": "Events, until the client disconnects.",
-        "content": {"text/event-stream": {"schema": schema}},
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
     return operation

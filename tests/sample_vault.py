@@ -47,11 +47,6 @@ class Note:
         return str(self.properties["id"])
 
     @property
-    def managed(self) -> str | None:
-        found = MANAGED.search(self.body)
-        return found[1] if found else None
-
-    @property
     def title(self) -> str:
         found = re.search(r"^# (.+)$", self.body, re.MULTILINE)
         return found[1].strip() if found else self.stem
@@ -67,10 +62,8 @@ class Note:
         return [str(each) for each in held]
 
 
-def read(path: Path) -> Note:
-    raw = path.read_bytes()
+def split(name: str, raw: bytes) -> Note:
     text = raw.decode("utf-8")
-    name = path.relative_to(ROOT).as_posix()
     found = FRONTMATTER.match(text)
     if not found:
         return Note(name, raw, "", {}, text)
@@ -81,7 +74,10 @@ def read(path: Path) -> Note:
 
 @cache
 def every_note() -> tuple[Note, ...]:
-    return tuple(read(path) for path in sorted(ROOT.rglob("*.md")))
+    return tuple(
+        split(path.relative_to(ROOT).as_posix(), path.read_bytes())
+        for path in sorted(ROOT.rglob("*.md"))
+    )
 
 
 @cache

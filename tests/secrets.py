@@ -190,45 +190,11 @@ def token(kind: str, dice: random.Random) -> str:
 
 
 AROUND = (
-    "{}",
-    "The key is {}.",
-    "use `{}` for the deploy",
-    'export KEY="{}"',
-    "curl -H 'X-Key: {}' https://api.example.org/v1",
-    "(see {}, valid until May)",
-    "| prod | {} | rotated |",
-    "- {}",
-    "Schlüssel: {} — nicht weitergeben",
+    *("{}", "The key is {}.", "use `{}` for the deploy", 'export KEY="{}"'),
+    *("curl -H 'X-Key: {}' https://api.example.org/v1", "(see {}, valid until May)"),
+    *("| prod | {} | rotated |", "- {}", "Schlüssel: {} — nicht weitergeben"),
 )
 """Where tokens stand."""
-
-
-def false_lines(dice: random.Random, count: int) -> Iterator[str]:
-    """Lines that hold no secret: ids, hashes, images, code, and prose of some languages."""
-    makers = (
-        _uuid_line, _hash_line, _base64_line, _prose_line, _prose_line, _prose_line,
-        _code_line, _word_line, _link_line,
-    )  # fmt: skip
-    for number in range(count):
-        yield makers[number % len(makers)](dice)
-
-
-def _uuid_line(dice: random.Random) -> str:
-    return dice.choice(["id: {}", "{}", "session {} ended", "see [[{}]]"]).format(_uuid(dice))
-
-
-def _hash_line(dice: random.Random) -> str:
-    digest = hashlib.new(dice.choice(["sha1", "sha256", "md5"]), dice.randbytes(8)).hexdigest()
-    said = dice.choice(
-        ["commit {}", "sha256:{}", "{}  dist.tar.gz", '"integrity": "{}"', "etag: {}", "rev = {}"]
-    )
-    return said.format(digest)
-
-
-def _base64_line(dice: random.Random) -> str:
-    data = base64.b64encode(dice.randbytes(dice.randint(45, 300))).decode()
-    said = dice.choice(["{}", "![](data:image/png;base64,{})", "sha512-{}", "Content-MD5: {}"])
-    return said.format(data)
 
 
 _PROSE = (
@@ -246,39 +212,51 @@ _PROSE = (
     "secret santa: draw number {} on Friday",
     "The pass rate was {} %, key: value pairs are sorted by key.",
 )
-
-
-def _prose_line(dice: random.Random) -> str:
-    return dice.choice(_PROSE).format(dice.randint(10, 59))
-
-
 _CODE = (
     "password = os.environ['DB_PASSWORD_{}']",
-    "token = request.headers.get('Authorization', '{}')",
-    "api_key: ${{API_KEY_{}}}",
+    *("token = request.headers.get('Authorization', '{}')", "api_key: ${{API_KEY_{}}}"),
     "const secret = process.env.SECRET_{};",
-    "def reset_password(user_{}: User, token: str) -> None:",
-    "key={} sort=desc limit=100",
-    "PASSWORD=changeme-{}",
-    "tokens: {}",
-    "max_tokens = {}",
-    "password: sha256",
-    "secret_name: projects/acme/secrets/db-{}",
-    "tokenizer: o200k_base",
-    "access_key: <your access key {}>",
-    "for key, value in sorted(mapping.items())[:{}]:",
+    *("def reset_password(user_{}: User, token: str) -> None:", "key={} sort=desc limit=100"),
+    *("PASSWORD=changeme-{}", "tokens: {}", "max_tokens = {}", "password: sha256"),
+    *("secret_name: projects/acme/secrets/db-{}", "tokenizer: o200k_base"),
+    *("access_key: <your access key {}>", "for key, value in sorted(mapping.items())[:{}]:"),
 )
+_WORDS = ("configuration", "internationalisation", "2026-02-14-some-slug-of-a-note")
 
 
-def _code_line(dice: random.Random) -> str:
-    return dice.choice(_CODE).format(dice.randint(10, 99))
+def _hash(dice: random.Random) -> str:
+    return hashlib.new(dice.choice(["sha1", "sha256", "md5"]), dice.randbytes(8)).hexdigest()
 
 
-def _word_line(dice: random.Random) -> str:
-    words = ["configuration", "internationalisation", "2026-02-14-some-slug-of-a-note"]
-    return f"{dice.choice(words)}-{dice.choice(words)}_{dice.randint(1, 99)}"
+def _base64(dice: random.Random) -> str:
+    return base64.b64encode(dice.randbytes(dice.randint(45, 300))).decode()
 
 
-def _link_line(dice: random.Random) -> str:
-    part = of(LOWER, 9)
-    return f"https://example.org/{part(dice)}/{part(dice)}?page={dice.randint(1, 9)}#{part(dice)}"
+def _number(dice: random.Random) -> str:
+    return str(dice.randint(10, 59))
+
+
+def _word(dice: random.Random) -> str:
+    return f"{dice.choice(_WORDS)}-{dice.choice(_WORDS)}_{dice.randint(1, 99)}"
+
+
+_LINK = form("https://example.org/", of(LOWER, 9), "/", of(LOWER, 9), "?page=", of(DIGITS, 1))
+_HASHES = ("commit {}", "sha256:{}", "{}  dist.tar.gz", '"integrity": "{}"', "etag: {}", "rev = {}")
+_IMAGES = ("{}", "![](data:image/png;base64,{})", "sha512-{}", "Content-MD5: {}")
+_FALSE: tuple[tuple[tuple[str, ...], Make], ...] = (
+    (("id: {}", "{}", "session {} ended", "see [[{}]]"), _uuid),
+    (_HASHES, _hash),
+    (_IMAGES, _base64),
+    *((_PROSE, _number),) * 3,
+    (_CODE, _number),
+    (("{}",), _word),
+    (("{}",), form(_LINK, "#", of(LOWER, 9))),
+)
+"""Lines that hold no secret, and what stands in them."""
+
+
+def false_lines(dice: random.Random, count: int) -> Iterator[str]:
+    """Lines that hold no secret: ids, hashes, images, code, and prose of some languages."""
+    for number in range(count):
+        lines, inside = _FALSE[number % len(_FALSE)]
+        yield dice.choice(lines).format(inside(dice))

@@ -66,14 +66,10 @@ def test_an_imperative_subject_passes(subject: str) -> None:
 @pytest.mark.parametrize(
     ("subject", "why"),
     [
-        ("Add a field.", "period"),
-        ("add a field", "capitalized"),
-        ("Added a field", "imperative"),
-        ("Adds a field", "imperative"),
-        ("Adding a field", "imperative"),
-        ("A field is added", "capitalized"),
-        ("The field is new", "imperative"),
-        ("Obsidian's field is new", "capitalized"),
+        *(("Add a field.", "period"), ("add a field", "capitalized")),
+        *(("Added a field", "imperative"), ("Adds a field", "imperative")),
+        *(("Adding a field", "imperative"), ("A field is added", "capitalized")),
+        *(("The field is new", "imperative"), ("Obsidian's field is new", "capitalized")),
         (f"Add {'x' * MAX_LENGTH}", "characters"),
     ],
 )

@@ -143,9 +143,7 @@ def test_python_is_shown_where_people_begin() -> None:
     assert _blocks(DOCS / "guides" / "quickstart.md", "python")
 
 
-def test_the_examples_run_one_after_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_run_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     for variable in ("VAULTSYNC_VAULT", "VAULTSYNC_AGENT"):

@@ -16,15 +16,6 @@ from tests.sample_vault import MANAGED, Note, all_of, facts
 from vaultsync.model.schema import DEFAULT_PRIORITY, DEFAULT_STATUS
 from vaultsync.model.scope import can_see
 
-KINDS = {
-    "words": 18,
-    "paraphrase": 18,
-    "language": 6,
-    "entity": 6,
-    "date": 4,
-    "multi": 4,
-    "type": 4,
-}
 FILTERS = {"status": (str, NoneType), "max_priority": (int,), "heads_only": (bool,)}
 KEYS = {"id", "kind", "question", "answers", "agent", "filter", "priority_fact"}
 PRIORITY_FACTS = 20
@@ -86,10 +77,11 @@ def test_they_are_asked_after_the_last_note_was_written() -> None:
 
 
 def test_there_are_as_many_of_each_kind_as_the_page_says() -> None:
-    assert Counter(asked.kind for asked in QUESTIONS) == KINDS
     page = (GOLDEN / "retrieval/README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
-    assert {kind: int(count) for kind, count in rows} == KINDS
+    kinds = Counter(asked.kind for asked in QUESTIONS)
+    assert {kind: int(count) for kind, count in rows} == kinds
+    assert {"words", "paraphrase"} <= kinds.keys()
 
 
 def test_every_question_is_asked_once_under_an_id_of_its_own() -> None:

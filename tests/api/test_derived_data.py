@@ -98,9 +98,7 @@ def test_a_new_folder_for_the_tables_is_filled(world: World, derived: DerivedPar
     assert "Index/vault-index.md" in world.vault.names
 
 
-def test_a_store_that_was_restored_and_written_to_since_is_followed(
-    world: World, parts: DerivedParts
-) -> None:
+def test_a_restored_store_with_new_writes_is_followed(world: World, parts: DerivedParts) -> None:
     kept = world.store.snapshot()
     world.agent_remembers("Lost.", title="Lost")
     update_derived(world.ctx, parts)
@@ -141,9 +139,7 @@ def test_another_model_needs_approval_before_it_embeds(world: World, derived: De
     assert "/32/" in str(other.vectors.identity())
 
 
-def test_an_unavailable_store_leaves_everything_as_it_was(
-    world: World, derived: DerivedParts
-) -> None:
+def test_an_unavailable_store_leaves_all_as_it_was(world: World, derived: DerivedParts) -> None:
     world.mirrored("Another one.", title="Another")
     unplugged = SqliteStore("/unplugged/store.sqlite3", clock=world.clock, create=False)
     away = replace(world.ctx, store=unplugged)

@@ -127,7 +127,7 @@ def test_what_passes_is_tried_again(
     assert 0.75 <= clock.monotonic() <= 1.5
 
 
-def test_the_time_to_wait_grows_and_ends(
+def test_the_time_to_wait_grows_and_ends_and_a_question_is_asked_again_once(
     service: Service, embedder: HttpEmbedder, clock: FakeClock
 ) -> None:
     service.answers = [status(500, '{"error": "too hot"}')] * 9
@@ -137,15 +137,9 @@ def test_the_time_to_wait_grows_and_ends(
     assert len(service.requests) == 6
     assert 15.5 / 2 <= clock.monotonic() <= 15.5
     assert "answers 500 (too hot), 6 times" in error.message
-
-
-def test_a_question_is_asked_again_once(service: Service, embedder: HttpEmbedder) -> None:
-    service.answers = [status(500)] * 9
-
     with pytest.raises(EmbedderError):
         embedder.embed(["why tea?"])
-
-    assert len(service.requests) == 2
+    assert len(service.requests) == 6 + 2
 
 
 def in_seconds(seconds: int) -> str:
@@ -248,33 +242,27 @@ def test_the_dimension_is_known_or_asked_for_once_and_no_other_is_taken(
     assert embedder.embed(TEXTS)
 
 
-def test_a_key_is_sent_and_never_shown(
+def test_a_key_is_sent_where_it_is_named_and_set_and_never_shown(
     service: Service,
     clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("TEA_KEY", f" {KEY}\n")
-    embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="TEA_KEY")
+    unnamed, unset, embedder = (
+        HttpEmbedder(service.url, "hash", clock=clock, key_variable=name)
+        for name in ("", "VAULTSYNC_NO_SUCH_KEY", "TEA_KEY")
+    )
+    unnamed.embed(TEXTS)
+    assert "VAULTSYNC_NO_SUCH_KEY" in refused(unset).hint
     service.answers = [status(401, json.dumps({"error": f"bad key {KEY}"}))]
 
     error = refused(embedder)
 
-    assert service.keys == [f"Bearer {KEY}"]
+    assert service.keys == [None, f"Bearer {KEY}"]
     assert "(bad key …)" in error.message
     assert "TEA_KEY" in error.hint
     assert KEY not in error.message + error.hint + caplog.text + repr(vars(embedder))
-
-
-def test_without_a_name_no_key_is_sent_and_one_that_is_not_set_is_asked_for(
-    service: Service, embedder: HttpEmbedder, clock: FakeClock
-) -> None:
-    embedder.embed(TEXTS)
-    assert service.keys == [None]
-
-    unset = HttpEmbedder(service.url, "hash", clock=clock, key_variable="VAULTSYNC_NO_SUCH_KEY")
-    assert "VAULTSYNC_NO_SUCH_KEY" in refused(unset).hint
-    assert len(service.requests) == 1
 
 
 def test_a_key_never_goes_in_the_clear(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,11 +280,9 @@ def test_a_key_never_goes_in_the_clear(clock: FakeClock, monkeypatch: pytest.Mon
         (f"https://me:{KEY}@tea.example", ""),
     ],
 )
-def test_what_is_no_address_or_no_name_is_refused_and_not_repeated(
-    url: str, key: str, clock: FakeClock
-) -> None:
+def test_what_is_no_address_or_no_name_is_not_repeated(url: str, key: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        HttpEmbedder(url, "hash", clock=clock, key_variable=key)
+        HttpEmbedder(url, "hash", clock=FakeClock(), key_variable=key)
 
     assert KEY not in caught.value.message + caught.value.hint
 
@@ -306,9 +292,7 @@ def test_an_address_may_end_anywhere(path: str, service: Service, clock: FakeClo
     assert HttpEmbedder(service.url + path, "hash", clock=clock).embed(["tea"])
 
 
-def test_long_and_blank_texts_are_sent_as_services_take_them(
-    service: Service, embedder: HttpEmbedder
-) -> None:
+def test_texts_are_sent_as_services_take_them(service: Service, embedder: HttpEmbedder) -> None:
     embedder.embed(["", " \n", "x" * 100_000])
 
     (asked,) = service.requests

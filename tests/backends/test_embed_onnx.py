@@ -94,17 +94,14 @@ def test_an_export_that_cannot_be_mended_says_so(export: Path) -> None:
         assert caught.value.hint
 
 
-def test_an_export_is_one_of_its_model_and_may_be_copied(export: Path) -> None:
-    assert read_export(export, "another") is None
+@pytest.mark.parametrize("manifest", ["[]", "null", '{"model": 1}', "{"])
+def test_an_export_is_one_of_its_model_and_may_be_copied(manifest: str, export: Path) -> None:
     for name in FILES:
         os.utime(export / name)
     assert read_export(export, MODEL) is not None
+    assert read_export(export, "another") is None
 
-
-@pytest.mark.parametrize("manifest", ["[]", "null", '{"model": 1}', "{"])
-def test_a_manifest_may_hold_anything(manifest: str, export: Path) -> None:
     (export / "manifest.json").write_text(manifest)
-
     assert read_export(export, MODEL) is None
 
 

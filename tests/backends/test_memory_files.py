@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
 import stat
+import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -48,14 +47,7 @@ def test_frontmatter_that_is_no_yaml_or_too_large_is_refused(inside: str) -> Non
 
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: object, **named: object) -> ModuleType:
-        if name.startswith("frontmatter"):
-            raise ImportError(name)
-        return real(name, *args, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "frontmatter", None)
     with pytest.raises(UnreadableMemoryFileError, match=r"vaultsync\[memory-file\]"):
         FrontmatterReader().read("---\na: 1\n---\n", "m")
 
@@ -64,22 +56,18 @@ def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("path", "pattern", "fits"),
+    ("pattern", "fit", "others"),
     [
-        ("MEMORY.md", "MEMORY.md", True),
-        ("a/MEMORY.md", "MEMORY.md", False),
-        ("a/b/MEMORY.md", "**/MEMORY.md", True),
-        ("MEMORY.md", "**/MEMORY.md", True),
-        ("docs/a/b.md", "docs/**/*.md", True),
-        ("docs/b.md", "docs/*/*.md", False),
-        ("a/b.md", "*.md", False),
-        ("dist/x/y.md", "dist/**", True),
+        ("MEMORY.md", ["MEMORY.md"], ["a/MEMORY.md"]),
+        ("**/MEMORY.md", ["a/b/MEMORY.md", "MEMORY.md"], []),
+        ("docs/**/*.md", ["docs/a/b.md"], []),
+        ("docs/*/*.md", [], ["docs/b.md"]),
+        ("*.md", [], ["a/b.md"]),
+        ("dist/**", ["dist/x/y.md"], []),
     ],
 )
-def test_a_pattern_takes_whole_folders_only_by_two_stars(
-    path: str, pattern: str, *, fits: bool
-) -> None:
-    assert matches(path, [pattern]) is fits
+def test_only_two_stars_take_whole_folders(pattern: str, fit: list[str], others: list[str]) -> None:
+    assert [each for each in (*fit, *others) if matches(each, [pattern])] == fit
 
 
 def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: Path) -> None:
@@ -97,14 +85,13 @@ def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(tmp_path: P
 # --- the queue -----------------------------------------------------------------------
 
 
-def test_the_queue_is_kept_in_files(tmp_path: Path) -> None:
+def test_the_queue_is_kept_in_files_beside_a_log_and_blobs(tmp_path: Path) -> None:
     queue = FileWriteQueue(tmp_path / "q")
     assert queue.waiting("m") == []
     item = QueuedText("02", "m", "S", "Text.", True, "indy", "now", "a", "b")
-    for each in (item, ITEM):
+    others = QueuedText("00", "other", "S", "Text.", False, None, "now")
+    for each in (item, item, ITEM, ITEM, others):
         queue.put(each)
-        queue.put(each)
-    queue.put(QueuedText("00", "other", "S", "Text.", False, None, "now"))
     (tmp_path / "q" / "queue" / "03.json").write_bytes(b"{half")
     assert FileWriteQueue(tmp_path / "q").waiting("m") == [ITEM, item]
     queue.drop("01")
@@ -113,9 +100,6 @@ def test_the_queue_is_kept_in_files(tmp_path: Path) -> None:
     mode = (tmp_path / "q" / "queue" / "02.json").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
 
-
-def test_the_log_grows_and_blobs_have_the_name_of_their_hash(tmp_path: Path) -> None:
-    queue = FileWriteQueue(tmp_path / "q")
     queue.log({"a": 1})
     queue.log({"text": "zwei\nZeilen"})
     lines = (tmp_path / "q" / "log.jsonl").read_text(encoding="utf-8").splitlines()
@@ -135,9 +119,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_new_text_has_the_looks_of_the_file_it_replaces_which_has_no_second_name(
-    path: Path,
-) -> None:
+def test_a_new_text_looks_as_the_file_it_replaces_which_has_no_second_name(path: Path) -> None:
     path.chmod(0o640)
     DiskMemoryFile(path, "m").replace(b"two", b"one")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -157,9 +139,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
             DiskMemoryFile(tmp_path / name, "m").read(99)
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_grows_meanwhile_is_reread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = DiskMemoryFile(path, "m")
     real, saves = os.read, [b"one!!", b"one!"]
 
@@ -202,21 +182,13 @@ def saves_a_line_more_each_time(path: Path, times: int, *, by_rename: bool) -> N
 
 def adds(path: Path, queue: FileWriteQueue, agent: str, texts: list[str]) -> None:
     for text in texts:
-        queue_text(
-            SystemClock(),
-            DiskMemoryFile(path, "m"),
-            queue,
-            section=f"Of {agent}",
-            text=text,
-            replace_all=False,
-            agent=agent,
-        )
+        file = DiskMemoryFile(path, "m")
+        words = {"section": f"Of {agent}", "text": text, "agent": agent}
+        queue_text(SystemClock(), file, queue, replace_all=False, **words)
 
 
 @pytest.mark.parametrize("by_rename", [True, False])
-def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
-    tmp_path: Path, path: Path, *, by_rename: bool
-) -> None:
+def test_no_save_or_text_is_lost_in_storms(tmp_path: Path, path: Path, *, by_rename: bool) -> None:
     path.write_text("# M\n", encoding="utf-8")
     queue = FileWriteQueue(tmp_path / "q")
     texts: dict[str, list[str]] = {
@@ -245,24 +217,21 @@ def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
 
 def test_a_save_into_the_displaced_file_is_waited_for(path: Path) -> None:
     path.write_bytes(b"")
-    file = DiskMemoryFile(path, "m")
-    editor = path.open("wb")
+    editor = path.open("wb", buffering=0)
 
     def saves() -> None:
-        editor.write(b"what a person typed")
-        editor.close()
+        with editor:
+            editor.write(b"what a person typed")
 
     later = threading.Timer(0.05, saves)
     later.start()
     with pytest.raises(MemoryFileChangedError):
-        file.replace(b"two", b"")
+        DiskMemoryFile(path, "m").replace(b"two", b"")
     later.join()
     assert path.read_bytes() == b"what a person typed"
 
 
-def test_a_swap_that_a_person_never_lets_end_gives_up(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_swap_that_can_never_end_gives_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saves: list[bytes] = []
 
     def look(*_: object) -> bytes:

@@ -9,11 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from qdrant_client import QdrantClient, models
@@ -134,10 +135,8 @@ def retries(clock: FakeClock, seconds: float) -> RetryPolicy:
 
 
 def test_pauses_double_up_to_half_a_minute(clock: WatchedClock) -> None:
-    patience = retries(clock, 120)
-
     with pytest.raises(StoreUnavailableError, match="busy"):
-        patience.ask(lambda: 1 // 0)
+        retries(clock, 120).ask(lambda: 1 // 0)
 
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
 
@@ -154,9 +153,7 @@ def failing(clock: FakeClock, seconds: float) -> tuple[list[float], Callable[[],
     return tries, fails
 
 
-def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
-    clock: WatchedClock,
-) -> None:
+def test_once_given_up_each_request_is_tried_once_until_one_succeeds(clock: WatchedClock) -> None:
     patience = retries(clock, 5)
     tries, fails = failing(clock, 0)
 
@@ -172,9 +169,7 @@ def test_once_given_up_each_request_is_tried_once_until_it_answers_again(
     assert clock.pauses == [1, 2, 1, 2]
 
 
-def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited(
-    clock: WatchedClock,
-) -> None:
+def test_a_store_that_hangs_is_left_alone_as_long_as_it_was_waited_for(clock: WatchedClock) -> None:
     patience = retries(clock, 15)
     tries, hangs = failing(clock, 10)
 
@@ -188,9 +183,7 @@ def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited(
     assert patience.ask(lambda: "answer") == "answer"
 
 
-def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
-    store: QdrantStore, server: FakeQdrant
-) -> None:
+def test_a_restart_amid_a_batch_is_waited_for(store: QdrantStore, server: FakeQdrant) -> None:
     batches = []
 
     def goes_away(method: str, path: str) -> Fault:
@@ -219,9 +212,7 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
 
 
 @pytest.mark.parametrize("lost", range(1, 3))
-def test_a_lost_answer_makes_nothing_twice(
-    store: QdrantStore, server: FakeQdrant, lost: int
-) -> None:
+def test_a_lost_answer_repeats_nothing(store: QdrantStore, server: FakeQdrant, lost: int) -> None:
     asked = count()
     server.fault = lambda _, path: Fault(lost=path.endswith("/batch") and next(asked) < lost)
     (revision,) = store.write([a_write()])
@@ -279,22 +270,16 @@ def test_a_large_batch_that_broke_off_is_whole_or_not_there(
         assert written == (stop == 3)
 
 
-@contextmanager
-def broken(points: PointCollection, *, after: int) -> Iterator[None]:
+def broken(points: PointCollection, *, after: int) -> AbstractContextManager[object]:
     """It does as it is told, a number of times, and breaks."""
-    whole, left = points.do, [after]
+    whole, left = points.do, iter(range(after))
 
     def breaks(steps: Sequence[PointOperation]) -> None:
-        if not left[0]:
+        if next(left, None) is None:
             raise StoreUnavailableError("gone")
-        left[0] -= 1
         whole(steps)
 
-    points.do = breaks  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        points.do = whole  # type: ignore[method-assign]
+    return patch.object(points, "do", breaks)
 
 
 @pytest.fixture
@@ -309,9 +294,7 @@ def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_requests")
-def test_large_writes_go_in_requests_that_a_server_takes(
-    store: QdrantStore, server: FakeQdrant
-) -> None:
+def test_large_writes_go_in_parts_that_fit(store: QdrantStore, server: FakeQdrant) -> None:
     ids = [CLOCK.new_id() for _ in range(200)]
     facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids[:60]]
 
@@ -347,9 +330,7 @@ def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedC
     assert told[4:] == [True]
 
 
-def test_reads_are_one_request_by_a_majority_and_writes_are_waited_for_in_order(
-    server: FakeQdrant,
-) -> None:
+def test_reads_ask_a_majority_once_and_writes_are_waited_for_in_order(server: FakeQdrant) -> None:
     store = store_in(over_http(server))
     store.write([a_write()])
     vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
@@ -492,9 +473,7 @@ def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
     store.close()
 
 
-def test_the_settings_of_a_cluster_are_those_of_its_collection(
-    server: FakeQdrant, clock: WatchedClock
-) -> None:
+def test_collections_have_their_clusters_settings(server: FakeQdrant, clock: WatchedClock) -> None:
     factors = {"shard_number": 6, "replication_factor": 2, "write_consistency_factor": 2}
     store = store_in(over_http(server, clock, **factors), clock)
     store.state()
@@ -532,7 +511,7 @@ def test_a_model_of_another_length_is_taken_in_where_the_server_can(
     vectors.close()
 
 
-def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
+def test_vectors_of_an_absent_store_cannot_be_asked(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
     points = over_http(server, clock, patience_seconds=0.0)
@@ -642,8 +621,7 @@ def test_tombstones_and_what_broke_off_go_after_their_time(clock: WatchedClock) 
     assert store.purge(days=90) == 1
 
     assert points.count(pages) == 0
-    assert store.last_write(A) is None
-    assert store.tombstone(B) is not None
+    assert (store.last_write(A), store.tombstone(B) is None) == (None, False)
     assert [row.fact_id for row in store.feed()] == [B, C]
     assert store.state().facts == 1
 
@@ -800,7 +778,7 @@ def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
     assert after == segments()
 
 
-def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
+def test_the_engine_says_why_it_cannot_and_a_bug_of_ours_is_no_absence(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)
     with pytest.raises(StoreUnavailableError, match="another process has it"):
@@ -810,6 +788,8 @@ def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
     second.close()
     with pytest.raises(StoreUnavailableError, match="closed"):
         second.exists()
+    with pytest.raises(AttributeError):
+        ClientPointCollection(PLACE, clock=FakeClock(), client=object()).exists()
 
 
 @pytest.mark.parametrize("package", ["qdrant_client", "qdrant_edge"])
@@ -828,35 +808,16 @@ def test_without_its_package_it_is_said_what_to_install(
     assert "vaultsync[qdrant]" in error.value.hint
 
 
-def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:
-    points = ClientPointCollection(PLACE, clock=FakeClock(), client=object())
-
-    with pytest.raises(AttributeError):
-        points.exists()
-
-
-def test_what_a_fact_says_can_be_read_by_other_clients(
-    store: QdrantStore, server: FakeQdrant
-) -> None:
-    fact = make_fact(
-        {
-            "id": A,
-            "type": "preference",
-            "content": "Terraform over Pulumi.",
-            "userId": "u-1",
-            "createdAt": "2026-02-14T13:45:00Z",
-            "expiresAt": "2026-03-01T00:00:00Z",
-            "tags": ["iac"],
-        }
-    )
+def test_what_a_fact_says_is_legible_to_others(store: QdrantStore, server: FakeQdrant) -> None:
+    said = {"type": "preference", "content": "Terraform over Pulumi.", "userId": "u-1"}
+    times = {"createdAt": "2026-02-14T13:45:00Z", "expiresAt": "2026-03-01T00:00:00Z"}
+    fact = make_fact({"id": A, "tags": ["iac"], **said, **times})
     store.write([StoreWrite(A, fact, None, "indy")])
 
     (point,) = server.client.retrieve("agent_memory_test", [A])
     payload = point.payload or {}
 
-    assert payload["content"] == "Terraform over Pulumi."
-    assert payload["createdAt"] == 1_771_076_700_000
-    assert payload["expiresAt"] == 1_772_323_200_000
-    assert payload["supersededById"] is None
-    assert payload["userId"] == "u-1"
+    stored = {"createdAt": 1_771_076_700_000, "expiresAt": 1_772_323_200_000}
+    wanted: dict[str, object] = {**said, **stored, "supersededById": None}
+    assert {key: payload[key] for key in wanted} == wanted
     assert "content" not in json.loads(payload["rest"])

@@ -108,9 +108,7 @@ def test_a_bad_setting_is_refused(line: str, why: str) -> None:
         ('a = 1\n[qdrant]\nstore = "no"\n', 'a = 1\nstore = "new"\n[qdrant]\nstore = "no"\n'),
     ],
 )
-def test_the_marker_names_another_store_and_keeps_its_other_lines(
-    tmp_path: Path, before: str, after: str
-) -> None:
+def test_the_marker_keeps_all_lines_but_the_store(tmp_path: Path, before: str, after: str) -> None:
     (tmp_path / ".meta").mkdir()
     marker = tmp_path / ".meta" / "config.toml"
     marker.write_text(before, encoding="utf-8")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -20,25 +21,18 @@ from vaultsync.backends.state.secret_files import KEY_BYTES, TokenFile, read_or_
 from vaultsync.errors import ConfigError
 
 
-def test_a_token_is_made_once_and_private_when_it_is_read(tmp_path: Path) -> None:
-    assert TokenFile(tmp_path).find() is None
-    token = TokenFile(tmp_path).token()
+def test_a_token_is_made_once_and_private_and_a_renewed_one_is_seen_by_all(tmp_path: Path) -> None:
+    held, other = TokenFile(tmp_path), TokenFile(tmp_path)
+    assert held.find() is None
+    token = held.token()
 
     assert len(token) >= 43
-    assert TokenFile(tmp_path).token() == TokenFile(tmp_path).find() == token
+    assert other.token() == other.find() == token
     assert os.listdir(tmp_path) == ["bridge.token"]  # noqa: PTH208 - names alone
     (tmp_path / "bridge.token").chmod(0o644)
     assert TokenFile(tmp_path).token() == token
     assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_renewed_token_is_seen_by_all_who_hold_the_file(tmp_path: Path) -> None:
-    held = TokenFile(tmp_path)
-    before = held.token()
-    after = TokenFile(tmp_path).rotate()
-
-    assert before != after
-    assert held.token() == after
+    assert token != other.rotate() == held.token()
 
 
 def test_an_empty_file_and_a_link_are_no_token(tmp_path: Path) -> None:
@@ -113,24 +107,18 @@ def test_what_another_bridge_said_stays_as_long_as_it_runs(tmp_path: Path) -> No
         assert (tmp_path / "bridge.json").exists() is (pid == os.getppid())
 
 
-def test_a_key_is_made_once_and_private_when_it_is_read(tmp_path: Path) -> None:
+def test_a_key_is_made_once_by_many_and_private_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.key"
-    key = read_or_make_key(path)
-    assert len(key) == KEY_BYTES
+    with ThreadPoolExecutor(8) as many:
+        (key,) = set(many.map(lambda _: read_or_make_key(path), range(32)))
+    secret_files._make_key(path)  # as one that comes late
     assert read_or_make_key(path) == key
+    assert len(key) == KEY_BYTES
     assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
 
     path.chmod(0o644)
     assert read_or_make_key(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_who_makes_a_key_at_once_with_others_has_theirs(tmp_path: Path) -> None:
-    path = tmp_path / "a.key"
-    with ThreadPoolExecutor(8) as many:
-        keys = set(many.map(lambda _: read_or_make_key(path), range(32)))
-    assert len(keys) == 1
-    assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
 
 
 def test_what_is_no_key_is_named(tmp_path: Path) -> None:
@@ -142,13 +130,8 @@ def test_what_is_no_key_is_named(tmp_path: Path) -> None:
             read_or_make_key(tmp_path / f"{name}.key")
 
 
-def test_a_disk_without_links_holds_a_key_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_links(*_: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "link", no_links)
+def test_a_disk_without_links_holds_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError))
     key = read_or_make_key(tmp_path / "a.key")
     assert read_or_make_key(tmp_path / "a.key") == key
     secret_files._make_key(tmp_path / "a.key")

@@ -74,9 +74,7 @@ def test_an_archive_in_memory_leaves_no_file_and_a_closed_one_says_so(
         ("SELECT body FROM conflicts WHERE open ORDER BY n", "conflicts_open"),
     ],
 )
-def test_what_every_pass_asks_is_answered_by_an_index(
-    archive: SqliteArchive, ask: str, index: str
-) -> None:
+def test_what_every_run_asks_is_indexed(archive: SqliteArchive, ask: str, index: str) -> None:
     values = ["x"] * ask.count("?")
     plan = database(archive).execute("EXPLAIN QUERY PLAN " + ask, values).fetchall()
 
@@ -86,18 +84,16 @@ def test_what_every_pass_asks_is_answered_by_an_index(
 # --- damage, absence ---------------------------------------------------------------
 
 
-def test_nothing_of_an_archive_reaches_the_one_that_replaced_it(
-    archive: SqliteArchive, path: Path, tmp_path: Path
-) -> None:
+def test_nothing_reaches_the_archive_that_replaced_it(archive: SqliteArchive, path: Path) -> None:
     remember(archive, "old")
     path.unlink()
     with pytest.raises(ArchiveError, match="removed or replaced"):
         remember(archive, "new")
     assert not path.exists()
-    other = SqliteArchive.open(tmp_path / "other")
+    other = SqliteArchive.open(path.with_name("other"))
     remember(other, "other")
     other.close()
-    (tmp_path / "other").rename(path)
+    path.with_name("other").rename(path)
     with pytest.raises(ArchiveError, match="removed or replaced"):
         remember(archive, "new")
     archive.close()

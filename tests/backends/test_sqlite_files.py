@@ -227,9 +227,7 @@ def test_a_damaged_page_is_named_when_it_is_met(kind: Kind, file: SqliteFile, pa
     assert caught.value.hint == kind.hint
 
 
-def test_a_new_file_does_not_read_the_log_that_a_killed_process_left(
-    kind: Kind, file: SqliteFile, path: Path
-) -> None:
+def test_no_new_file_reads_the_log_of_another(kind: Kind, file: SqliteFile, path: Path) -> None:
     kind.write(file, "1")
     log = path.with_name(path.name + "-wal")
     left = log.read_bytes()
@@ -242,9 +240,7 @@ def test_a_new_file_does_not_read_the_log_that_a_killed_process_left(
     again.close()
 
 
-def test_a_file_that_is_locked_too_long_is_only_read(
-    kind: Kind, file: SqliteFile, path: Path
-) -> None:
+def test_a_file_locked_too_long_is_only_read(kind: Kind, file: SqliteFile, path: Path) -> None:
     kind.write(file, "1")
     database(file).execute("PRAGMA busy_timeout = 20")
     other = sqlite3.connect(path, isolation_level=None)

@@ -86,9 +86,7 @@ def test_a_file_that_is_there_is_never_opened_but_by_sqlite(
 # --- its schema --------------------------------------------------------------------
 
 
-def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(path: Path) -> None:
     path.touch()
     first = store_sqlite.MIGRATIONS[:1]
     db, schema = sqlite_file.open_migrated(path, first, create=True, log_pages=1_000)
@@ -106,9 +104,7 @@ def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
 # --- damage, absence ---------------------------------------------------------------
 
 
-def test_a_store_that_is_away_is_not_made_again_and_goes_on_when_it_is_back(
-    store: SqliteStore, path: Path
-) -> None:
+def test_a_store_that_is_away_is_not_made_again(store: SqliteStore, path: Path) -> None:
     create(store)
     aside = path.rename(path.with_suffix(".aside"))
     for call in (store.state, lambda: create(store, B), lambda: list(store.iter_facts())):
@@ -119,21 +115,21 @@ def test_a_store_that_is_away_is_not_made_again_and_goes_on_when_it_is_back(
 
     create(store, B)
     assert store.state().facts == 2
+    path.with_name(path.name + "-wal").unlink()
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+    assert store.state().facts == 2
 
 
-def backed_up(path: Path) -> Path:
-    db, backup = sqlite3.connect(path), sqlite3.connect(path.with_suffix(".backup"))
-    db.backup(backup)
-    db.close()
-    backup.close()
-    return path.with_suffix(".backup")
-
-
-def test_a_restored_store_is_away_once_and_no_revision_comes_again(
+def test_a_restored_store_is_away_once_and_repeats_no_revision(
     store: SqliteStore, path: Path
 ) -> None:
     create(store)
-    backup = backed_up(path)
+    backup = path.with_suffix(".backup")
+    with sqlite3.connect(path) as db, sqlite3.connect(backup) as copy:
+        db.backup(copy)
+    db.close()
+    copy.close()
     lost = create(store, B)
     before = store.state()
     backup.rename(path)
@@ -147,15 +143,13 @@ def test_a_restored_store_is_away_once_and_no_revision_comes_again(
     assert store.revision_at(2) == new
 
 
-def test_another_store_in_its_place_never_answers(
-    store: SqliteStore, path: Path, tmp_path: Path
-) -> None:
+def test_another_store_in_its_place_never_answers(store: SqliteStore, path: Path) -> None:
     create(store)
-    other = opened_at(tmp_path / "other", create=True)
+    other = opened_at(path.with_name("other"), create=True)
     other_id = other.state().store_id
     assert other_id != store.state().store_id
     other.close()
-    (tmp_path / "other").rename(path)
+    path.with_name("other").rename(path)
 
     for _ in range(3):
         with pytest.raises(StoreUnavailableError, match="replaced"):
@@ -166,19 +160,7 @@ def test_another_store_in_its_place_never_answers(
     again.close()
 
 
-def test_a_log_that_was_removed_is_noticed(store: SqliteStore, path: Path) -> None:
-    create(store)
-    path.with_name(path.name + "-wal").unlink()
-    with pytest.raises(StoreUnavailableError):
-        store.state()
-
-    create(store, B)
-    assert store.state().facts == 2
-
-
-def test_an_interrupted_call_and_one_of_refusals_alone_write_nothing(
-    store: SqliteStore, path: Path
-) -> None:
+def test_interrupted_and_refused_calls_write_nothing(store: SqliteStore, path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         interrupted = Mock(side_effect=[*[b"0000"] * 5, KeyboardInterrupt])
         patch.setattr(os, "urandom", interrupted)
@@ -224,20 +206,15 @@ def _increment(store: SqliteStore, times: int) -> None:
             done = isinstance(answer, str)
 
 
-def test_four_processes_count_without_losing_one(store: SqliteStore, path: Path) -> None:
+def test_processes_and_threads_count_without_losing_one(store: SqliteStore, path: Path) -> None:
     store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
     in_processes(_count_up, [(path, 50)] * 4)
-
     assert store.get(A).content == "200"
     assert store.state().seq == 201
 
-
-def test_threads_may_share_a_store(store: SqliteStore) -> None:
-    store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: _increment(store, 25), range(4)))
-
-    assert store.get(A).content == "100"
+    assert store.get(A).content == "300"
 
 
 def _make(path: Path, number: int) -> None:

@@ -10,9 +10,11 @@ import sys
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import tantivy
@@ -20,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
-from tests.snippets import run
+from tests.snippets import packages_after, run
 from vaultsync.backends.tantivy import index as index_tantivy
 from vaultsync.backends.tantivy.analysis import PLAIN
 from vaultsync.backends.tantivy.index import TantivyIndex
@@ -28,6 +30,7 @@ from vaultsync.errors import ConfigError, IndexBusyError
 from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.text_normalization import normalize_text_form, split_words
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
@@ -82,9 +85,6 @@ def test_a_text_without_a_language_is_in_that_of_the_setting(folder: Path) -> No
     assert german.version() is None
     put(german, a_fact(A, "Datenbanken"))
     assert found(german, "Datenbank") == [A]
-
-
-def test_there_are_stems_for_some_languages_only(folder: Path) -> None:
     with pytest.raises(ConfigError):
         TantivyIndex(folder, language="klingon")
 
@@ -104,21 +104,15 @@ def test_words_are_cut_where_the_reference_cuts_them(text: str) -> None:
 # --- weights ---------------------------------------------------------------------------
 
 
-def test_a_weight_of_zero_leaves_a_field_out(folder: Path) -> None:
-    index = TantivyIndex(folder, weights={"tags": 0.0})
-    put(index, a_fact(A, tags=["hot"]))
-
-    assert found(index, "hot") == []
-    assert found(index, "tea") == [A]
-
-
-def test_a_weight_lifts_what_matches_there(folder: Path) -> None:
-    facts = [a_fact(A, "Mate.", title="Green"), a_fact(B, "Green.", title="Mate")]
+def test_a_weight_lifts_what_matches_there_and_zero_leaves_a_field_out(folder: Path) -> None:
+    facts = [a_fact(A, "Mate.", title="Green", tags=["hot"]), a_fact(B, "Green.", title="Mate")]
     put(TantivyIndex(folder), *facts)
 
     for field, first in (("title", A), ("content", B)):
         index = TantivyIndex(folder, weights={"title": 1.0, field: 9.0})
         assert found(index, "green")[0] == first
+    assert found(index, "hot") == [A]
+    assert found(TantivyIndex(folder, weights={"tags": 0.0}), "hot") == []
 
 
 # --- many ------------------------------------------------------------------------------
@@ -131,8 +125,6 @@ def test_what_few_facts_pass_is_found_among_many(index: TantivyIndex) -> None:
     ]
     rare = [each.evolve(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
     index.update([IndexDocument(each) for each in (*many, *rare)], [], version="1")
-    from vaultsync.model.filters import FactFilters
-
     hits = index.search("green tea", FactFilters(status="rare"), limit=5)
     assert {each.fact_id for each in hits} < {each.id for each in rare}
     assert len(hits) == 5
@@ -284,11 +276,11 @@ def test_damage_that_shows_in_an_answer_is_damage_and_nothing_else_is(
 ) -> None:
     put(index, a_fact())
 
-    monkeypatch.setattr(index_tantivy, "best_hits", _interrupt)
+    monkeypatch.setattr(index_tantivy, "best_hits", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         found(index, "tea")
     assert index.version() == "1"
-    monkeypatch.setattr(index_tantivy, "best_hits", _panic)
+    monkeypatch.setattr(index_tantivy, "best_hits", PANIC)
     assert found(index, "tea") == []
     assert index.version() is None
     monkeypatch.undo()
@@ -300,12 +292,7 @@ class PanicException(BaseException):
     """As the library has it."""
 
 
-def _panic(*_: object, **__: object) -> None:
-    raise PanicException
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+PANIC = Mock(side_effect=PanicException)
 
 
 # --- a disk that is full ---------------------------------------------------------------
@@ -345,7 +332,7 @@ def test_a_panic_while_writing_is_an_error_of_the_disk(
     index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(index, a_fact())
-    monkeypatch.setattr(TantivyIndex, "_put_version", _panic)
+    monkeypatch.setattr(TantivyIndex, "_put_version", PANIC)
 
     with pytest.raises(OSError, match="Input/output error"), index._on_disk():
         index.update([], [A], version="2")
@@ -353,16 +340,14 @@ def test_a_panic_while_writing_is_an_error_of_the_disk(
 
 
 def test_an_error_of_the_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    named = index_tantivy._disk_error("No space left on device (os error 28)", ROOT)
-    unnamed = index_tantivy._disk_error("An index writer was killed", ROOT)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
-    full = index_tantivy._disk_error("An index writer was killed", ROOT)
-
-    assert [each.errno for each in (named, unnamed, full)] == [
-        errno.ENOSPC,
+    unnamed = "An index writer was killed"
+    said = [unnamed, "No space left on device (os error 28)"]
+    assert [index_tantivy._disk_error(each, ROOT).errno for each in said] == [
         errno.EIO,
         errno.ENOSPC,
     ]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    assert index_tantivy._disk_error(unnamed, ROOT).errno == errno.ENOSPC
 
 
 # --- several processes -----------------------------------------------------------------
@@ -400,7 +385,7 @@ def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_while_another_process_writes_the_index_can_be_read_but_not_written(
+def test_what_another_process_writes_is_found_once_it_is_done_and_until_then_none_else_writes(
     writer: subprocess.Popen[str], index: TantivyIndex
 ) -> None:
     assert (found(index, "green"), index.version()) == ([A], "1")
@@ -408,13 +393,7 @@ def test_while_another_process_writes_the_index_can_be_read_but_not_written(
         put(index, a_fact(B))
     with pytest.raises(IndexBusyError):
         index.clear()
-    assert found(index, "green") == [A]
-
-
-def test_what_another_process_wrote_is_found_by_those_who_read(
-    writer: subprocess.Popen[str], index: TantivyIndex
-) -> None:
-    assert found(index, "black") == []
+    assert (found(index, "green"), found(index, "black")) == ([A], [])
     out, _ = writer.communicate("\n", timeout=60)
 
     assert out == "done\n"
@@ -435,12 +414,9 @@ def test_a_writer_that_is_killed_leaves_the_index_as_it_was(
     assert {*found(index, "tea")} == {A, B}
 
 
-def test_a_writer_that_knows_no_lock_of_ours_is_met_by_that_of_the_library(
-    index: TantivyIndex, folder: Path
-) -> None:
+def test_a_writer_without_our_lock_meets_the_librarys(index: TantivyIndex, folder: Path) -> None:
     put(index, a_fact())
-    other = tantivy.Index.open(str(folder))
-    held = other.writer(15_000_000, 1)
+    held = tantivy.Index.open(str(folder)).writer(15_000_000, 1)
 
     with pytest.raises(IndexBusyError):
         put(index, a_fact(B))
@@ -451,37 +427,28 @@ def test_a_writer_that_knows_no_lock_of_ours_is_met_by_that_of_the_library(
 
 def test_threads_may_share_an_index(index: TantivyIndex) -> None:
     put(index, a_fact(A))
-    wrong: list[object] = []
     over = threading.Event()
 
     def read() -> None:
         while not over.is_set():
-            if A not in found(index, "tea", limit=99):
-                wrong.append("lost")
+            assert A in found(index, "tea", limit=99)
 
-    readers = [threading.Thread(target=read) for _ in range(3)]
-    for each in readers:
-        each.start()
-    for number, fact_id in enumerate(IDS[1:21]):
-        put(index, a_fact(fact_id), version=str(number))
-    over.set()
-    for each in readers:
-        each.join()
-
-    assert wrong == []
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read) for _ in range(3)]
+        for number, fact_id in enumerate(IDS[1:21]):
+            put(index, a_fact(fact_id), version=str(number))
+        over.set()
+    assert [each.result() for each in readers] == [None] * 3
     assert index.count() == 21
 
 
 def test_nothing_heavy_is_loaded_to_find_a_word(folder: Path) -> None:
     put(TantivyIndex(folder), a_fact())
-    program = (
-        "import sys; from vaultsync.backends.tantivy.index import TantivyIndex\n"
+    loaded = packages_after(
+        "from vaultsync.backends.tantivy.index import TantivyIndex\n"
         "from vaultsync.model.filters import FactFilters\n"
-        "assert TantivyIndex(sys.argv[1]).search('tea', FactFilters(), limit=1)\n"
-        "print(*sorted({each.partition('.')[0] for each in sys.modules}))"
+        f"assert TantivyIndex({str(folder)!r}).search('tea', FactFilters(), limit=1)"
     )
-
-    loaded = {*run(program, folder).split()}
 
     assert "tantivy" in loaded
     heavy = {"numpy", "torch", "lancedb", "pyarrow", "yaml_rs", "ruamel", "rich"}

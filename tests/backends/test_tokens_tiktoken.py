@@ -31,23 +31,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_table_that_is_there_is_read_once_and_counted_by(folder: Path) -> None:
+def test_a_whole_table_is_read_once_and_counted_by_and_no_other_is_fetched(folder: Path) -> None:
     counter = TiktokenCounter.find()
+    (folder / TABLE_FILE_NAME).write_bytes(small_table()[:-10])
+    assert TiktokenCounter.find() is None
     (folder / TABLE_FILE_NAME).unlink()
+    assert TiktokenCounter.find() is None
+    assert list(folder.iterdir()) == []
 
     assert counter is not None
     assert counter.count("the thing") == 4  # the, a blank, th, ing
     assert counter.count("in") == counter.count("er") == 1
     assert counter.name == "o200k_base"
-
-
-def test_nothing_is_fetched_when_there_is_no_table_or_not_all_of_it(folder: Path) -> None:
-    (folder / TABLE_FILE_NAME).write_bytes(small_table()[:-10])
-    assert TiktokenCounter.find() is None
-
-    (folder / TABLE_FILE_NAME).unlink()
-    assert TiktokenCounter.find() is None
-    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("lacks_folder", [True, False])

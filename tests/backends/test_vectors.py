@@ -9,7 +9,7 @@ import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import filelock
 import pytest
@@ -26,8 +26,6 @@ from vaultsync.errors import DerivedError, IndexBusyError
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.filters import FactFilters
 
-P = ParamSpec("P")
-T = TypeVar("T")
 I = TypeVar("I", bound=VectorIndex | LanceVectors)  # noqa: E741 - as I of index
 
 ROOT = Path(__file__).parents[2]
@@ -66,14 +64,6 @@ def many(index: VectorIndex, *, tag: str = "a") -> None:
         replace=IDS,
         record=tag,
     )
-
-
-def copied(folder: Path) -> LocalVectors:
-    """One with a copy."""
-    index = filled(LocalVectors(folder))
-    many(index)
-    index.tidy()
-    return index
 
 
 def held_facts(index: VectorIndex | LanceVectors) -> set[str]:
@@ -153,19 +143,33 @@ def test_a_vector_that_rotted_ends_the_index_when_it_is_rewritten(tmp_path: Path
     assert index.identity() is None
 
 
-def test_a_matrix_that_is_rewritten_is_smaller_and_whole(tmp_path: Path) -> None:
+def test_a_matrix_of_many_dead_rows_is_rewritten_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index, reader = replaced(tmp_path), MatrixVectors(tmp_path)
-    before = found(reader, limit=3)
+    right, before = holds(index), found(reader, limit=3)
     names = {path.name for path in parts(tmp_path)}
     search = reader._now()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", _full_after(2))
+        with pytest.raises(OSError, match="full"):
+            index.tidy()
+    assert holds(index) == right
 
     index.tidy()
 
-    assert not names & {path.name for path in parts(tmp_path)} - {"header.json"}
+    rewritten = {path.name for path in parts(tmp_path)}
+    assert rewritten & names == {"header.json"}
+    assert len(rewritten) == 4
     assert index.rows() == 600
     assert search.vectors.shape == (1800, 3)  # whoever is in the middle goes on
     assert found(reader, limit=3) == before
     assert len(index._now().rows) == 600
+    assert holds(index) == right
+    index.put([], replace=IDS[:9])
+    index.tidy()  # a few dead rows are left where they are
+    assert {path.name for path in parts(tmp_path)} > rewritten
+    assert index._now().vectors.shape == (600, 3)
 
 
 def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> None:
@@ -177,18 +181,7 @@ def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> 
         assert found(index, FactFilters(tags=tags, max_priority=each)) == right
 
 
-def test_a_few_dead_rows_are_left_where_they_are(tmp_path: Path) -> None:
-    index = filled(MatrixVectors(tmp_path))
-    names = {path.name for path in parts(tmp_path)}
-
-    index.tidy()
-
-    assert {path.name for path in parts(tmp_path)} == names
-
-
-def test_a_reader_that_comes_late_reads_the_header_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_reader_rereads_the_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, reader = filled(MatrixVectors(tmp_path)), MatrixVectors(tmp_path)
     right = holds(index)
     seen = reader._files.header()
@@ -218,13 +211,20 @@ def test_a_full_disk_leaves_the_table_as_it_was(tmp_path: Path) -> None:
     assert held_facts(index) == {A, B, C}
 
 
-@pytest.mark.parametrize("failing", range(1, 7))
-def test_a_full_disk_leaves_the_matrix_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+FULL = [*((MatrixVectors, number) for number in range(1, 7)), (LanceVectors, 6)]
+"""The matrix writes five parts and the header, whose replacing is the sixth step."""
+
+
+@pytest.mark.parametrize(("kind", "failing"), FULL)
+def test_a_full_disk_leaves_the_index_as_it_was(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[MatrixVectors | LanceVectors],
+    failing: int,
 ) -> None:
-    index = filled(MatrixVectors(tmp_path))
+    index = filled(kind(tmp_path))
     right = holds(index)
-    with monkeypatch.context() as patch:  # five parts and the header
+    with monkeypatch.context() as patch:
         if failing <= len(MATRIX_PARTS):
             patch.setattr(os, "pwrite", _full_after(failing))
         else:
@@ -232,26 +232,10 @@ def test_a_full_disk_leaves_the_matrix_as_it_was(
         with pytest.raises(OSError, match="full"):
             index.put([row(B, "b", Y, tags=["new"])], replace=[A], record="third")
 
-    assert holds(index) == holds(MatrixVectors(tmp_path)) == right
+    assert holds(index) == holds(kind(tmp_path)) == right
     index.put([row(B, "b", Y, tags=["new"])], replace=[A], record="third")
     assert holds(index)[1:3] == ("third", {B: {"b"}, C: {"c"}})
-    assert holds(MatrixVectors(tmp_path)) == holds(index)
-
-
-def test_a_full_disk_stops_no_rewriting_halfway(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = replaced(tmp_path)
-    right = holds(index)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "pwrite", _full_after(2))
-        with pytest.raises(OSError, match="full"):
-            index.tidy()
-
-    assert holds(index) == right
-    index.tidy()
-    assert holds(index) == right
-    assert len(parts(tmp_path)) == 4
+    assert holds(kind(tmp_path)) == holds(index)
 
 
 def _full(*_: object, **__: object) -> None:
@@ -270,9 +254,7 @@ def _full_after(calls: int) -> Callable[[int, bytes, int], int]:
     return pwrite
 
 
-def test_a_disk_that_takes_a_little_at_a_time_gets_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_little_gets_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = holds(filled(MatrixVectors(tmp_path / "whole")))
     real = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real(fd, data[:7], at))
@@ -293,19 +275,6 @@ def test_a_table_that_lost_a_write_has_no_record(tmp_path: Path) -> None:
     assert again.record() is None
     assert again.identity() == "m/3/c"
     assert held_facts(again) == {A, B}
-
-
-def test_a_header_that_cannot_be_written_takes_the_rows_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = filled(LanceVectors(tmp_path))
-    right = holds(index)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", _full)
-        with pytest.raises(OSError, match="full"):
-            index.put([row(B)], replace=[A])
-
-    assert holds(index) == right
 
 
 @pytest.mark.parametrize("kind", [MatrixVectors, LanceVectors])
@@ -332,7 +301,6 @@ def test_the_table_itself_takes_all_filters(tmp_path: Path) -> None:
     index = LanceVectors(tmp_path)
     index.reset("m/3/c")
     index.put([row(each) for each in FACTS])
-
     for asked in SEEDS:
         check_found(found(index, asked, limit=len(FACTS)), asked)
 
@@ -389,23 +357,27 @@ def copy(index: LocalVectors) -> LanceVectors:
     return index._table
 
 
-def test_a_few_rows_do_not_load_lancedb(tmp_path: Path) -> None:
+@pytest.fixture
+def copied(tmp_path: Path) -> LocalVectors:
+    """One with a copy."""
     index = filled(LocalVectors(tmp_path))
+    many(index)
     index.tidy()
-
-    assert not copy(index).is_open
-    assert found(index) == [A, C]
+    return index
 
 
-def test_many_rows_are_copied(tmp_path: Path) -> None:
-    index = copied(tmp_path)
+def test_many_rows_are_copied_and_copied_again(copied: LocalVectors, tmp_path: Path) -> None:
+    assert holds(copy(copied)) == holds(copied)
+    copied.put([row(A, "new", X)], replace=[A, B], record="last")
+    assert holds(copy(copied)) != holds(copied)
+    copied.tidy()  # it is open by now
+    assert holds(copy(copied)) == holds(copied)
+    assert copied.uncopied() == 0
 
-    assert holds(copy(index)) == holds(index)
-    index.put([row(A, "new", X)], replace=[A, B], record="last")
-    assert holds(copy(index)) != holds(index)
-    index.tidy()  # it is open by now
-    assert holds(copy(index)) == holds(index)
-    assert index.uncopied() == 0
+    shutil.rmtree(tmp_path / "lance")
+    many(copied, tag="b")
+    copied.tidy()
+    assert holds(copy(copied)) == holds(copied)
 
 
 def test_a_copy_has_the_fields_that_filters_ask(tmp_path: Path) -> None:
@@ -435,25 +407,15 @@ def test_a_copy_has_the_fields_that_filters_ask(tmp_path: Path) -> None:
     assert index.outdated([each.fact for each in facts]) == set()
 
 
-def test_a_copy_that_is_lost_is_made_again(tmp_path: Path) -> None:
-    index = copied(tmp_path)
-    shutil.rmtree(tmp_path / "lance")
-    many(index, tag="b")
-    index.tidy()
-
-    assert holds(copy(index)) == holds(index)
-
-
-def test_a_copy_that_lost_a_write_is_made_again(tmp_path: Path) -> None:
-    index = copied(tmp_path)
-    many(index, tag="b")
-    index.tidy()
-    index.close()
+def test_a_copy_that_lost_a_write_is_made_again(copied: LocalVectors, tmp_path: Path) -> None:
+    many(copied, tag="b")
+    copied.tidy()
+    copied.close()
     (table,) = (tmp_path / "lance").glob("*.lance")
     for path in sorted((table / "_versions").glob("*"))[:2]:
         path.unlink()
 
-    again = LocalVectors(tmp_path, index_from=0)
+    again = large(tmp_path)
     again._searched = True
     assert found(again, limit=2) == [IDS[0], IDS[1]]
     many(again, tag="c")
@@ -461,65 +423,57 @@ def test_a_copy_that_lost_a_write_is_made_again(tmp_path: Path) -> None:
     assert holds(copy(again)) == holds(again)
 
 
-def test_a_rewriting_before_all_is_copied_begins_another_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = copied(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(index, "_copy", lambda: None)
-        many(index, tag="b")
-        many(index, tag="c")
-        index.put([], replace=IDS[3:])
-        index.tidy()
-    assert index.rows() == 3
-    many(index, tag="d")
-    index.put([], replace=IDS[400:])
-    index.tidy()
+def test_a_rewriting_before_all_is_copied_begins_another_copy(copied: LocalVectors) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(copied, "_copy", lambda: None)
+        many(copied, tag="b")
+        many(copied, tag="c")
+        copied.put([], replace=IDS[3:])
+        copied.tidy()
+    assert copied.rows() == 3
+    many(copied, tag="d")
+    copied.put([], replace=IDS[400:])
+    copied.tidy()
 
-    assert holds(copy(index)) == holds(index)
+    assert holds(copy(copied)) == holds(copied)
 
 
-def _told(asked: list[str], name: str, real: Callable[P, T]) -> Callable[P, T]:
-    def search(*args: P.args, **kwargs: P.kwargs) -> T:
-        asked.append(name)
-        return real(*args, **kwargs)
-
-    return search
-
-
-def test_the_table_answers_where_there_are_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_answers_for_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = filled(large(tmp_path))
     many(index)
     asked: list[str] = []
-    for kind, name in ((LanceVectors, "table"), (MatrixVectors, "matrix")):
-        monkeypatch.setattr(kind, "search", _told(asked, name, kind.search))
+
+    def noted(kind: type[LanceVectors | MatrixVectors]) -> Callable[..., object]:
+        def search(*args: Any, **named: Any) -> object:  # noqa: ANN401 - passed on
+            asked.append(kind.__name__)
+            return real(*args, **named)
+
+        real = kind.search
+        return search
+
+    for kind in (LanceVectors, MatrixVectors):
+        monkeypatch.setattr(kind, "search", noted(kind))
 
     assert found(index, limit=1) == [IDS[0]]
-    assert asked == ["table"]
     MatrixVectors.put(index, [row(A, "waits", Y)])
     found(index)
-    assert asked == ["table", "matrix"]
     index.put([])
     found(index)
-    assert asked == ["table", "matrix", "table"]
     shutil.rmtree(tmp_path / "lance")
     assert found(index, limit=1) == [IDS[0]]
-    assert asked[3:] == ["matrix"]
+    table, matrix = LanceVectors.__name__, MatrixVectors.__name__
+    assert asked == [table, matrix, table, matrix]
 
 
 def test_a_single_question_does_not_load_lancedb(tmp_path: Path) -> None:
-    index = large(tmp_path)
-    filled(index)
+    index = filled(large(tmp_path))
     many(index)
     index.close()
     again = large(tmp_path)
 
-    found(again)
-    assert not copy(again).is_open
-    found(again)
-    assert copy(again).is_open
+    for is_open in (False, True):
+        found(again)
+        assert copy(again).is_open is is_open
 
 
 def test_without_lancedb_the_matrix_does_all(

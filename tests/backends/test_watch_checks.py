@@ -18,13 +18,6 @@ a line that is none
 """
 
 
-@pytest.fixture
-def info(tmp_path: Path) -> Path:
-    path = tmp_path / "mountinfo"
-    path.write_text(INFO)
-    return path
-
-
 @pytest.mark.parametrize(
     ("path", "kind", "silent"),
     [
@@ -40,21 +33,16 @@ def info(tmp_path: Path) -> Path:
     ],
 )
 def test_a_folder_is_on_the_deepest_mount_above_it(
-    info: Path, path: str, kind: str, *, silent: bool
+    tmp_path: Path, path: str, kind: str, *, silent: bool
 ) -> None:
+    info = tmp_path / "mountinfo"
+    info.write_text(INFO)
     assert mount_kind(Path(path), mountinfo=info) == kind
     assert bool(mount_without_events(Path(path), mountinfo=info)) is silent
 
 
-def test_where_nothing_can_be_told_changes_are_expected_to_be(tmp_path: Path) -> None:
-    assert mount_without_events(tmp_path, mountinfo=tmp_path / "nothing") == ""
-    assert mount_kind(tmp_path)
-
-
 @pytest.mark.parametrize(("limit", "enough"), [(6, True), (5, False)])
-def test_a_vault_of_more_folders_than_can_be_watched_is_told(
-    tmp_path: Path, limit: int, *, enough: bool
-) -> None:
+def test_too_many_folders_to_watch_are_told(tmp_path: Path, limit: int, *, enough: bool) -> None:
     (tmp_path / "vault" / "a" / "b").mkdir(parents=True)
     (tmp_path / "max_user_watches").write_text(f"{limit}\n")
     found = {x.name: x for x in watch_checks(tmp_path / "vault", limits=tmp_path)}
@@ -63,9 +51,9 @@ def test_a_vault_of_more_folders_than_can_be_watched_is_told(
     assert found["mount"].ok
 
 
-def test_a_network_mount_is_told_and_no_limit_where_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_mount_alone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mount_without_events(tmp_path, mountinfo=tmp_path / "nothing") == ""
+    assert mount_kind(tmp_path)
     monkeypatch.setattr(watch_limits, "mount_without_events", lambda _: "nfs4")
     (found,) = watch_checks(tmp_path, limits=tmp_path / "none")
     assert "nfs4" in found.message

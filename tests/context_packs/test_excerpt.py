@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from tests.packs import contents
 from vaultsync.context_packs.excerpt import Excerpt, excerpt
 
-TWENTY = " ".join(f"Sentence number {n:02} has six words." for n in range(20))
+
+def sentences(*numbers: int) -> str:
+    return " ".join(f"Sentence number {n:02} has six words." for n in numbers)
+
+
+TWENTY = sentences(*range(20))
 
 
 def text_of(found: Excerpt | None) -> str:
@@ -15,11 +20,21 @@ def text_of(found: Excerpt | None) -> str:
     return found.text
 
 
-def test_the_sentences_around_the_passage_stay() -> None:
-    text = text_of(excerpt(TWENTY, "number 10 has", 110))
-    assert (
-        text == "… " + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12)) + " …"
-    )
+TIDES = "\n\n".join(f"潮位は{n}番。曲線は{n}本。" for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "passage", "room", "kept"),
+    [
+        (TWENTY, "number 10 has", 110, f"… {sentences(10, 11, 12)} …"),
+        (TWENTY, "", 80, f"{sentences(0, 1)} …"),
+        (TWENTY, "number 19", 110, f"… {sentences(17, 18, 19)}"),
+        (TIDES, "曲線は7本", 8, "… 曲線は7本。 …"),  # a script without blanks
+        (f"The gate opens.\n\n## Deeper\n\n{TWENTY}", "gate", 40, "The gate opens. …"),
+    ],
+)
+def test_sentences_around_the_passage_stay(text: str, passage: str, room: int, kept: str) -> None:
+    assert text_of(excerpt(text, passage, room)) == kept
 
 
 @given(st.integers(0, 690), st.integers(1, 150))
@@ -34,23 +49,6 @@ def test_a_passage_longer_than_the_room_is_cut() -> None:
     assert len(text) <= 110 + len("… " + " …")
 
 
-def test_without_a_passage_the_beginning_stays() -> None:
-    text = text_of(excerpt(TWENTY, "", 80))
-    assert text.startswith("Sentence number 00")
-    assert text.endswith("words. …")
-
-
-def test_at_the_end_what_stands_before_fills_the_room() -> None:
-    text = text_of(excerpt(TWENTY, "number 19", 110))
-    assert text.startswith("… Sentence number 17")
-    assert text.endswith("19 has six words.")
-
-
-def test_sentences_end_without_a_blank_in_scripts_that_have_none() -> None:
-    text = "\n\n".join(f"潮位は{n}番。曲線は{n}本。" for n in range(20))
-    assert text_of(excerpt(text, "曲線は7本", 8)) == "… 曲線は7本。 …"
-
-
 def test_a_text_hardly_longer_stays_whole() -> None:
     assert excerpt(TWENTY, "number 10", len(TWENTY)) is None
     assert excerpt("One sentence " * 40 + "is all.", "", 100) is None
@@ -60,11 +58,6 @@ def test_the_heading_above_is_named() -> None:
     text = f"# Top\n\n{TWENTY}\n\n## Deeper\n\nThe gate opens at noon.\n\n## Last\n\nNo."
     found = excerpt(text, "gate opens noon", 30)
     assert found == Excerpt("… The gate opens at noon. …", "Deeper")
-
-
-def test_no_heading_stands_last_in_an_excerpt() -> None:
-    text = f"The gate opens.\n\n## Deeper\n\n{TWENTY}"
-    assert text_of(excerpt(text, "gate", 40)) == "The gate opens. …"
 
 
 @pytest.mark.parametrize("after", ["", "\n\nEnd."])

@@ -68,14 +68,17 @@ def test_a_field_that_is_no_text_is_shown_in_words() -> None:
     assert fact_body(odd).endswith("- category: 7")
 
 
-def test_what_the_title_says_already_is_not_said_twice() -> None:
-    assert fact_body(fact(1, "Tea at four.", title="Tea at four")) == ""
-    assert fact_body(fact(1, "Tea at four. Always.", title="Tea at four")) != ""
-
-
-def test_what_was_shortened_is_not_packed_at_length() -> None:
-    one = fact(1, "Short.", type="observation", observationOriginalContent="Long. " * 99)
-    assert fact_body(one) == "Short."
+@pytest.mark.parametrize(
+    ("one", "body"),
+    [
+        # What the title says already is not said twice, and what was shortened not at length.
+        (fact(1, "Tea at four.", title="Tea at four"), ""),
+        (fact(1, "Tea at four. Always.", title="Tea at four"), "Tea at four. Always."),
+        (fact(1, "Short.", type="observation", observationOriginalContent="Long. " * 99), "Short."),
+    ],
+)
+def test_a_body_says_what_is_new(one: Fact, body: str) -> None:
+    assert fact_body(one) == body
 
 
 def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:

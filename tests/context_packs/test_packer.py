@@ -56,6 +56,12 @@ def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
     return candidate(number, text, **values)
 
 
+def brief(number: int, fit: float, **values: Value) -> PackCandidate:
+    """A long fact that fits much less than the best."""
+    long_fact = long(number, 30, **values)
+    return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
+
+
 # --- the budget ----------------------------------------------------------------------
 
 
@@ -91,9 +97,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
 
 
 @given(st.data(), st.sampled_from(sorted(COUNTERS)), st.integers(0, 3_000))
-def test_the_order_in_which_facts_were_found_changes_nothing(
-    data: st.DataObject, counter: str, budget: int
-) -> None:
+def test_the_order_of_finds_changes_nothing(data: st.DataObject, counter: str, budget: int) -> None:
     found = data.draw(candidates())
     others = data.draw(entities(found))
     count = COUNTERS[counter]
@@ -206,9 +210,7 @@ def test_what_one_tier_leaves_the_others_may_use(first_tier: int) -> None:
 
 
 @given(candidates(), st.integers(0, 2_000))
-def test_what_was_left_out_for_want_of_room_would_not_have_fitted(
-    found: list[PackCandidate], budget: int
-) -> None:
+def test_what_was_left_out_would_not_have_fitted(found: list[PackCandidate], budget: int) -> None:
     pack = pack_context("q", found, budget=budget, count=letters)
     tiers = {each.tier for each in pack.items}
     free = budget - pack.tokens
@@ -298,6 +300,8 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
         (long(1, 10, priority=0), 200, [False]),  # fits in what the other tiers leave
         (candidate(1, "word " * 300), 200, []),  # one long line
         (candidate(1, "-", title="-"), 8, []),  # no content
+        (replace(candidate(1), brief=True), PLENTY, [False]),  # short already
+        (brief(1, 0.4), 40, []),  # an excerpt
     ],
 )
 def test_a_fact_is_whole_where_it_fits_and_left_out_where_it_cannot_be_cut(
@@ -306,15 +310,10 @@ def test_a_fact_is_whole_where_it_fits_and_left_out_where_it_cannot_be_cut(
     pack = pack_context("q", [one], budget=budget, count=words)
     assert [each.cut for each in pack.items] == cuts
     assert left(pack) == ([] if cuts else [1])
+    assert pack.truncated is (not cuts)
 
 
 # --- what fits less ------------------------------------------------------------------
-
-
-def brief(number: int, fit: float, **values: Value) -> PackCandidate:
-    """A long fact that fits much less than the best."""
-    long_fact = long(number, 30, **values)
-    return replace(long_fact, fit=fit, brief=True, passage=f"p20 of {number}")
 
 
 def test_of_a_less_similar_fact_an_excerpt_is_packed() -> None:
@@ -327,24 +326,12 @@ def test_of_a_less_similar_fact_an_excerpt_is_packed() -> None:
     assert pack.truncated
 
 
-def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
-    pack = pack_context("q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words)
-    assert [each.cut for each in pack.items] == [False]
-    assert not pack.truncated
-
-
 def test_excerpts_get_the_room_that_is_left_best_first() -> None:
     lesser = [brief(n, n / 10, priority=0) for n in range(2, 6)]
     pack = pack_context("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
     assert packed(pack) == [4, 5, 1]
     assert not pack.items[-1].cut
     assert left(pack) == [2, 3]
-
-
-def test_an_excerpt_is_not_cut_again() -> None:
-    pack = pack_context("q", [brief(1, 0.4)], budget=40, count=words)
-    assert pack.items == ()
-    assert left(pack) == [1]
 
 
 def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
-from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of, text_paragraphs
+from vaultsync.context_packs.formats import PACK_FORMS, PackPiece, citation_of
 from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
@@ -30,14 +30,27 @@ def body_of(shorter: RenderedPiece | None) -> str:
     return shorter.piece.body
 
 
-def test_the_first_paragraphs_that_fit_stay() -> None:
-    assert body_of(shortened(TEN, 50)) == (
-        "\n\n".join(list(text_paragraphs(TEN))[:7]) + "\n\n[cut to paragraphs 1 to 7 of 10]"
-    )
+LIST = "\n".join(f"- item {n} of a list" for n in range(30))
+DEEPER = "## Deeper\n\n" + "word " * 90
 
 
-def test_one_paragraph_is_named_by_its_number() -> None:
-    assert body_of(shortened(TEN, 22)).endswith("[cut to paragraph 1 of 10]")
+@pytest.mark.parametrize(
+    ("body", "room", "kept", "mark"),
+    [
+        (TEN, 50, TEN.partition("\n\nParagraph 7")[0], "paragraphs 1 to 7 of 10"),
+        (TEN, 22, "Paragraph 0 has five words.", "paragraph 1 of 10"),
+        (
+            f"One two three.\n\n{DEEPER}",
+            40,
+            "One two three.",
+            "paragraph 1 of 3",
+        ),  # no heading last
+        (DEEPER, 40, "## Deeper", "paragraph 1 of 2"),  # but better than nothing
+        (LIST, 60, LIST.partition("\n- item 7")[0], "lines 1 to 7 of 30"),
+    ],
+)
+def test_the_first_pieces_that_fit_stay(body: str, room: int, kept: str, mark: str) -> None:
+    assert body_of(shortened(body, room)) == f"{kept}\n\n[cut to {mark}]"
 
 
 def test_a_passage_that_stays_anyway_changes_nothing() -> None:
@@ -59,20 +72,6 @@ def test_a_passage_too_far_below_its_heading_begins_what_is_kept() -> None:
     assert body.endswith("[cut to paragraphs 9 to 11 of 11]")
 
 
-def test_no_heading_stands_last() -> None:
-    text = "One two three.\n\n## Deeper\n\n" + "word " * 90
-    assert body_of(shortened(text, 40)) == "One two three.\n\n[cut to paragraph 1 of 3]"
-
-
-def test_a_heading_alone_is_better_than_nothing() -> None:
-    assert body_of(shortened("## Deeper\n\n" + "word " * 90, 40)).startswith("## Deeper")
-
-
-def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
-    text = "\n".join(f"- item {n} of a list" for n in range(30))
-    assert body_of(shortened(text, 60)).endswith("[cut to lines 1 to 7 of 30]")
-
-
 @pytest.mark.parametrize(
     "body",
     ["word " * 90, "", "```\n" + "line of code\n" * 40 + "```", "word " * 90 + "\n" + "word " * 90],
@@ -87,9 +86,7 @@ def test_what_cannot_be_cut_to_fit_is_left_out(body: str) -> None:
     st.integers(0, 600),
     st.sampled_from(["", "gate opens", "one"]),
 )
-def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
-    body: str, counter: str, room: int, passage: str
-) -> None:
+def test_a_cut_fits_and_shows_whole_lines(body: str, counter: str, room: int, passage: str) -> None:
     count = COUNTERS[counter]
     form = PACK_FORMS["xml"]
 

@@ -57,49 +57,38 @@ def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(archive: Archive
     assert [(row.op, row.kind) for row in archive.outbox()] == [("z", "delete"), ("a", "update")]
 
 
-def test_intents_lingers_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
+def test_intents_displaced_files_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
+    frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})  # any mapping can be queued
     with archive.transaction():
-        for kind, make in WAITING.items():
-            getattr(archive, f"put_{kind}")([make("op")])
+        archive.put_intents([an_intent("op")])
+        archive.put_displaced_files([WAITING["displaced_files"]("op")])
+        archive.put_outbox([OutboxEntry("op", A, "update", frozen, {}, "indy", "")])
         archive.drop_intents(["op"])
 
     assert archive.intents() == []
     assert len(archive.displaced_files()) == len(archive.outbox()) == 1
-
-
-def test_any_mapping_can_be_queued(archive: Archive) -> None:
-    frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})
-    row = OutboxEntry("op", A, "update", frozen, {}, "indy", "")
-    with archive.transaction():
-        archive.put_outbox([row])
-
     assert archive.outbox()[0].before == {"deep": {"x": 1}}
 
 
 # --- conflicts, history, runs, attention -------------------------------------------
 
 
-def test_conflicts_come_back_whole_and_oldest_first(archive: Archive) -> None:
-    conflicts = [a_conflict("z"), a_conflict("a", fact_id=B), a_conflict("m")]
-    bare = dataclasses.replace(conflicts[2], conflict_path=None, fields=())
+def test_conflicts_come_back_whole_and_in_order_open_or_closed(archive: Archive) -> None:
+    bare = dataclasses.replace(a_conflict("m", fact_id=B), conflict_path=None, fields=())
+    first, second = a_conflict("z"), a_conflict("a")
     with archive.transaction():
-        for each in (*conflicts[:2], bare):
+        for each in (first, second, bare):
             archive.put_conflict(each)
+    assert archive.conflicts() == [first, second, bare]
 
-    assert archive.conflicts() == [*conflicts[:2], bare]
-
-
-def test_a_closed_conflict_is_kept_in_its_place_and_open_again_when_met(archive: Archive) -> None:
     with archive.transaction():
-        archive.put_conflict(a_conflict("z"))
-        archive.put_conflict(a_conflict("a"))
         archive.put_conflict(a_conflict("z", outcome="vault"))
-    assert archive.conflicts() == [a_conflict("a")]
-    assert archive.conflicts(closed=True) == [a_conflict("z", "vault"), a_conflict("a")]
+    assert archive.conflicts() == [second, bare]
+    assert archive.conflicts(closed=True) == [a_conflict("z", "vault"), second, bare]
 
     with archive.transaction():
-        archive.put_conflict(a_conflict("z"))
-    assert archive.conflicts() == [a_conflict("z"), a_conflict("a")]
+        archive.put_conflict(first)
+    assert archive.conflicts() == [first, second, bare]
 
 
 def test_history_is_told_by_fact_and_by_run(archive: Archive) -> None:
@@ -147,9 +136,7 @@ def test_runs_are_remembered_and_the_last_is_the_one_that_came_last(archive: Arc
     assert archive.find_run("z") == again
 
 
-def test_attention_is_told_by_path_in_the_order_given_until_it_is_replaced(
-    archive: Archive,
-) -> None:
+def test_notices_are_told_by_path_in_the_order_given_until_replaced(archive: Archive) -> None:
     a, b = VaultPath("a.md"), VaultPath("\udcff.md")
     whole = Notice("unreadable", a, "bad", "mend", line=3, sha="00", seen="2026")
     first, second = [whole, Notice("odd", a, "a link", "")], [Notice("odd", b, "bad", "mend")]

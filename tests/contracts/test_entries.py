@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -25,6 +27,13 @@ def entries(request: pytest.FixtureRequest, tmp_path: Path) -> EntryCache:
 def held_of(version: str, *many: Fact) -> CachedEntries:
     made = (entry_of(each, words) for each in many)
     return CachedEntries(version, {each.id: each for each in made if each is not None})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> FileEntryCache:
+    opened = FileEntryCache(tmp_path / "entries.json")
+    opened.save(held_of("v1", fact(1)))
+    return opened
 
 
 def test_what_was_saved_last_is_loaded(entries: EntryCache) -> None:
@@ -57,29 +66,20 @@ def test_any_entry_is_loaded_as_it_was(
         lambda _: b"\xff\xfe\n\x00",
     ],
 )
-def test_a_damaged_file_is_none(tmp_path: Path, damage: object) -> None:
+def test_a_damaged_file_is_none(
+    tmp_path: Path, file: FileEntryCache, damage: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / "entries.json"
-    file = FileEntryCache(path)
-    file.save(held_of("v1", fact(1)))
-    assert callable(damage)
-
     path.write_bytes(damage(path.read_bytes()))
-
     assert file.load() is None
 
 
 def test_a_file_is_for_its_owner_alone_and_a_full_disk_leaves_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, file: FileEntryCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "entries.json"
-    file = FileEntryCache(path)
-    file.save(held_of("v1", fact(1)))
     assert path.stat().st_mode & 0o077 == 0
-
-    def refuse(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(Path, "replace", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         file.save(held_of("v2"))
 

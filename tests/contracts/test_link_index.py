@@ -3,6 +3,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -35,13 +36,6 @@ def put(index: LinkIndex, *links: LinkReference, version: str = "s:1:1") -> None
     for each in links:
         by_fact.setdefault(each.fact_id, []).append(each)
     index.update(by_fact, [], version=version)
-
-
-def test_a_new_index_is_empty_and_has_no_version(index: LinkIndex) -> None:
-    assert index.version() is None
-    assert index.links_from(A) == []
-    assert index.links_to(["Note"]) == []
-    assert index.entities() == []
 
 
 def test_links_come_back_as_they_were_put_and_in_order(index: LinkIndex) -> None:
@@ -87,9 +81,7 @@ def test_many_names_are_asked_at_once_and_answered_in_order(index: LinkIndex) ->
     assert index.links_to(["", ".md"]) == index.links_to([]) == []
 
 
-def test_what_is_put_replaces_what_the_fact_linked_to_before_until_it_is_dropped(
-    index: LinkIndex,
-) -> None:
+def test_what_is_put_replaces_the_links_of_its_fact_until_it_is_dropped(index: LinkIndex) -> None:
     put(index, link(A, "x"), link(B, "x"))
     index.update({A: [link(A, "y")], C: []}, [], version="s:2:1")
 
@@ -115,32 +107,28 @@ def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
     assert index.entities() == []
 
 
-def test_a_cleared_index_is_a_new_one(index: LinkIndex) -> None:
-    index.update({A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))])
-    index.clear()
-
-    assert index.version() is None
-    assert index.links_to(["x"]) == []
-    assert index.entities() == []
+def test_a_new_and_a_cleared_index_are_empty_and_have_no_version(index: LinkIndex) -> None:
+    for _ in range(2):
+        assert index.version() is None
+        assert index.links_from(A) == index.links_to(["x"]) == []
+        assert index.entities() == []
+        index.update({A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))])
+        index.clear()
     index.close()
     index.close()
 
 
+_TARGETS = st.lists(st.sampled_from(["x", "y/x", "X.md", "z", ""]), max_size=3)
 _TURN = st.tuples(
-    st.dictionaries(
-        st.sampled_from("ABC"),
-        st.lists(st.sampled_from(["x", "y/x", "X.md", "z", ""]), max_size=3),
-        max_size=2,
-    ),
+    st.dictionaries(st.sampled_from("ABC"), _TARGETS, max_size=2),
     st.lists(st.sampled_from("ABC"), max_size=1),
     st.booleans(),
 )
+Turn: TypeAlias = tuple[dict[str, list[str]], list[str], bool]
 
 
 @given(st.lists(_TURN, max_size=5))
-def test_all_indexes_answer_the_same(
-    turns: list[tuple[dict[str, list[str]], list[str], bool]],
-) -> None:
+def test_all_indexes_answer_the_same(turns: list[Turn]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         told = []
         for make in INDEXES.values():

@@ -97,9 +97,7 @@ def world(
     return DiskWorld(tmp_path, monkeypatch, exchange=request.param == "disk")
 
 
-def test_what_is_not_there_is_none_and_what_is_larger_than_the_limit_not_read(
-    world: FileWorld,
-) -> None:
+def test_what_is_not_there_is_none_and_what_is_too_large_is_not_read(world: FileWorld) -> None:
     assert world.file.read(ANY) is world.file.state() is None
     assert not world.file.leftovers()
     world.file.drop_leftovers()
@@ -126,26 +124,19 @@ def test_what_is_not_expected_is_not_replaced(world: FileWorld, expect: bytes | 
     assert not world.file.leftovers()
 
 
-def saves_then(world: FileWorld, data: bytes | None) -> Callable[[], None]:
-    """A save, and another one or a deletion before it is given back."""
-
-    def act() -> None:
-        world.person_saves(b"saved")
-        world.at("back", lambda: world.person_saves(data))
-
-    return act
-
-
 @pytest.mark.parametrize("last", [b"saved again", None])
 @pytest.mark.parametrize("step", ["swap", "back"])
-def test_what_a_person_saves_or_deletes_before_the_swap_stands(
-    world: FileWorld, step: str, last: bytes | None
-) -> None:
+def test_a_change_before_the_swap_stands(world: FileWorld, step: str, last: bytes | None) -> None:
     world.person_saves(b"one")
-    if step == "back":
-        world.at("swap", saves_then(world, last))
-    else:
-        world.at(step, lambda: world.person_saves(last))
+
+    def saves_last() -> None:
+        world.person_saves(last)
+
+    def saves_twice() -> None:
+        world.person_saves(b"saved")
+        world.at("back", saves_last)
+
+    world.at("swap", saves_twice if step == "back" else saves_last)
     with pytest.raises(MemoryFileChangedError) as caught:
         world.file.replace(b"two", b"one")
     assert world.file.read(ANY) == last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -51,9 +52,7 @@ def test_where_nothing_is_there_is_no_note(world: World, vault: Vault, path: str
 
 @pytest.mark.changes
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])
-def test_what_is_no_regular_file_is_neither_read_nor_replaced(
-    world: World, vault: Vault, kind: str
-) -> None:
+def test_no_irregular_file_is_read_or_replaced(world: World, vault: Vault, kind: str) -> None:
     world.make_odd(NOTE, kind)
     vault.stage("op", b"new")
 
@@ -84,17 +83,11 @@ def test_a_note_beyond_the_limit_is_not_read(world: World, vault: Vault) -> None
 # --- staging -------------------------------------------------------------------------
 
 
-def test_looking_at_the_staging_folder_makes_nothing(vault: Vault) -> None:
-    assert vault.ops() == []
-    assert vault.staged("op") is None
+@pytest.mark.changes
+def test_what_is_staged_is_no_note_and_stays_until_it_is_discarded(vault: Vault) -> None:
+    assert (vault.ops(), vault.staged("op")) == ([], None)
     vault.discard("op")
     assert vault.ops() == []
-
-
-@pytest.mark.changes
-def test_what_is_staged_is_no_note_and_stays_until_it_is_replaced_or_discarded(
-    vault: Vault,
-) -> None:
     vault.stage("b", b"a long text")
     vault.stage("b", b"two")
     vault.stage("a_-9", b"one")
@@ -138,9 +131,7 @@ def test_creating_never_replaces(world: World, vault: Vault, kind: str) -> None:
     assert kind != "file" or world.content(NOTE) == b"hers"
 
 
-def test_nothing_is_created_unstaged_or_where_a_file_is_in_the_way(
-    world: World, vault: Vault
-) -> None:
+def test_nothing_is_created_unstaged_or_below_a_file(world: World, vault: Vault) -> None:
     with pytest.raises(FileNotFoundError):
         vault.create("op", NOTE)
     assert set(vault.scan().folders) == {""}
@@ -162,10 +153,12 @@ def begun(world: World, old: bytes = b"old") -> Vault:
     return world.vault
 
 
-def refused(vault: Vault) -> tuple[bytes, ...]:
-    """What an exchange of the old note hands over that is refused."""
+def refused(
+    call: Callable[[str, VaultPath, str], object], old: bytes = b"old"
+) -> tuple[bytes, ...]:
+    """What a call that expects the old bytes hands over, and is refused."""
     with pytest.raises(NoteChangedError) as caught:
-        vault.exchange("op", NOTE, sha(b"old"))
+        call("op", NOTE, sha(old))
     return caught.value.displaced
 
 
@@ -181,37 +174,40 @@ def test_an_exchange_swaps_the_note_and_the_staged_file(world: World, vault: Vau
 
 
 @pytest.mark.changes
-def test_a_missing_note_and_other_bytes_than_expected_are_left_alone(
-    world: World, vault: Vault
-) -> None:
+def test_other_bytes_than_expected_and_no_note_are_left(world: World, vault: Vault) -> None:
     vault.stage("op", b"new")
     with pytest.raises(NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
     assert staged_text(vault) == b"new"
 
-    assert refused(begun(world, b"hers")) == ()
+    assert refused(begun(world, b"hers").exchange) == ()
 
-    assert world.content(NOTE) == b"hers"
-    assert staged_text(vault) == b"new"
+    assert (world.content(NOTE), staged_text(vault)) == (b"hers", b"new")
+    assert refused(lambda _, *what: vault.stage_removal("other", *what)) == ()
+    assert (world.content(NOTE), vault.ops()) == (b"hers", ["op"])
 
 
 @both_styles
+@pytest.mark.parametrize("saves", [[b"hers"], [b"first", b"second"]])
 @pytest.mark.swaps
-def test_a_save_in_the_window_before_the_swap_is_put_back(
-    world: World, vault: Vault, style: str
+def test_the_last_save_before_the_swap_is_put_back(
+    world: World, vault: Vault, style: str, saves: list[bytes]
 ) -> None:
+    def save() -> None:
+        getattr(world, style)(NOTE, saves[0])
+        if saves[1:]:
+            world.at("exchange.back", lambda: getattr(world, style)(NOTE, saves[1]))
+
     begun(world)
-    world.at("exchange.swap", lambda: getattr(world, style)(NOTE, b"hers"))
+    world.at("exchange.swap", save)
 
-    assert refused(vault) == ()
-    assert world.content(NOTE) == b"hers"
+    assert refused(vault.exchange) == tuple(saves[:-1])
+    assert world.content(NOTE) == saves[-1]
 
 
 @both_styles
 @pytest.mark.swaps
-def test_a_save_over_ours_stays_in_the_note_and_no_stamp_hides_it(
-    world: World, vault: Vault, style: str
-) -> None:
+def test_a_save_over_ours_stays_with_its_stamp(world: World, vault: Vault, style: str) -> None:
     begun(world)
     world.at("exchange.examine", lambda: getattr(world, style)(NOTE, b"her"))
 
@@ -221,26 +217,8 @@ def test_a_save_over_ours_stays_in_the_note_and_no_stamp_hides_it(
     assert stamp != vault.stamp(NOTE)
 
 
-@both_styles
 @pytest.mark.swaps
-def test_of_two_saves_the_newer_is_in_the_note_and_the_older_handed_over(
-    world: World, vault: Vault, style: str
-) -> None:
-    def twice() -> None:
-        getattr(world, style)(NOTE, b"first")
-        world.at("exchange.back", lambda: getattr(world, style)(NOTE, b"second"))
-
-    begun(world)
-    world.at("exchange.swap", twice)
-
-    assert refused(vault) == (b"first",)
-    assert world.content(NOTE) == b"second"
-
-
-@pytest.mark.swaps
-def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
-    world: World, vault: Vault
-) -> None:
+def test_a_save_is_put_back_though_the_note_was_renamed(world: World, vault: Vault) -> None:
     def save_and_rename() -> None:
         world.save_by_rename(NOTE, b"hers")
         world.at("exchange.back", lambda: world.rename(NOTE, "public/moved.md"))
@@ -248,7 +226,7 @@ def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
     begun(world)
     world.at("exchange.swap", save_and_rename)
 
-    refused(vault)
+    refused(vault.exchange)
     assert (world.content(NOTE), world.content("public/moved.md")) == (b"hers", b"new")
 
 
@@ -263,9 +241,7 @@ def test_a_note_that_goes_before_the_swap_is_missing(world: World, vault: Vault)
 
 
 @pytest.mark.swaps
-def test_what_an_editor_writes_into_a_displaced_file_is_found_there(
-    world: World, vault: Vault
-) -> None:
+def test_what_an_editor_writes_into_a_displaced_file_stays(world: World, vault: Vault) -> None:
     begun(world)
     editor = world.open_handle(NOTE)
     vault.exchange("op", NOTE, sha(b"old"))
@@ -323,9 +299,7 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
 
 
 @pytest.mark.changes
-def test_moving_renames_and_makes_folders_and_a_missing_note_is_not_moved(
-    world: World, vault: Vault
-) -> None:
+def test_moving_renames_and_makes_folders_for_a_note(world: World, vault: Vault) -> None:
     with pytest.raises(NoteMissingError):
         vault.move(NOTE, OTHER)
     assert set(vault.scan().folders) == {""}
@@ -353,18 +327,14 @@ def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> Non
 # --- withdrawing ---------------------------------------------------------------------
 
 
-def withdrawn(vault: Vault) -> tuple[bytes, ...]:
-    """What a removal of a note with the text `text` hands over that is refused."""
-    with pytest.raises(NoteChangedError) as caught:
-        vault.stage_removal("op", NOTE, sha(b"text"))
-    return caught.value.displaced
-
-
 @pytest.mark.changes
-def test_withdrawing_takes_the_note_into_staging_and_then_it_is_missing(
-    world: World, vault: Vault
-) -> None:
+def test_withdrawing_moves_the_note_to_staging_where_nothing_is(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
+    vault.stage("op", b"kept")
+    with pytest.raises(OSError, match="op"):
+        vault.stage_removal("op", NOTE, sha(b"text"))
+    assert (staged_text(vault), world.content(NOTE)) == (b"kept", b"text")
+    vault.discard("op")
 
     vault.stage_removal("op", NOTE, sha(b"text"))
 
@@ -372,24 +342,6 @@ def test_withdrawing_takes_the_note_into_staging_and_then_it_is_missing(
     assert staged_text(vault) == b"text"
     with pytest.raises(NoteMissingError):
         vault.stage_removal("other", NOTE, sha(b"text"))
-
-
-@pytest.mark.changes
-def test_other_bytes_than_expected_are_not_withdrawn(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"hers")
-
-    assert withdrawn(vault) == ()
-    assert (world.content(NOTE), vault.ops()) == (b"hers", [])
-
-
-@pytest.mark.changes
-def test_nothing_staged_is_overwritten_by_withdrawing(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"text")
-    vault.stage("op", b"kept")
-
-    with pytest.raises(OSError, match="op"):
-        vault.stage_removal("op", NOTE, sha(b"text"))
-    assert (staged_text(vault), world.content(NOTE)) == (b"kept", b"text")
 
 
 @pytest.mark.changes
@@ -407,6 +359,6 @@ def test_a_save_while_withdrawing_is_put_back_or_handed_over(
 
     world.at("stage_removal.examine", save)
 
-    assert withdrawn(vault) == ((b"hers",) if twice else ())
+    assert refused(vault.stage_removal, b"text") == ((b"hers",) if twice else ())
     assert world.content(NOTE) == (b"newer" if twice else b"hers")
     assert twice or vault.ops() == []

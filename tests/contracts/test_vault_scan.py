@@ -17,18 +17,14 @@ OTHER = VaultPath("public/lessons/other.md")
 # --- the marker ----------------------------------------------------------------------
 
 
-def test_the_id_is_read_anew_at_each_call(world: World, vault: Vault) -> None:
+def test_the_id_is_read_at_each_call_and_none_is_no_vault(world: World, vault: Vault) -> None:
     first = vault.vault_id()
     world.swap_id("another")
-
     assert (first, vault.vault_id()) == (VAULT_ID, "another")
 
-
-def test_without_a_marker_or_its_id_there_is_no_vault(world: World, vault: Vault) -> None:
     world.swap_id("")
     with pytest.raises(VaultMissingError, match="vault_id"):
         vault.vault_id()
-
     world.delete(".meta/config.toml")
     with pytest.raises(VaultMissingError):
         vault.vault_id()
@@ -115,16 +111,21 @@ def test_what_looks_like_a_note_and_is_none_is_named(world: World, vault: Vault,
     assert "a/x.md" not in scan.folders
 
 
-def test_a_linked_folder_is_not_entered(world: World, vault: Vault) -> None:
+@pytest.mark.parametrize(
+    "path", ["no", "public/no", "Templates", "Templates/deep", "linked", "x.md"]
+)
+def test_a_folder_that_no_scan_enters_is_not_listed(world: World, vault: Vault, path: str) -> None:
+    world.save_in_place("Templates/deep/daily.md", b"text")
+    world.save_in_place("public/note.md", b"text")
     world.make_odd("linked", "a link")
+    world.make_odd("x.md", "a folder")
 
-    assert set(vault.scan().folders) == {""}
-    for look in (vault.read, vault.stamp):
-        with pytest.raises(UnsafePathError):
-            look(VaultPath("linked/note.md"))
+    assert vault.folder(VaultPath(path)) is None
+    assert set(vault.scan().folders) == {"", "public"}
     vault.stage("op", b"text")
-    with pytest.raises(UnsafePathError):
-        vault.create("op", VaultPath("linked/new.md"))
+    for call in (vault.read, vault.stamp, lambda linked: vault.create("op", linked)):
+        with pytest.raises(UnsafePathError):
+            call(VaultPath("linked/note.md"))
 
 
 @pytest.mark.parametrize(
@@ -151,9 +152,7 @@ def test_a_change_changes_the_fingerprint_of_its_folder_only(
     assert [path for path in after if after[path] != before[path]] == ["public/decisions"]
 
 
-def test_a_folder_that_cannot_be_listed_is_named_and_the_walk_goes_on(
-    world: World, vault: Vault
-) -> None:
+def test_a_folder_that_cannot_be_listed_does_not_stop_the_walk(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     world.save_in_place(OTHER, b"text")
     world.break_folder("public/decisions")
@@ -168,9 +167,7 @@ def test_a_folder_that_cannot_be_listed_is_named_and_the_walk_goes_on(
             look(NOTE)
 
 
-def test_stamps_agree_and_are_later_than_a_scan_that_began_before(
-    world: World, vault: Vault
-) -> None:
+def test_stamps_agree_and_are_later_than_an_earlier_scan(world: World, vault: Vault) -> None:
     at_ns = vault.scan().at_ns
     world.save_in_place(NOTE, b"text")
 
@@ -182,9 +179,7 @@ def test_stamps_agree_and_are_later_than_a_scan_that_began_before(
 
 
 @pytest.mark.changes
-def test_one_folder_is_listed_as_in_a_scan_and_fingerprints_stay_while_nothing_changes(
-    world: World, vault: Vault
-) -> None:
+def test_one_folder_is_listed_as_in_a_scan_time_after_time(world: World, vault: Vault) -> None:
     world.save_in_place("top.md", b"text")
     world.save_in_place(NOTE, b"text")
     world.make_odd("public/odd.md", "a hard link")
@@ -193,18 +188,6 @@ def test_one_folder_is_listed_as_in_a_scan_and_fingerprints_stay_while_nothing_c
     folders = vault.scan().folders
 
     assert {path: vault.folder(path) for path in folders} == folders == vault.scan().folders
-
-
-@pytest.mark.parametrize(
-    "path", ["no", "public/no", "Templates", "Templates/deep", "linked", "x.md"]
-)
-def test_a_folder_that_no_scan_enters_is_not_listed(world: World, vault: Vault, path: str) -> None:
-    world.save_in_place("Templates/deep/daily.md", b"text")
-    world.save_in_place("public/note.md", b"text")
-    world.make_odd("linked", "a link")
-    world.make_odd("x.md", "a folder")
-
-    assert vault.folder(VaultPath(path)) is None
 
 
 # --- paths ---------------------------------------------------------------------------
@@ -242,9 +225,7 @@ def test_no_path_leaves_the_vault_or_names_what_is_hidden(vault: Vault, path: st
 @pytest.mark.parametrize(
     "path", ["Templates/new.md", "a/~$note.md", "a/x.sync-conflict-20260214-134500-ABCDEF.md"]
 )
-def test_nothing_is_written_where_no_scan_would_find_it(
-    world: World, vault: Vault, path: str
-) -> None:
+def test_nothing_is_written_where_no_scan_looks(world: World, vault: Vault, path: str) -> None:
     world.save_in_place(NOTE, b"text")
     vault.stage("op", b"new")
 
@@ -307,18 +288,13 @@ def test_derived_files_are_read_and_listed(world: World, vault: Vault) -> None:
         *[".index", ".index/../x.md", ".index/.git/x", ".index//x"],
     ],
 )
-def test_nothing_else_is_a_derived_file(vault: Vault, path: str) -> None:
+def test_nothing_else_is_a_derived_file_or_listed_with_them(vault: Vault, path: str) -> None:
     for call in (vault.drop_meta, vault.read_meta, lambda it: vault.write_meta(it, b"text")):
         with pytest.raises(UnsafePathError):
             call(VaultPath(path))
-
-
-@pytest.mark.parametrize(
-    "folder", ["", "notes", ".obsidian", ".meta/staging", ".index/..", ".index/"]
-)
-def test_no_other_folder_is_listed_for_derived_files(vault: Vault, folder: str) -> None:
-    with pytest.raises(UnsafePathError):
-        vault.list_meta(VaultPath(folder))
+    for folder in ("", "notes", ".obsidian", ".meta/staging", ".index/..", ".index/"):
+        with pytest.raises(UnsafePathError):
+            vault.list_meta(VaultPath(folder))
 
 
 @pytest.mark.changes

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from tests import qdrants
 from tests.doubles.vectors import MemoryVectors
-from tests.filtering import FACTS, SEEDS, check_found, filters
+from tests.filtering import FACTS, check_found, filters, with_seeds
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, PointCollection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
@@ -139,51 +139,31 @@ def test_a_row_is_outdated_when_what_filters_ask_has_changed(index: VectorIndex)
 
 
 def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
-    index.put(
-        [
-            row(A, "far", Y),
-            row(A, "near", unit(3, 4, 0)),
-            row(B, "b", X),
-            row(C, "c", unit(-1, 0, 0)),
-        ]
-    )
+    index.put([row(A, "far", Y), row(A, "near", unit(3, 4, 0))])
+    index.put([row(B, "b", X), row(C, "c", unit(-1, 0, 0))])
 
     near = index.search(X, ALL, limit=10)
 
     assert near == [NearFact(B, "b", 1.0), NearFact(A, "near", 0.6), NearFact(C, "c", -1.0)]
 
 
-def test_a_limit_counts_facts_not_chunks(index: VectorIndex) -> None:
-    many = [row(A, f"{at}", unit(100, at, 0)) for at in range(50)]
-    index.put([*many, row(B, "b", Y), row(C, "c", Z)])
-
-    assert found(index, limit=2) == [A, B]
-    assert found(index, limit=1) == [A]
-    assert found(index, limit=0) == []
-
-
-def test_of_equals_the_smaller_id_comes_first(index: VectorIndex) -> None:
+def test_a_limit_counts_facts_and_of_equals_the_smaller_id_comes_first(index: VectorIndex) -> None:
+    index.put([row(A, f"{at}", unit(100, at, 0)) for at in range(50)])
     index.put([row(each, "same", X) for each in (C, A, D, B)])
-    index.put([row(A, "also", X)])
 
     assert found(index) == [A, B, C, D]
-    assert index.search(X, ALL, limit=2) == [NearFact(A, "also", 1.0), NearFact(B, "same", 1.0)]
-
-
-def test_numbers_may_come_in_an_array(index: VectorIndex) -> None:
-    numbers = np.array(X, np.float32)
-    index.put([VectorRow(a_fact(A), "one", numbers)])  # type: ignore[arg-type]
-
-    assert index.search(numbers, ALL, limit=5) == [NearFact(A, "one", 1.0)]  # type: ignore[arg-type]
+    assert index.search(X, ALL, limit=2) == [NearFact(A, "0", 1.0), NearFact(B, "same", 1.0)]
+    assert (found(index, limit=1), found(index, limit=0)) == ([A], [])
 
 
 def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:
     index.put([row(A, "one", X), row(A, "one", Z)])
     assert index.search(Z, ALL, limit=5) == [NearFact(A, "one", 1.0)]
-    index.put([row(A, "one", Y)])
+    numbers = np.array(Y, np.float32)  # they may come in an array
+    index.put([VectorRow(a_fact(A), "one", numbers)])  # type: ignore[arg-type]
 
     assert dict(index.chunks()) == {A: {"one"}}
-    assert index.search(Y, ALL, limit=5) == [NearFact(A, "one", 1.0)]
+    assert index.search(numbers, ALL, limit=5) == [NearFact(A, "one", 1.0)]  # type: ignore[arg-type]
     index.put([], replace=[A])
     index.put([], record="r")
     assert (index.count(), index.record()) == (0, "r")
@@ -200,27 +180,23 @@ def test_reset_forgets_everything(index: VectorIndex) -> None:
     assert index.search((1.0, 0.0), ALL, limit=1) == [NearFact(A, "one", 1.0)]
 
 
-def test_a_vector_of_another_dimension_is_refused(index: VectorIndex) -> None:
+NO_VECTORS = [(1.0, 0.0), *((0.0, number, 0.0) for number in (math.nan, math.inf, -math.inf))]
+
+
+def test_vectors_of_another_dimension_or_of_no_numbers_are_refused(index: VectorIndex) -> None:
     with pytest.raises(EmbedderError):
         index.put([row(A, "one", X), row(B, "two", (1.0, 0.0))])
     index.put([row(A, "one", X)], record="r")
 
-    with pytest.raises(EmbedderError):
-        index.put([row(B, "b", X), row(B, "c", (1.0, 0.0))], replace=[A], record="s")
+    for wrong in NO_VECTORS:
+        with pytest.raises(EmbedderError):
+            index.put([row(B, "b", X), row(C, "c", wrong)], replace=[A], record="s")
+        assert found(index) == [A]
     with pytest.raises(EmbedderError):
         index.search((1.0, 0.0), ALL, limit=1)
 
     assert dict(index.chunks()) == {A: {"one"}}
     assert index.record() == "r"
-
-
-def test_what_is_no_number_is_refused(index: VectorIndex) -> None:
-    index.put([row(A)])
-
-    for number in (math.nan, math.inf, -math.inf):
-        with pytest.raises(EmbedderError):
-            index.put([row(B, "b", X), row(C, "c", (0.0, number, 0.0))], replace=[A])
-        assert found(index) == [A]
 
 
 @pytest.fixture(scope="module", params=INDEXES)
@@ -235,14 +211,10 @@ def filled(
     opened.close()
 
 
+@with_seeds
 @given(asked=filters)
 def test_filters_mean_the_same_in_all(filled: VectorIndex, asked: FactFilters) -> None:
     check_found(found(filled, asked, limit=len(FACTS)), asked)
-
-
-def test_these_filters_mean_the_same_in_all(filled: VectorIndex) -> None:
-    for asked in SEEDS:
-        check_found(found(filled, asked, limit=len(FACTS)), asked)
 
 
 def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(index: VectorIndex) -> None:

@@ -327,9 +327,7 @@ def all_notes_go(it: Daemonic) -> None:
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["by the daemon", "by the user too"])
-def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
-    it: Daemonic, *, asked: bool
-) -> None:
+def test_what_the_guard_stopped_is_tried_under_one_run(it: Daemonic, *, asked: bool) -> None:
     all_notes_go(it)
     it.runs(120)
     error = it.daemon.error

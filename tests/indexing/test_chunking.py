@@ -63,14 +63,11 @@ def test_a_short_fact_is_one_chunk_of_all_it_says() -> None:
     assert (chunk.start, chunk.end) == (0, len(fact.content))
 
 
-def test_a_title_made_of_the_content_is_not_said_twice() -> None:
-    (chunk,) = of("Green tea, twice a day. Never at night.", "Green tea, twice a…")
-    assert chunk.text == "Green tea, twice a day. Never at night."
-
-
-def test_a_fact_that_says_nothing_has_no_chunk() -> None:
+def test_a_fact_that_says_nothing_has_no_chunk_and_nothing_is_said_twice() -> None:
     assert of("", "") == []
     assert [chunk.text for chunk in of("")] == ["Tea"]
+    content = "Green tea, twice a day. Never at night."
+    assert [chunk.text for chunk in of(content, "Green tea, twice a…")] == [content]
 
 
 def test_what_a_type_has_of_its_own_is_embedded_too() -> None:
@@ -138,18 +135,15 @@ def test_a_hostile_text_takes_no_longer(hostile: str) -> None:
     assert all(chunk.text for chunk in of(hostile))
 
 
-def test_code_is_never_split() -> None:
+def test_code_is_never_split_and_ends_with_its_quote() -> None:
     code = "```py\n" + "print('a line of code')\n\n" * 90 + "```"
     in_list = "- Do this:\n\n  ```sh\n" + "  make\n\n" * 300 + "  ```\n\n- Then that."
     for block in (code, in_list):
         fence = block[block.index("```") : block.rindex("```") + 3]
         texts = [chunk.text for chunk in of(joined(*LONG, block, *LONG))]
         assert sum(fence in text for text in texts) == 1
-
-
-def test_code_that_is_not_closed_ends_with_its_quote() -> None:
-    content = joined("> ```\n> open", *LONG)
-    assert {chunk.text for chunk in of(content)} >= set(LONG)
+    not_closed = of(joined("> ```\n> open", *LONG))
+    assert {chunk.text for chunk in not_closed} >= set(LONG)
 
 
 def test_a_list_is_one_block_blank_lines_or_not() -> None:
@@ -184,24 +178,18 @@ def test_a_link_counts_as_what_is_read_of_it() -> None:
     after = of("We chose [[decisions/use-lancedb|LanceDB]] for [[Alice]].")
     assert before[0].text == "Tea\nWe chose LanceDB for Alice."
     assert [c.id for c in before] == [c.id for c in after]
-
-
-def test_a_link_around_an_embed_is_read_once() -> None:
-    (chunk,) = of("See [![[tea.png]]](Tea.md) now.", "")
-    assert chunk.text.startswith("See ")
-    assert chunk.text.endswith(" now.")
+    (around_an_embed,) = of("See [![[tea.png]]](Tea.md) now.", "")
+    assert around_an_embed.text.startswith("See ")
+    assert around_an_embed.text.endswith(" now.")
 
 
 @given(st.permutations(LONG))
-def test_moving_a_paragraph_embeds_nothing(order: Sequence[str]) -> None:
+def test_moving_a_paragraph_even_to_another_note_embeds_nothing(order: Sequence[str]) -> None:
     assert ids(joined("# One", *LONG[:3], "# Two", *LONG[3:])) == ids(
         joined("# One", *order[:1], "# Two", *order[1:])
     )
-
-
-def test_moving_a_paragraph_to_another_note_embeds_nothing() -> None:
-    before = ids(joined(*LONG[:4]), joined(*LONG[2:]))
-    assert ids(joined(*LONG[:3]), joined(*LONG[2:], LONG[3])) <= before
+    before = ids(joined(*order[:4]), joined(*order[2:]))
+    assert ids(joined(*order[:3]), joined(*order[2:], order[3])) <= before
 
 
 @given(_MARKDOWN, _MARKDOWN)

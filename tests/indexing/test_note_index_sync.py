@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -91,9 +92,11 @@ def around(index: Watched, fact: Fact) -> str:
 
 
 def test_the_index_is_built_and_then_followed(world: World, index: Watched) -> None:
+    assert catch_up_note_index(world.ctx, index).rebuilt
+    assert catch_up_note_index(world.ctx, index) == IndexReport(notes=0)
     one = world.agent_remembers("Green tea.")
     report = catch_up_note_index(world.ctx, index)
-    assert (report.notes, report.put, report.rebuilt) == (1, 1, True)
+    assert (report.notes, report.put, report.rebuilt) == (1, 1, False)
     two = world.agent_remembers("Black tea.")
     report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.put, report.rebuilt) == (2, 1, False)
@@ -101,20 +104,14 @@ def test_the_index_is_built_and_then_followed(world: World, index: Watched) -> N
     assert [each.fact_id for each in hits] == [one.id, two.id]
 
 
-def test_an_empty_store_makes_an_empty_index(world: World, index: Watched) -> None:
-    assert catch_up_note_index(world.ctx, index).rebuilt
-    assert catch_up_note_index(world.ctx, index) == IndexReport(notes=0)
-
-
-@pytest.mark.usefixtures("held")
-def test_an_index_that_is_up_to_date_is_not_written(world: World, index: Watched) -> None:
+def test_only_a_rebuild_writes_a_current_index(world: World, index: Watched, held: Fact) -> None:
     assert catch_up_note_index(world.ctx, index) == IndexReport(notes=1)
     assert index.puts == []
+    assert catch_up_note_index(world.ctx, index, rebuild=True).rebuilt
+    assert index.puts == [[held.id]]
 
 
-def test_the_forgotten_go_and_the_restored_come_back(
-    world: World, index: Watched, held: Fact
-) -> None:
+def test_the_forgotten_go_and_the_restored_return(world: World, index: Watched, held: Fact) -> None:
     world.agent_forgets(held.id)
     report = catch_up_note_index(world.ctx, index)
     assert (report.notes, report.dropped) == (0, 1)
@@ -149,9 +146,7 @@ def test_an_index_of_another_store_is_rebuilt(index: Watched) -> None:
 
 
 @pytest.mark.parametrize("later", [[], ["White tea."]])
-def test_a_store_that_went_back_is_followed_from_the_start(
-    world: World, index: Watched, later: list[str]
-) -> None:
+def test_a_restored_store_is_indexed_again(world: World, index: Watched, later: list[str]) -> None:
     one = world.agent_remembers("Green tea.")
     backup = world.store.snapshot()
     world.agent_remembers("Black tea.")
@@ -170,56 +165,44 @@ def test_an_invalid_version_rebuilds_the_index(world: World, index: Watched, ver
     assert list(index.said()) == [fact.id]
 
 
-def test_rebuild_indexes_everything_again(world: World, index: Watched, held: Fact) -> None:
-    assert catch_up_note_index(world.ctx, index, rebuild=True).rebuilt
-    assert index.puts == [[held.id]]
-
-
-def test_a_long_backlog_is_indexed_in_batches_with_progress(
-    world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stops_at", [None, 4])
+def test_a_long_backlog_is_indexed_in_batches_and_goes_on_where_it_stopped(
+    world: World, index: Watched, monkeypatch: pytest.MonkeyPatch, stops_at: int | None
 ) -> None:
     monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 2)
     for each in "abcde":
         world.agent_remembers(each)
     told: list[tuple[str, int, int]] = []
-    catch_up_note_index(world.ctx, index, progress=lambda *said: told.append(said))
-    assert [len(each) for each in index.puts] == [2, 2, 1]
-    assert told == [("index", 2, 5), ("index", 4, 5), ("index", 5, 5)]
 
-
-def test_an_interrupted_run_continues_where_it_stopped(
-    world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 2)
-    for each in "abcde":
-        world.agent_remembers(each)
-
-    def stop(stage: str, done: int, of: int) -> None:
-        if done == 4:
+    def progress(stage: str, done: int, of: int) -> None:
+        told.append((stage, done, of))
+        if done == stops_at:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        catch_up_note_index(world.ctx, index, progress=stop)
+    with pytest.raises(KeyboardInterrupt) if stops_at else nullcontext():
+        catch_up_note_index(world.ctx, index, progress=progress)
+    assert told == [("index", done, 5) for done in (2, 4, 5)[: len(told)]]
     report = catch_up_note_index(world.ctx, index)
     assert [len(each) for each in index.puts] == [2, 2, 1]
-    assert (report.rebuilt, report.notes) == (False, 5)
+    assert (report.rebuilt, report.notes, len(told)) == (False, 5, 2 if stops_at else 3)
 
 
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (IndexBusyError("another process is writing"), "another process is writing"),
-        (OSError(errno.ENOSPC, "Full"), "the note index cannot be written: Full"),
-        (OSError("it broke"), "the note index cannot be written: it broke"),
-    ],
-)
+NOT_WRITTEN = [
+    (IndexBusyError("another process is writing"), "another process is writing"),
+    (OSError(errno.ENOSPC, "Full"), "the {} cannot be written: Full"),
+    (OSError("it broke"), "the {} cannot be written: it broke"),
+]
+
+
+@pytest.mark.parametrize(("error", "why"), NOT_WRITTEN)
 def test_an_index_that_cannot_be_written_does_not_fail_the_run(
     world: World, index: Watched, error: Exception, why: str
 ) -> None:
     world.agent_remembers("Green tea.")
     index.error = error
     report = catch_up_note_index(world.ctx, index)
-    assert (report.busy, report.degraded) == (isinstance(error, IndexBusyError), why)
+    assert report.busy is isinstance(error, IndexBusyError)
+    assert report.degraded == why.format("note index")
     index.error = None
     assert catch_up_note_index(world.ctx, index).notes == 1
 
@@ -239,10 +222,11 @@ def test_facts_of_a_session_lend_each_other_their_text(world: World, index: Watc
     one, two, three = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up_note_index(world.ctx, index)
-    assert around(index, one) == "Two."
-    assert around(index, two) == "One.\nThree."
-    assert around(index, three) == "Two."
-    assert around(index, alone) == ""
+    wanted = {one.id: "Two.", two.id: "One.\nThree.", three.id: "Two."}
+    facts = {each.id: each for each in (one, two, three, alone)}
+    assert {key: around(index, each) for key, each in facts.items()} == {**wanted, alone.id: ""}
+    told = neighbour_texts(world.store, index, facts)
+    assert {key: text.replace("T\n", "") for key, text in told.items()} == wanted
 
 
 def test_the_neighbours_before_come_first_and_of_them_the_nearest(
@@ -255,25 +239,17 @@ def test_the_neighbours_before_come_first_and_of_them_the_nearest(
     assert around(index, facts[2]) == "Two.\nOne.\nFour.\nFive."
 
 
-def test_a_new_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
-    session(world, "One.")
-    (two,) = session(world, "Two.")
+def test_a_new_or_changed_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
+    one, two, three = session(world, "One.", "Two.", "Three.")
     catch_up_note_index(world.ctx, index)
     index.puts.clear()
-    (three,) = session(world, "Three.")
+    (four,) = session(world, "Four.")
     catch_up_note_index(world.ctx, index)
-    assert index.puts == [[two.id, three.id]]
-    assert around(index, two) == "One.\nThree."
-
-
-def test_a_changed_fact_reindexes_its_neighbours(world: World, index: Watched) -> None:
-    facts = session(world, "One.", "Two.", "Three.", "Four.")
+    world.agent_updates(one.id, content="Uno.")
     catch_up_note_index(world.ctx, index)
-    index.puts.clear()
-    world.agent_updates(facts[0].id, content="Uno.")
-    catch_up_note_index(world.ctx, index)
-    assert index.puts == [[facts[0].id, facts[1].id]]
-    assert around(index, facts[1]) == "Uno.\nThree."
+    assert index.puts == [[three.id, four.id], [one.id, two.id]]
+    assert around(index, three) == "Two.\nFour."
+    assert around(index, two) == "Uno.\nThree."
 
 
 def test_a_private_fact_lends_nothing_to_a_public_one(world: World, index: Watched) -> None:
@@ -306,17 +282,6 @@ def _once_before(store: MemoryStore, number: int, act: Callable[[], None]) -> No
             act()
 
     store.before = before
-
-
-def test_the_context_of_indexed_facts_is_known(world: World, index: Watched) -> None:
-    one, two, _ = session(world, "One.", "Two.", "Three.")
-    alone = world.agent_remembers("Alone.")
-    catch_up_note_index(world.ctx, index)
-    told = neighbour_texts(world.store, index, {f.id: f for f in (one, two, alone)})
-    assert {each: text.replace("T\n", "") for each, text in told.items()} == {
-        one.id: "Two.",
-        two.id: "One.\nThree.",
-    }
 
 
 STEPS = st.lists(

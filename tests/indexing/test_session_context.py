@@ -22,30 +22,20 @@ def a_fact(content: str = "Green.", **values: Value) -> Fact:
     return make_fact({**defaults, "content": content, **values})
 
 
-def test_neighbours_lend_what_they_say() -> None:
+def test_neighbours_lend_what_they_say_once_or_its_beginning() -> None:
     assert borrowed_text(a_fact("One.", title="First")) == "First\nOne."
-
-
-def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
     long = "A sentence that goes on and on and " + "on and " * 30
     for content in ("Green tea. It is hot.", "# Green tea\n\nHot.", long):
-        fact = make_fact({"id": ID, "content": content})
+        fact = make_fact({"id": ID, "content": content})  # its title is made of the text
         assert borrowed_text(fact) == fact.content
+    assert len(borrowed_text(a_fact("x" * 5 * CONTEXT_SHARE, title=""))) == CONTEXT_SHARE
 
 
-def test_a_long_neighbour_lends_its_beginning() -> None:
-    fact = a_fact("x" * 5 * CONTEXT_SHARE, title="")
-    assert len(borrowed_text(fact)) == CONTEXT_SHARE
-
-
-def test_a_fact_of_no_session_stands_in_none() -> None:
-    assert turn_of(a_fact(sessionId=None)).session == 0
-    assert turn_of(a_fact()).session > 0
-
-
-def test_a_session_has_a_part_for_each_scope() -> None:
+def test_a_session_has_a_part_for_each_scope_and_no_session_none() -> None:
+    assert turn_of(a_fact(sessionId=None)).session == hash63("") == 0
     public, private = a_fact(), a_fact(scope="private-indy")
-    assert turn_of(public).session != turn_of(private).session
+    assert 0 < turn_of(public).session != turn_of(private).session
+    assert 0 < hash63("x") < 2**63
 
 
 def test_turns_sort_as_they_were_spoken() -> None:
@@ -63,18 +53,10 @@ def test_turns_sort_as_they_were_spoken() -> None:
         *({"createdAt": "2026-02-14"}, {"supersededById": ID}, {"mood": ["x", {"y": 1}]}),
     ],
 )
-def test_the_fingerprint_covers_what_can_be_found(values: dict[str, Value]) -> None:
+def test_the_fingerprint_covers_what_can_be_found_alone(values: dict[str, Value]) -> None:
     assert turn_of(a_fact().replace(values)).fingerprint != turn_of(a_fact()).fingerprint
-
-
-def test_the_fingerprint_leaves_out_what_cannot_be_found() -> None:
     read = a_fact(accessCount=3, lastAccessedAt="2026-02-14", importance=0.5)
     assert turn_of(read) == turn_of(a_fact())
-
-
-def test_what_is_not_there_has_no_number() -> None:
-    assert hash63("") == 0
-    assert 0 < hash63("x") < 2**63
 
 
 def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:

@@ -37,18 +37,12 @@ def test_a_word_of_any_script_is_one_word(word: str) -> None:
     assert len(split_words(index_words(f"{word} {word}"))) == 2
 
 
-def test_text_without_blanks_becomes_pairs_and_single_letters() -> None:
+def test_text_without_blanks_becomes_pairs_and_single_letters_as_one_looks_for_it() -> None:
     assert split_words(index_words("LanceDB は東京都。")) == [
         *("LanceDB", "は東", "東京", "京都"),
         *("は", "東", "京", "都"),
     ]
-
-
-def test_what_is_looked_for_becomes_pairs_in_order() -> None:
     assert split_words(phrase_words("東京都 2026 猫")) == ["東京", "京都", "2026", "猫"]
-
-
-def test_each_chinese_letter_of_a_question_may_be_a_word() -> None:
     assert split_words(query_words("書はどこ")) == ["書は", "はど", "どこ", "書"]
     assert query_words("where?") == "where?"
 

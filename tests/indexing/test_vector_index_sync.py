@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +14,11 @@ from msgspec import to_builtins
 
 from tests.doubles.store import MemoryStore
 from tests.doubles.vectors import MemoryVectors
+from tests.indexing.test_note_index_sync import NOT_WRITTEN
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.errors import EmbedderError, IndexBusyError
+from vaultsync.errors import EmbedderError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
 from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
@@ -162,28 +162,36 @@ def test_when_nothing_changed_but_a_count_no_vector_is_written(world: EmbeddingW
     report = world.embed()
     assert (report.facts, report.put, report.embedded) == (1, 0, 0)
     assert (len(world.model.asked), len(world.vectors.puts), world.vectors.tidied) == (1, puts, 1)
+    assert world.cost() is None
     world.agent_updates(fact.id, accessCount=7)
     report = world.embed()
     assert (report.put, report.left) == (0, 0)
     assert (world.vectors.puts[-1], world.vectors.tidied) == ([], 1)
 
 
-def test_an_empty_store_is_noted_once(world: EmbeddingWorld) -> None:
+def test_an_empty_store_is_noted_once_and_costs_nothing(world: EmbeddingWorld) -> None:
+    cost = world.cost()
+    assert cost is not None
+    assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)
     world.embed()
     world.embed()
     assert world.vectors.puts == [[]]
     assert world.vectors.record()
 
 
-def test_only_what_changed_is_embedded(world: EmbeddingWorld) -> None:
+def test_only_texts_that_changed_are_embedded(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
-    fact = world.agent_remembers("two")
+    fact = world.agent_remembers("two", priority=1)
     world.embed()
-    world.agent_updates(fact.id, content="three")
-    report = world.embed()
-    assert (report.put, report.embedded) == (1, 1)
-    assert world.vectors.chunks()[fact.id] == ids(world.fact(fact.id))
-    assert world.vectors.said() == world.rebuilt()
+    for change, counts in (
+        ({"content": "three"}, (1, 1, 0, 0)),
+        ({"priority": 3}, (1, 0, 1, 0)),  # a filter asks for it
+    ):
+        world.agent_updates(fact.id, **change)
+        report = world.embed()
+        assert (report.put, report.embedded, report.reused, report.left) == counts
+        assert world.vectors.chunks()[fact.id] == ids(world.fact(fact.id))
+        assert world.vectors.said() == world.rebuilt()
 
 
 def test_to_move_a_paragraph_embeds_nothing_but_the_lead(world: EmbeddingWorld) -> None:
@@ -196,15 +204,6 @@ def test_to_move_a_paragraph_embeds_nothing_but_the_lead(world: EmbeddingWorld) 
     report = world.embed()
     assert not [each for each in world.model.asked if "and more" in each]
     assert report.reused == 4
-    assert world.vectors.said() == world.rebuilt()
-
-
-def test_a_filterable_field_is_updated_without_embedding(world: EmbeddingWorld) -> None:
-    fact = world.agent_remembers("one", priority=1)
-    world.embed()
-    world.agent_updates(fact.id, priority=3)
-    report = world.embed()
-    assert (report.put, report.embedded, report.reused, report.left) == (1, 0, 1, 0)
     assert world.vectors.said() == world.rebuilt()
 
 
@@ -500,42 +499,25 @@ def test_the_longer_a_text_takes_the_sooner_it_is_written(world: EmbeddingWorld)
     assert [len(put) for put in world.vectors.puts][:3] == [64, 40, 40]
 
 
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (IndexBusyError("another process is writing"), "another process is writing"),
-        (OSError(errno.ENOSPC, "Full"), "the vectors cannot be written: Full"),
-        (OSError("strange"), "the vectors cannot be written: strange"),
-    ],
-)
-def test_an_index_that_cannot_be_written_is_reported_and_retried(
-    world: EmbeddingWorld, error: Exception, why: str
-) -> None:
+@pytest.mark.parametrize(("error", "why"), NOT_WRITTEN)
+def test_a_write_that_fails_is_reported(world: EmbeddingWorld, error: Exception, why: str) -> None:
     world.agent_remembers("one")
     world.vectors.error = error
     report = world.embed()
-    assert (report.degraded, report.left, report.put) == (why, 1, 0)
+    assert (report.degraded, report.left, report.put) == (why.format("vectors"), 1, 0)
     world.vectors.error = None
     assert world.embed().put == 1
-
-
-def test_a_store_that_is_away_is_reported(world: EmbeddingWorld) -> None:
     world.store.away = True
     assert "does not answer" in world.embed().degraded
 
 
-def test_a_report_can_be_told_as_json() -> None:
-    report = to_builtins(EmbedReport(facts=1, waiting={"a": "why"}, degraded="x"))
-    numbers = dict.fromkeys(("put", "embedded", "reused", "removed", "left", "seconds"), 0)
-    said = {"facts": 1, "waiting": {"a": "why"}, "degraded": "x"}
-    assert json.loads(json.dumps(report)) == said | numbers
-
-
-def test_the_report_has_the_time_it_took(world: EmbeddingWorld) -> None:
+def test_a_report_has_the_time_it_took_and_is_told_as_json(world: EmbeddingWorld) -> None:
     world.agent_remembers("one")
     world.model.takes = lambda: world.clock.advance(1.5)
-    report = world.embed()
-    assert report.seconds == 3.0  # one answer more, to see whether it is there
+    # One answer more, to see whether it is there.
+    counts = {"facts": 1, "put": 1, "embedded": 1, "reused": 0, "removed": 0, "left": 0}
+    wanted = {**counts, "waiting": {}, "degraded": "", "seconds": 3.0}
+    assert json.loads(json.dumps(to_builtins(world.embed()))) == wanted
 
 
 # --- neighbours ----------------------------------------------------------------------
@@ -617,11 +599,6 @@ def test_any_history_gives_the_vectors_of_the_store(steps: list[tuple[str, int, 
 # --- what it costs -------------------------------------------------------------------
 
 
-def test_there_is_no_cost_while_the_model_is_the_same(world: EmbeddingWorld) -> None:
-    world.embed()
-    assert world.cost() is None
-
-
 def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     for each in range(300):
         world.agent_remembers(LONG.replace("word", f"{each}") if each % 3 else f"{each}")
@@ -636,9 +613,3 @@ def test_the_cost_of_another_model_is_estimated(world: EmbeddingWorld) -> None:
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
     assert cost.seconds == pytest.approx(cost.texts * 0.5 / 17, rel=0.2)
     assert to_builtins(cost)["texts"] == cost.texts
-
-
-def test_an_empty_store_costs_nothing(world: EmbeddingWorld) -> None:
-    cost = world.cost()
-    assert cost is not None
-    assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

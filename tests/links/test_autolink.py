@@ -125,9 +125,7 @@ def test_only_whole_words_of_prose_are_linked(text: str) -> None:
         ("Alice", {}, "Alice"),
     ],
 )
-def test_a_name_that_cannot_be_linked_without_doubt_is_not(
-    text: str, targets: Mapping[str, str], expected: str
-) -> None:
+def test_a_doubtful_name_stays_text(text: str, targets: Mapping[str, str], expected: str) -> None:
     assert linked(text, [LinkTarget(link, (name,)) for link, name in targets.items()]) == expected
 
 

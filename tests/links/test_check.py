@@ -114,12 +114,9 @@ def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: LinkSurv
 @pytest.mark.parametrize(
     ("text", "after"),
     [
-        ("[[NT]]", "[[Note|NT]]"),
-        ("[[nt#Part]]", "[[Note#Part|nt]]"),
-        ("[[NT|shown]]", "[[Note|shown]]"),
-        ("| [[NT]] |", "| [[Note\\|NT]] |"),
-        ("![[NT]]", "![[Note]]"),
-        ("[text](NT)", "[text](Note)"),
+        *(("[[NT]]", "[[Note|NT]]"), ("[[nt#Part]]", "[[Note#Part|nt]]")),
+        *(("[[NT|shown]]", "[[Note|shown]]"), ("| [[NT]] |", "| [[Note\\|NT]] |")),
+        *(("![[NT]]", "![[Note]]"), ("[text](NT)", "[text](Note)")),
         ("[[the plan]]", "[[2026-02-14-plan|the plan]]"),
     ],
 )
@@ -166,9 +163,7 @@ def test_a_name_that_no_wiki_link_can_hold_is_not_used_for_a_fix(survey: LinkSur
         ("[[ｎｏｔｅ]]", "[[Note]]"),
     ],
 )
-def test_a_name_that_differs_only_in_case_and_blanks_is_fixed(
-    survey: LinkSurvey, text: str, after: str
-) -> None:
+def test_a_name_of_other_case_or_blanks_is_fixed(survey: LinkSurvey, text: str, after: str) -> None:
     resolution = judge(survey, text)
 
     assert (resolution.problem, "spelled differently" in resolution.why) == (BROKEN, True)

@@ -63,9 +63,7 @@ def forced(draw: st.DrawFn) -> tuple[str, str, str]:
         ("\nb\n\n", "\nb\n\n\n", "b\n\n\n", "b\n\n\n"),
     ],
 )
-def test_edits_merge_unless_they_touch(
-    base: str, vault: str, store: str, merged: str | None
-) -> None:
+def test_edits_merge_unless_adjacent(base: str, vault: str, store: str, merged: str | None) -> None:
     assert merge_text(base, vault, store) == merged
 
 
@@ -77,9 +75,7 @@ def test_only_a_line_feed_ends_a_line(brk: str) -> None:
 
 
 @given(texts(), texts(), texts())
-def test_the_sides_are_equal_and_one_that_changed_nothing_yields(
-    base: str, one: str, other: str
-) -> None:
+def test_the_sides_are_equal_and_an_unchanged_one_yields(base: str, one: str, other: str) -> None:
     assert merge_text(base, base, one) == one
     assert merge_text(base, one, base) == one
     assert merge_text(base, one, one) == one
@@ -104,9 +100,7 @@ def test_no_inserted_line_is_lost(data: st.DataObject) -> None:
 
 
 @given(forced())
-def test_what_was_merged_lacks_each_deleted_line_and_merges_into_itself(
-    sides: tuple[str, str, str],
-) -> None:
+def test_a_merge_lacks_deleted_lines_and_merges_into_itself(sides: tuple[str, str, str]) -> None:
     base, vault, store = sides
 
     merged = merge_text(base, vault, store)
@@ -216,9 +210,7 @@ def test_a_shuffled_text_counts_as_rewritten_in_one_piece() -> None:
         ("a\n\nb", "a\n\nb\n\nc", ["…", "  b", "+", "+ c"]),
     ],
 )
-def test_two_texts_are_shown_by_the_lines_that_differ(
-    one: str, other: str, shown: list[str]
-) -> None:
+def test_two_texts_are_shown_by_lines_that_differ(one: str, other: str, shown: list[str]) -> None:
     assert differing_lines(one, other) == shown
 
 

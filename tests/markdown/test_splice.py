@@ -31,9 +31,7 @@ from vaultsync.model.schema import Value
 
 @settings(max_examples=settings().max_examples * 5)
 @given(notes(), st.data())
-def test_a_splice_changes_one_property_and_no_other_line(
-    parts: NoteParts, data: st.DataObject
-) -> None:
+def test_a_splice_changes_one_property_and_no_more(parts: NoteParts, data: st.DataObject) -> None:
     before = read_properties(parts, PATH)
     assume(before)
     key = data.draw(st.sampled_from(list(before)))
@@ -79,9 +77,7 @@ def lines_of(parts: NoteParts, key: str) -> str:
 
 
 @given(notes(), st.dictionaries(names, nested, max_size=4))
-def test_a_splice_of_many_keys_is_what_was_meant(
-    parts: NoteParts, changes: dict[str, Value]
-) -> None:
+def test_a_splice_of_many_keys_is_as_meant(parts: NoteParts, changes: dict[str, Value]) -> None:
     expected = read_properties(parts, PATH)
     for key, value in changes.items():
         if value is None:
@@ -125,9 +121,7 @@ def test_all_properties_can_be_removed(parts: NoteParts) -> None:
     st.sampled_from(["", "text", "\r\n", "\n---\na: 1\n---\n", "---\nunclosed\n", "--- \r\nx"]),
     st.dictionaries(keys, nested.filter(lambda value: value is not None), min_size=1, max_size=3),
 )
-def test_a_note_without_frontmatter_gets_one(
-    mark: str, body: str, changes: dict[str, Value]
-) -> None:
+def test_a_bare_note_gets_a_frontmatter(mark: str, body: str, changes: dict[str, Value]) -> None:
     parts = split_frontmatter(mark + body)
 
     after = edit_properties(parts, changes, PATH)
@@ -152,6 +146,7 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: x # why\n", {"a": ["u"]}, "a: # why\n  - u\n"),
     ("a: [x, y] # why\n", {"a": ["x", "z"]}, "a: [x, z] # why\n"),
     ("a: [x]\n", {"a": []}, "a: []\n"),
+    ("a: &x [x]\n", {"a": ["x", "z"]}, "a:\n  - x\n  - z\n"),
     ("a:\n  - x\nb: 1\n", {"a": "u"}, "a: u\nb: 1\n"),
     ("a:\n  - x\nb: 1\n", {"a": []}, "a: []\nb: 1\n"),
     ("a:\n  - k: 1\n    l: 2\nb: 1\n", {"a": ["u"]}, "a:\n  - u\nb: 1\n"),
@@ -237,9 +232,7 @@ LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
     ],
 )
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_an_edited_list_in_brackets_keeps_its_lines_and_comments(
-    value: list[Value], expected: str, eol: str
-) -> None:
+def test_a_list_in_brackets_keeps_its_comments(value: list[Value], expected: str, eol: str) -> None:
     parts = split_frontmatter(note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol))
 
     yaml = edit_properties(parts, {"tags": value}, PATH).yaml
@@ -303,9 +296,7 @@ TAGS = "tags: # mine\n  # tools\n  - 'a b'  # why\n\n  - 1\n  - -5\n  # end\nz: 
         ([-5, "a b", 1], TAGS.replace("  - -5\n", "").replace("mine\n", "mine\n  - -5\n")),
     ],
 )
-def test_an_edited_list_keeps_the_lines_of_its_other_items(
-    value: list[Value], expected: str
-) -> None:
+def test_an_edited_list_keeps_lines_of_its_other_items(value: list[Value], expected: str) -> None:
     assert edit_properties(note(TAGS), {"tags": value}, PATH).yaml == expected
 
 

@@ -22,9 +22,7 @@ def test_an_outline_of_any_text_lies_within_it(yaml: str) -> None:
         *(("[ " * 70 + "]" * 70, 65), ("- " * 70 + "x", 65)),
     ],
 )
-def test_an_outline_ends_where_the_text_cannot_be_followed_or_lies_too_deep(
-    yaml: str, depth: int
-) -> None:
+def test_an_outline_ends_where_the_text_is_unclear_or_too_deep(yaml: str, depth: int) -> None:
     seen = yaml_outline(yaml)
 
     assert not seen.whole

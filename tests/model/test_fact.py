@@ -87,7 +87,7 @@ def test_all_that_surfaces_show_is_json(fact: Fact) -> None:
     shown = public_values(fact)
     assert shown["path"] is None
     assert shown["revision"] == ""
-    assert json.loads(json.dumps(shown)) == json.loads(json.dumps(shown))
+    assert json.loads(json.dumps(shown)).keys() == shown.keys()
     assert fact_from_values(json.loads(json.dumps(fact_to_values(fact)))) == fact
 
 
@@ -169,9 +169,7 @@ NO_SCOPES: list[Value] = ["", "Public", "team", "team-", "team-A", "../x", "team
         (InvalidScopeError, "scope", [*NO_SCOPES, "team--"]),
     ],
 )
-def test_values_that_a_field_does_not_take_are_refused(
-    error: type[UsageError], key: str, values: list[Value]
-) -> None:
+def test_other_values_are_refused(error: type[UsageError], key: str, values: list[Value]) -> None:
     for value in values:
         with pytest.raises(error) as wrong:
             _fact(**{key: value})
@@ -234,14 +232,9 @@ def test_an_entity_that_is_a_person_or_project_is_of_that_type(kind: str) -> Non
 @pytest.mark.parametrize(
     ("content", "title"),
     [
-        ("One. Two.", "One"),
-        ("# Heading\n\nText", "Heading"),
-        ("\n- item\n", "item"),
-        ("", "Note"),
-        ("---\n***\n", "Note"),
-        ("...\nWords", "Words"),
-        ("word " * 60, ("word " * 24).strip()),
-        ("x" * 300, "x" * 120),
+        *(("One. Two.", "One"), ("# Heading\n\nText", "Heading"), ("\n- item\n", "item")),
+        *(("", "Note"), ("---\n***\n", "Note"), ("...\nWords", "Words")),
+        *(("word " * 60, ("word " * 24).strip()), ("x" * 300, "x" * 120)),
         ("一句。二句", "一句。二句"),
     ],
 )

@@ -160,9 +160,7 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
         ((None, None, None), ["Diary/decisions/x.md", "public.md"]),
     ],
 )
-def test_a_place_is_scope_type_folder_and_tier(
-    expected: tuple[str | None, ...], paths: list[str]
-) -> None:
+def test_a_place_is_scope_type_and_tier(expected: tuple[str | None, ...], paths: list[str]) -> None:
     assert {path_info(vault_path(path), FOLDERS) for path in paths} == {expected}
 
 

@@ -14,7 +14,7 @@ BUGS: tuple[Bug, ...] = (
         "backends/filesystem/vault_fs.py",
         "            if under is unknown and found.sha == expect:\n",
         "            if under is unknown:\n",
-        "contracts/test_vault.py::test_a_save_in_the_window_before_the_swap_is_put_back",
+        "contracts/test_vault.py::test_the_last_save_before_the_swap_is_put_back",
     ),
     Bug(
         "no compare-and-set in the store",
@@ -128,7 +128,7 @@ BUGS: tuple[Bug, ...] = (
         "backends/filesystem/syscalls.py",
         "READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK\n",
         "READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK\n",
-        "contracts/test_vault.py::test_what_is_no_regular_file_is_neither_read_nor_replaced",
+        "contracts/test_vault.py::test_no_irregular_file_is_read_or_replaced",
     ),
     Bug(
         "a full disk is swallowed",

@@ -14,14 +14,14 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/schedule.py",
         "return min(self._last[path] + self._quiet, self._first[path] + self._longest)\n",
         "return self._last[path] + self._quiet\n",
-        f"{SETTLE}::test_a_path_that_is_saved_without_end_settles_all_the_same",
+        f"{SETTLE}::test_every_path_is_taken_once_when_it_is_due",
     ),
     Bug(
         "a note settles after its first event",
         "daemon/schedule.py",
         "            self._last[path] = now\n",
         "            self._last.setdefault(path, now)\n",
-        f"{SETTLE}::test_every_path_is_taken_once_after_its_last_mark_and_never_too_early",
+        f"{SETTLE}::test_every_path_is_taken_once_when_it_is_due",
     ),
     Bug(
         "a note that is being saved is written all the same",
@@ -56,7 +56,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "daemon/loop.py",
         "            run=stopped if whole else None,\n",
         "",
-        f"{DAEMON}::test_what_was_stopped_when_somebody_asked_can_still_be_confirmed",
+        f"{DAEMON}::test_what_the_guard_stopped_is_tried_under_one_run",
     ),
     Bug(
         "a dead watcher is trusted",
@@ -91,7 +91,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "backends/watchers/watchfiles.py",
         '            self.fail(f"{type(error).__name__}: {error}")\n',
         "            del error\n",
-        f"{WATCHER}::test_an_error_while_hearing_is_trouble_and_no_silence",
+        f"{WATCHER}::test_an_error_while_hearing_is_a_failure",
     ),
     Bug(
         "an agent's word is the person's once it is handed over",
@@ -105,6 +105,6 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "api/daemon_client.py",
         "    if BridgeAddressFile(settings.state_dir).is_own():\n",
         "    if not settings.state_dir:\n",
-        f"{SERVED}::test_a_bridge_without_the_vault_does_not_ask_itself",
+        f"{SERVED}::test_a_bridge_without_the_vault_is_not_asked",
     ),
 )

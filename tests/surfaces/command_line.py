@@ -115,21 +115,14 @@ LINK_PROBLEM = LinkProblem(
 )
 FINE_LINKS = LinkReport(notes=2, links={"wiki": {"name": 3}})
 
+CITED, BECAUSE = "public/decisions/use-sqlite.md#Use SQLite", "critical decision; has “sqlite”"
+ITEM = PackedItem("a1", 700, "critical", BECAUSE, CITED, "Use\x1b[31m SQLite")
 PACK = ContextPack(
     text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",
     tokens=712,
     budget=800,
     by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
-    items=(
-        PackedItem(
-            id="a1",
-            tokens=700,
-            tier="critical",
-            reason="critical decision; has “sqlite”",
-            citation="public/decisions/use-sqlite.md#Use SQLite",
-            title="Use\x1b[31m SQLite",
-        ),
-    ),
+    items=(ITEM,),
     left_out=tuple(LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)),
     truncated=True,
     intent="balanced",
@@ -153,20 +146,14 @@ FILE_REPORT = report_of_files(
 QUIET_FILE = report_of_files([FileResult(FILE, 3, counts_of((), 3))])
 
 ANSWERS: Mapping[str, Any] = {
-    "remember": FACT,
-    "get": FACT,
+    **dict.fromkeys(("remember", "get", "update", "supersede"), FACT),
+    **dict.fromkeys(("sync", "adopt", "undo", "rebuild", "maintain"), QUIET),
     "list": FactPage((FACT,), ID),
-    "update": FACT,
-    "supersede": FACT,
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,
     "export": 0,
     "import_": lambda lines: len(list(lines)),
-    "sync": QUIET,
-    "adopt": QUIET,
-    "undo": QUIET,
-    "rebuild": QUIET,
     "status": CALM,
     "conflicts": (),
     "resolve": CONFLICT,
@@ -174,7 +161,6 @@ ANSWERS: Mapping[str, Any] = {
         HistoryEntry(RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"])
     ],
     "verify": proof_of(7),
-    "maintain": QUIET,
     "graph_export": GraphExport("text\n", "json", 3, 2),
     "graph_stats": graph_stats(GRAPH),
     "graph_neighbors": neighborhood(GRAPH, "Alice", 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -20,17 +21,6 @@ class Listener:
     def __init__(self, events: EventBus, *, app: bool = True) -> None:
         self.woken = threading.Event()
         self.heard: Subscription = events.subscribe(self.woken.set, app=app)
-
-
-def _answering(writes: ObsidianWrites, listener: Listener, answer: WriteReply) -> threading.Thread:
-    def run() -> None:
-        assert listener.woken.wait(10)
-        (event,) = [e for e in listener.heard.fetch() if e.kind == "write"]
-        writes.on_reply(str(event.data["write"]), answer)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
 
 
 @pytest.fixture
@@ -53,11 +43,13 @@ def test_an_offer_returns_the_answer_of_the_app(events: EventBus) -> None:
     listener = Listener(events)
     answer = WriteReply(False, "0" * 64, "unsaved")
 
-    thread = _answering(writes, listener, answer)
-    found = writes.offer(offer())
-    thread.join()
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(writes.offer, offer())
+        assert listener.woken.wait(10)
+        (event,) = [each for each in listener.heard.fetch() if each.kind == "write"]
+        writes.on_reply(str(event.data["write"]), answer)
 
-    assert found == answer
+    assert found.result() == answer
     assert writes.is_open
 
 

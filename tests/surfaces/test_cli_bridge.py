@@ -11,14 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.mcp_clients import Home, make_home, serving, token
+from tests.mcp_clients import Home, serving, token
 from tests.surfaces.command_line import one_object
 from vaultsync.api import opening as app
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
 
 
 def _announced(home: Home) -> list[Path]:
@@ -26,9 +21,7 @@ def _announced(home: Home) -> list[Path]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_the_bridge_and_disconnects_listeners(
-    home: Home, number: signal.Signals
-) -> None:
+def test_a_signal_stops_the_bridge_and_its_listeners(home: Home, number: signal.Signals) -> None:
     secret = token(home)
     with serving(home, "bridge", "--port", "0") as (process, address):
         (announced,) = _announced(home)

@@ -40,12 +40,6 @@ def test_no_line_that_only_one_text_has_is_omitted(one: str, other: str) -> None
         assert only <= set(kept.split("\n"))
 
 
-def test_a_change_is_shown_by_its_lines() -> None:
-    after = with_line(10, "Another.")
-
-    assert changed_lines("\n".join(LINES), after, width=40) == ["- Line 10.", "+ Another."]
-
-
 def test_a_long_line_is_cut_around_the_change() -> None:
     before = f"{'a' * 100}b{'c' * 100}"
     shown = changed_lines(before, before.replace("b", "B"), width=32)

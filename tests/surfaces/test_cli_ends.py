@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -84,28 +85,16 @@ def test_the_exit_code_of_an_error_follows_from_its_kind() -> None:
 
 
 WRONG = [
-    ["nope"],
-    ["get"],
-    ["get", ID, "too much"],
-    ["get", ID, "--nope"],
-    ["list", "--limit", "x"],
-    ["list", "--limit", "0"],
-    ["recall", "q", "--limit", "0"],
-    ["recall", "q", "--mode", "magic"],
-    ["recall"],
-    ["remember", "x", "--priority", "high"],
-    ["sync", "--max-delete", "-1"],
-    ["resolve", "x"],
-    ["recall", " "],
-    ["context", ""],
-    ["export"],
-    ["init"],
-    ["completion", "tcsh"],
+    *("nope", "get", f"get {ID} 'too much'", f"get {ID} --nope", "list --limit x"),
+    *("list --limit 0", "recall q --limit 0", "recall q --mode magic", "recall", "recall ' '"),
+    *("context ''", "remember x --priority high", "sync --max-delete -1", "resolve x"),
+    *("export", "init", "completion tcsh"),
 ]
 
 
-@pytest.mark.parametrize("words", WRONG)
-def test_wrong_usage_exits_with_2_in_json_and_in_words(words: list[str]) -> None:
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_usage_exits_with_2_in_json_and_in_words(line: str) -> None:
+    words = shlex.split(line)
     as_json = run(*words, "--json")
     shown = one_object(as_json)["error"]
     assert (as_json.exit_code, as_json.stderr) == (2, "")
@@ -213,22 +202,21 @@ def ended(
     )
 
 
-def test_the_process_runs_its_exit_functions_and_flushes_before_it_ends() -> None:
-    done = ended("atexit.register(lambda: sys.stdout.write('the last word'))\nmain()")
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        ("atexit.register(lambda: sys.stdout.write('the last word'))\n", "the last word"),
+        ("threading.Timer(0.3, print, ['done']).start()\n", "done\n"),
+        # Modules are not freed.
+        ("class Late:\n  def __del__(self):\n    print('late')\nkept = Late()\n", "\n"),
+    ],
+)
+def test_the_process_ends_with_its_exit_functions_and_threads(code: str, end: str) -> None:
+    done = ended(f"{code}main()")
     assert done.returncode == 0
-    assert done.stdout.startswith("vaultsync ")
-    assert done.stdout.endswith("the last word")
-
-
-def test_modules_are_not_freed_at_exit() -> None:
-    late = "class Late:\n  def __del__(self):\n    print('late')\n"
-    assert "late" not in ended(f"{late}kept = Late()\nmain()").stdout
-
-
-def test_the_process_waits_for_its_threads() -> None:
-    work = "def work():\n  time.sleep(0.3)\n  print('done')\n"
-    done = ended(f"{work}threading.Thread(target=work).start()\nmain()")
-    assert done.stdout.endswith("done\n")
+    first, _, last = done.stdout.partition("\n")
+    assert first.startswith("vaultsync ")
+    assert last == end.removeprefix("\n")
 
 
 def test_output_that_cannot_be_written_is_an_error() -> None:

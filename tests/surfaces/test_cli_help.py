@@ -5,16 +5,14 @@ With VAULTSYNC_UPDATE_GOLDEN=1 the page is written anew; read the diff then.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import click
 import pytest
 
+from tests.golden import GOLDEN, RENEW
 from tests.surfaces.command_line import run
 from vaultsync.cli.main import SHORT_HELP, cli
 
-PAGE = Path(__file__).parent.parent.parent / "golden" / "surface" / "cli-help.txt"
+PAGE = GOLDEN / "surface" / "cli-help.txt"
 CONTEXT = click.Context(cli)
 
 
@@ -40,8 +38,7 @@ def all_help() -> str:
 
 
 def test_the_help_is_as_the_golden_page_says() -> None:
-    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1":
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
+    if RENEW:
         PAGE.write_text(all_help(), encoding="utf-8")
 
     assert all_help() == PAGE.read_text(encoding="utf-8")

@@ -73,9 +73,7 @@ def app_facts(held: Memory) -> list[Fact]:
     return list(held._ctx.store.iter_facts())
 
 
-def test_a_queued_text_is_not_synced(
-    held: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_queued_text_waits(held: Memory, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.LOCK_TIMEOUT", 0.01)
     with held._memory_files.file(file).lock(1):
         added = held.add_to_memory_file(file, TEXT, section="Lessons")

@@ -73,14 +73,10 @@ def test_other_text_is_printed_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
-        ("a\x1b[31mred\x1b[0m", "ared"),
-        ("\x1b]0;title\x07a", "a"),
+        *(("a\x1b[31mred\x1b[0m", "ared"), ("\x1b]0;title\x07a", "a")),
         ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x1b]52;c;ZXZpbA==\x07a", "a"),
-        ("\x9b2Ja", "a"),
-        ("a\x1bPq#0\x1b\\b", "ab"),
-        ("a\x1b(Bb", "ab"),
-        ("a\rb\x08c", "abc"),
+        *(("\x1b]52;c;ZXZpbA==\x07a", "a"), ("\x9b2Ja", "a"), ("a\x1bPq#0\x1b\\b", "ab")),
+        *(("a\x1b(Bb", "ab"), ("a\rb\x08c", "abc")),
     ],
 )
 def test_a_sequence_goes_as_a_whole(text: str, printed: str) -> None:

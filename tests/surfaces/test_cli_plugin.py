@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner
@@ -84,14 +85,9 @@ def test_a_link_is_not_followed(vault: Path, built: Path, tmp_path: Path, place:
     assert not list(outside.iterdir())
 
 
-def test_a_failed_write_leaves_no_temporary_file(
-    vault: Path, built: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+def test_a_failed_write_leaves_no_temporary_file(vault: Path, built: Path) -> None:
+    full = OSError(28, "No space left on device")
+    with mock.patch("os.fsync", side_effect=full), pytest.raises(OSError, match="No space"):
         install_plugin(str(vault), built=built)
     assert not list((vault / FOLDER).iterdir())
 
@@ -107,8 +103,5 @@ def test_the_command_prints_the_remaining_steps(
     assert "turn on Vaultsync" in first.stderr
     again = CliRunner().invoke(cli, words)
     assert again.stdout == f"vaultsync 0.1.0 was already installed in {FOLDER}\n"
-    assert json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout) == {
-        "path": FOLDER,
-        "version": "0.1.0",
-        "changed": [],
-    }
+    as_json = json.loads(CliRunner().invoke(cli, [*words, "--json"]).stdout)
+    assert as_json == {"path": FOLDER, "version": "0.1.0", "changed": []}

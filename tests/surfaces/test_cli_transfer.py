@@ -112,22 +112,13 @@ def test_an_import_takes_lines_as_they_are(tmp_path: Path, *, piped: bool) -> No
     assert taken == ['{"title": "a\u2028b"}\n', "\n", "{}"]
 
 
-def test_a_line_that_is_not_utf8_is_named() -> None:
+def test_a_bad_line_is_a_failure_and_no_file_wrong_usage(tmp_path: Path) -> None:
     result = run("import", "-", "--json", stdin=b"{}\n\xff\n")
-
-    assert result.exit_code == 1
     error = one_object(result)["error"]
-    assert error["kind"] == "ImportLineError"
+    assert (result.exit_code, error["kind"]) == (1, "ImportLineError")
     assert error["message"].startswith("line 2: ")
-
-
-def test_a_bad_line_is_a_failure_and_not_wrong_usage() -> None:
     memory = FakeMemory(import_=ImportLineError(3, "no id"))
-
     assert run("import", "-", memory=memory, stdin="{}").exit_code == 1
-
-
-def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("import", str(tmp_path / "none")).exit_code == 2
 
 
@@ -153,9 +144,7 @@ def test_an_import_names_the_command_that_writes_notes(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["export", "graph export --format json"])
-def test_an_export_never_overwrites_files_of_a_vault(
-    tmp_path: Path, command: str, name: str, why: str
-) -> None:
+def test_an_export_spares_vault_files(tmp_path: Path, command: str, name: str, why: str) -> None:
     for each in (".meta/config.toml", name):
         file = tmp_path / each
         file.parent.mkdir(parents=True, exist_ok=True)

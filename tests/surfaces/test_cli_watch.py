@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 import vaultsync
-from tests.daemons import watched
 from tests.fakes import START
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
@@ -23,7 +22,7 @@ from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import REPORT_COUNTS
 
-BUSY, WAITS, WRONG = 5, 3, 2
+WAITS, WRONG = 3, 2
 REPORT: dict[str, Value] = {
     "run": "r1",
     "seconds": 0.1,
@@ -35,13 +34,7 @@ REPORT: dict[str, Value] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
-    monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
-    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
-    return tmp_path / "vault"
+pytestmark = pytest.mark.usefixtures("vault")
 
 
 def watch(*words: str) -> Result:
@@ -60,19 +53,13 @@ def test_once_settled_syncs_and_ends() -> None:
     assert events[-1] == "stopped"
     with vaultsync.open() as memory:
         assert memory.verify().equal
+        assert memory.sync().quiet
 
 
 def test_the_exit_code_says_that_something_waits_for_the_user(vault: Path) -> None:
     (vault / "public" / "notes").mkdir(parents=True)
     (vault / "public" / "notes" / "broken.md").write_text("---\na: [b\n---\n")
     assert watch("--once-settled", "--quiet").exit_code == WAITS
-
-
-def test_a_vault_that_another_engine_has_is_busy(vault: Path) -> None:
-    with vaultsync.open() as memory, memory._engine.exclusive():
-        done = watch("--json")
-    assert done.exit_code == BUSY
-    assert json.loads(done.stdout)["error"]["kind"] == "EngineBusyError"
 
 
 def test_the_log_can_go_to_a_file(tmp_path: Path) -> None:
@@ -103,15 +90,6 @@ def test_a_signal_ends_it_in_order(vault: Path, number: signal.Signals) -> None:
     assert json.loads(rest.splitlines()[-1])["event"] == "stopped"
 
 
-def test_the_status_shows_the_daemon() -> None:
-    with watched():
-        said = CliRunner().invoke(cli, ["status"]).stdout
-        as_json = json.loads(CliRunner().invoke(cli, ["status", "--json"]).stdout)
-    assert "watchfiles" in said
-    assert as_json["daemon"]["watcher"] == "watchfiles"
-    assert as_json["daemon"]["last_error"] is None
-
-
 def test_the_status_shows_the_errors_of_the_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     daemon: Mapping[str, Value] = {
         "since": "2026-02-14T13:45:00Z",
@@ -129,11 +107,14 @@ def test_the_status_shows_the_errors_of_the_daemon(monkeypatch: pytest.MonkeyPat
         assert words in said
 
 
-def test_a_systemd_unit_has_the_command(vault: Path) -> None:
+def test_a_unit_has_the_command(vault: Path) -> None:
     said = watch("--print-unit", "systemd").stdout
     assert f'"watch" "--vault" "{vault}"' in said
     assert "Restart=on-failure" in said
     assert "WantedBy=default.target" in said
+    as_json = json.loads(watch("--print-unit", "launchd", "--json").stdout)
+    assert as_json["kind"] == "launchd"
+    assert "<plist" in as_json["unit"]
 
 
 def test_a_unit_quotes_special_characters() -> None:
@@ -143,12 +124,6 @@ def test_a_unit_quotes_special_characters() -> None:
     assert "/home/me/a & <b>" in listed["ProgramArguments"]
     assert str(Path("state").absolute()) in listed["ProgramArguments"]
     assert listed["Label"] == "vaultsync.a----b-"
-
-
-def test_a_unit_as_json_is_one_object() -> None:
-    said = json.loads(watch("--print-unit", "launchd", "--json").stdout)
-    assert said["kind"] == "launchd"
-    assert "<plist" in said["unit"]
 
 
 def test_a_bug_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
@@ -182,15 +157,11 @@ def test_the_log_of_a_run_has_no_contents_of_notes() -> None:
     assert second["level"] == "error"
 
 
-def test_a_quiet_log_has_only_warnings_and_errors() -> None:
+def test_a_quiet_log_has_only_warnings_and_errors_and_a_closed_one_stops_nothing() -> None:
     stream = io.StringIO()
     log = LogLines(stream, lambda: START, quiet=True)
     log("ready", {})
     log("store", {"away": "no answer"})
     assert json.loads(stream.getvalue())["level"] == "warning"
-
-
-def test_a_log_that_is_closed_stops_nothing() -> None:
-    stream = io.StringIO()
     stream.close()
-    LogLines(stream, lambda: START)("ready", {})
+    log("store", {"away": "no answer"})

@@ -107,9 +107,3 @@ def test_an_invalid_store_creates_no_vault(tmp_path: Path, store: str) -> None:
 
     assert shell("init", "--store", store, code=2)["error"]["kind"] == "ConfigError"
     assert not (shell.vault / ".meta").exists()
-
-
-def test_a_folder_without_a_vault_is_wrong_usage(tmp_path: Path) -> None:
-    shell = Shell(tmp_path)
-
-    assert shell("status", code=2)["error"]["kind"] == "NotAVaultError"

@@ -37,6 +37,8 @@ def _in_background(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "on")
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    # Other tests leave nothing to a process that goes last.
+    monkeypatch.setenv("VAULTSYNC_EMBED_NICE", "0")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,12 +18,13 @@ import msgspec
 import pytest
 from msgspec import to_builtins
 
-from tests.bridges import Answer, Client, Heard, ask_in_background, offer, open_bridge
+from tests.bridges import Answer, Client, Heard, offer, open_bridge
 from tests.golden import GOLDEN, RENEW
 from tests.openapi import document
 from vaultsync import errors
 from vaultsync.api.memory import Memory
 from vaultsync.backends.http.loopback_guard import MAX_BODY_BYTES
+from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.http_bridge.handlers import ROUTES, RouteRow
@@ -230,13 +232,13 @@ def _events(pages: Pages) -> None:
         data = heard.until("conflict")
     found.append({"event": "conflict", "data": data})
     found.append({"event": "pass", "data": pages.made["sync"]["answer"]})
-    with ask_in_background(serving, offer()) as asked:
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(serving.writes.offer, offer())
         data = heard.until("write")
         found.append({"event": "write", "data": data})
         where = f"/v1/writes/{data['write']}"
         pages.ask("write-answer", "POST", where, {"applied": True})
-    assert asked.answer is not None
-    assert asked.answer.applied
+    assert asked.result() == WriteReply(applied=True)
     heard.close()
     pages.made["events"] = {"events": pages.same(found)}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from unittest import mock
@@ -22,12 +21,6 @@ NETWORK = Path("/proc/net/tcp")
 ID = "0193f6c2-0000-7000-8000-000000000001"
 ALL = [(row.method, re.sub(r"\{\w+\}", ID, row.path)) for row in ROUTES]
 ALL += [("GET", EVENTS_PATH), ("GET", "/"), ("GET", "/v1/nowhere"), ("OPTIONS", EVENTS_PATH)]
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with open_bridge(tmp_path_factory.mktemp("bridge")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -86,19 +79,10 @@ def test_no_route_answers_a_foreign_host_or_origin_with_the_token(untouched: Cli
 @pytest.mark.parametrize(
     "raw",
     [
-        b"",
-        b"{",
-        b"null",
-        b"[]",
-        b'"text"',
-        b"\xff\xfe",
-        b'{"text": "\xff"}',
-        b'{"text": "\\ud800"}',
-        b'{"text": 1}',
-        b'{"text": "x", "type": []}',
-        b'{"text": "x", "path": "../../x.md"}',
-        b'{"text": "x", "priority": 99}',
-        b'{"text": "x", "priority": 1e400}',
+        *(b"", b"{", b"null", b"[]", b'"text"', b"\xff\xfe"),
+        *(b'{"text": "\xff"}', b'{"text": "\\ud800"}', b'{"text": 1}'),
+        *(b'{"text": "x", "type": []}', b'{"text": "x", "path": "../../x.md"}'),
+        *(b'{"text": "x", "priority": 99}', b'{"text": "x", "priority": 1e400}'),
         b'{"text": "x", "fields": ' + b"[" * (MAX_DEPTH + 1),
         b'{"fields": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
         b"[" * 500_000,
@@ -122,19 +106,9 @@ def test_brackets_within_a_string_do_not_count_as_depth(client: Client) -> None:
 
 
 ODD_NAMES = (
-    "..",
-    "%2e%2e",
-    "..%2f..%2fetc%2fpasswd",
-    "%00",
-    "x",
-    "config.toml",
-    "%F0%9F%98%80",
-    "a" * 3_000,
-    "-" * 36,
-    "0193F6C2-0000-7000-8000-00000000000%67",
-    ".index%2Fvault-index.md",
-    "vault-index.md%00.txt",
-    "CON",
+    *("..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "%00", "x", "config.toml", "%F0%9F%98%80"),
+    *("a" * 3_000, "-" * 36, "0193F6C2-0000-7000-8000-00000000000%67"),
+    *(".index%2Fvault-index.md", "vault-index.md%00.txt", "CON"),
 )
 
 
@@ -169,6 +143,11 @@ def test_the_allowed_methods_are_named_for_any_other_method(client: Client) -> N
 def test_an_invalid_query_string_is_refused(client: Client) -> None:
     for query in ("limit=0", "limit=x", "limits=1", "limit=1001", "after=../x"):
         assert client("GET", f"/v1/facts?{query}").status == 400
+    for query in ("app=2", "application=1"):
+        assert client("GET", f"{EVENTS_PATH}?{query}").status == 400
+    heard = Heard(client)
+    assert heard.next()[0] == "state"
+    heard.close()
 
 
 def test_only_the_owner_can_read_the_token_file(client: Client) -> None:
@@ -219,11 +198,3 @@ def test_the_bridge_listens_on_loopback_only(client: Client) -> None:
 
     assert at
     assert listening == set()
-
-
-def test_the_event_stream_takes_one_argument(client: Client) -> None:
-    for query in ("app=2", "application=1"):
-        assert client("GET", f"{EVENTS_PATH}?{query}").status == 400
-    heard = Heard(client)
-    assert heard.next()[0] == "state"
-    heard.close()

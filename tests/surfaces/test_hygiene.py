@@ -19,7 +19,6 @@ import vaultsync
 from tests.bridges import Heard, open_bridge
 from tests.planted import CODE, OTHER, SAID, TEXT, TOKEN, WORD, Planted, leaks, make_vault, plant
 from vaultsync.api.memory import Memory
-from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.http_bridge import encoding as answers
@@ -29,7 +28,6 @@ from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
-from vaultsync.model.fact import Fact
 from vaultsync.privacy import redaction as redact
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.sync.report import DaemonState
@@ -199,6 +197,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
                 every = (*command.split(), *words, *more, "--vault", planted.vault)
                 done = CliRunner().invoke(cli, every)
                 assert leaks(done.output) == [], (every, done.output)
+                assert "--vault-only" not in words or planted.fact in done.output
                 wrong = "--set" in words or "--field" in words
                 # What was settled the first time is not there the second time.
                 codes = {2} if wrong else {0, 3, *((1, 2) if more else ())}
@@ -298,7 +297,9 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
         memory.sync_saved_notes()
         for each in (planted.fact, planted.entity):
-            assert leaks(resources.read_resource(memory, f"{resources.FACT_URI}{each}")) == []
+            text = resources.read_resource(memory, f"{resources.FACT_URI}{each}")
+            assert "[REDACTED:stripe:" in text  # where a person typed it
+            assert leaks(text) == []
         for name, many in asked.items():
             for given in many:
                 done = run_tool(memory, TOOLS_BY_NAME[name], given)
@@ -313,46 +314,26 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
 
 OURS = (CODE, WORD)
 """Secrets for the user's own rules: a pattern, and a variable of the environment."""
-WRONG: tuple[tuple[str, ...], ...] = (
-    ("get", "{}"),
-    ("history", "{}"),
-    ("forget", "{}"),
-    ("restore", "{}"),
-    ("undo", "{}"),
-    ("resolve", "{}", "--take", "store"),
-    ("remember", "x", "--type", "{}"),
-    ("remember", "x", "--scope", "{}"),
-    ("remember", "x", "--priority", "{}"),
-    ("remember", "x", "--field", "priority={}"),
-    ("remember", "x", "--field", "{}"),
-    ("list", "--type", "{}"),
-    ("list", "--since", "{}"),
-    ("list", "--{}"),
-    ("recall", "x", "--scope", "{}"),
-    ("recall", "x", "--mode", "{}"),
-    ("context", "x", "--budget", "{}"),
-    ("context", "x", "--intent", "{}"),
-    ("graph", "neighbors", "{}"),
-    ("graph", "export", "g.{}"),
-    ("graph", "{}"),
-    ("adopt", "{}.md"),
-    ("memory-file", "sync", "{}.md"),
-    ("migrate", "--to", "{}"),
-    ("import", "{}.jsonl"),
-    ("rebuild", "--from", "{}"),
-    ("{}",),
-)
+WRONG = [
+    *("get {}", "history {}", "forget {}", "restore {}", "undo {}", "resolve {} --take store"),
+    *("remember x --type {}", "remember x --scope {}", "remember x --priority {}"),
+    *("remember x --field priority={}", "remember x --field {}"),
+    *("list --type {}", "list --since {}", "list --{}", "context x --intent {}"),
+    *("recall x --scope {}", "recall x --mode {}", "context x --budget {}"),
+    *("graph neighbors {}", "graph export g.{}", "graph {}", "adopt {}.md", "{}"),
+    *("memory-file sync {}.md", "migrate --to {}", "import {}.jsonl", "rebuild --from {}"),
+]
 
 
-@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+@pytest.mark.parametrize("words", WRONG)
 def test_no_error_repeats_a_secret_of_the_users_own_rules(
-    folder: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    folder: Path, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     vault = folder / "vault"
     for secret, at in product(OURS, [(f"--vault={vault}",), ("--json", "--vault", str(vault))]):
         monkeypatch.setattr(redact, "_REGISTERED_RULES", {})  # as of a process that begins
-        every = (*(each.replace("{}", secret) for each in words), *at)
+        every = (*words.replace("{}", secret).split(), *at)
         done = CliRunner().invoke(cli, every)
         assert done.exit_code in (1, 2), (every, done.output)
         assert "[REDACTED:" in done.output
@@ -449,59 +430,12 @@ def test_what_is_exported_is_whole(memory: Memory) -> None:
     assert memory._ctx.store.get(fact.id).content == TEXT
 
 
-def test_the_command_line_hides_and_understands_placeholders(folder: Path) -> None:
-    def run(*words: str) -> str:
-        words = (*words, "--vault", str(folder / "vault"))
-        done = CliRunner().invoke(cli, words)
-        return done.output
-
-    said = json.loads(run("remember", TEXT, "--json"))
-    assert leaks(said) == []
-    content = json.loads(run("get", said["id"], "--json"))["content"]
-    assert leaks(content) == []
-    run("update", said["id"], "--content", f"{content} More.")
-    with vaultsync.open(str(folder / "vault")) as memory:
-        assert memory._ctx.store.get(said["id"]).content == f"{TEXT} More."
-    wrong = run("update", said["id"], "--content", "[REDACTED:x:00000000]", "--json")
-    assert json.loads(wrong)["error"]["kind"] == "UnknownPlaceholderError"
-    refused = run("update", said["id"], "--set", f"priority={TOKEN}", "--json")
-    assert leaks(refused) == []
-    assert leaks(run("list", "--json") + run("recall", "deploy", "--json")) == []
-
-
 def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:
     path = folder / "MEMORY.md"
     path.write_text("# Memory\n")
     memory.add_to_memory_file(path, f"The key is {TOKEN}.", section="Keys")
     assert "[REDACTED:github:" in path.read_text()
     assert leaks(path.read_text()) == []
-
-
-def _typed_secret(folder: Path, memory: Memory) -> Fact:
-    """A fact in whose note a person typed a secret."""
-    fact = memory.remember("The deploy is in the evening.", title="Deploy")
-    path = folder / "vault" / str(fact.path)
-    path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
-    return fact
-
-
-def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(folder: Path) -> None:
-    with vaultsync.open(str(folder / "vault")) as memory:
-        fact = _typed_secret(folder, memory)
-    settings = settings_for(str(folder / "vault"), agent="indy")
-    with AgentMemory(settings) as agent:
-        agent.sync_saved_notes()
-        _, text = agent.note(fact.id)
-    assert "evening [REDACTED:github:" in text
-
-
-def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
-    with vaultsync.open(str(folder / "vault")) as memory:
-        _typed_secret(folder, memory)
-        memory.sync()
-    found = recall_from_index_files(RecallRequest("deploy evening"), path=str(folder / "vault"))
-    assert found.hits
-    assert leaks(found) == []
 
 
 def test_what_is_switched_off_is_shown(folder: Path) -> None:

@@ -80,20 +80,9 @@ class Neighbours:
         """Arguments that could lead to her data."""
         paths = [p.relative_to(self.home.vault) for p in self.home.vault.rglob("*.md")]
         return [
-            *self.ids,
-            self.own.id,
-            self.conflict.id,
-            self.conflict.id[:4],
-            "private-ada",
-            "private-Ada",
-            "ada",
-            TITLE,
-            f"{TITLE} 0",
-            f"type:person {TITLE}",
-            "Mine",
-            "Open",
-            "forgotten",
-            "",
+            *(*self.ids, self.own.id, self.conflict.id, self.conflict.id[:4]),
+            *("private-ada", "private-Ada", "ada", TITLE, f"{TITLE} 0", f"type:person {TITLE}"),
+            *("Mine", "Open", "forgotten", ""),
             *sorted(map(str, paths)),
         ]
 

@@ -7,7 +7,6 @@ import errno
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 from unittest import mock
 
@@ -18,7 +17,7 @@ from mcp.types import TextContent, TextResourceContents
 from pydantic import AnyUrl, BaseModel
 
 from tests.golden import GOLDEN, RENEW
-from tests.mcp_clients import Home, ask, hits, in_memory, make_home
+from tests.mcp_clients import Home, ask, hits, in_memory
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -29,11 +28,6 @@ from vaultsync.mcp_server.server import TOOLS_BY_NAME, error_parts, error_text, 
 PAGE = GOLDEN / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
 T = TypeVar("T")
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
 
 
 @pytest.fixture
@@ -183,9 +177,7 @@ def test_an_agent_stores_in_shared_scopes_and_its_own_but_no_other_agents(home: 
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
-def test_concurrent_edits_of_a_field_are_a_conflict_that_can_be_resolved(
-    home: Home, memory: AgentMemory
-) -> None:
+def test_concurrent_edits_of_a_field_are_a_conflict(home: Home, memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="One line.", title="T")
     memory.finish_pending()
     note = home.note(made["path"])
@@ -262,9 +254,7 @@ def test_a_context_pack_is_a_text_with_its_sources(memory: AgentMemory) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "graphml", "canvas"])
-def test_a_limited_graph_keeps_the_nodes_with_the_most_links(
-    memory: AgentMemory, form: str
-) -> None:
+def test_a_limited_graph_keeps_the_nodes_with_most_links(memory: AgentMemory, form: str) -> None:
     call(memory, "memory_store_fact", text="Hub.", title="Hub", type="entity")
     for number in range(4):
         call(memory, "memory_store_fact", text="[[Hub]]", title=f"Spoke {number}")
@@ -318,24 +308,22 @@ def test_every_answer_includes_the_users_last_edit(home: Home) -> None:
         assert found["hits"][0]["path"].endswith("/The crane.md")
 
 
-def test_a_missing_vault_degrades_answers(home: Home, memory: AgentMemory) -> None:
-    call(memory, "memory_store_fact", text="The crane is green.")
-    call(memory, "memory_recall", query="crane")
-    (home.vault / ".meta").rename(home.vault / "meta")
-    found = call(memory, "memory_recall", query="crane")
-    assert hits(found) == ["The crane is green."]
-    (said,) = found["degraded"]
-    assert said.startswith("edits of notes were not taken up: the vault at ")
-    assert call(memory, "query_vault")["degraded"] == [said]
-
-
-def test_a_failing_disk_degrades_answers(memory: AgentMemory) -> None:
+def test_a_failing_disk_or_a_missing_vault_degrades_answers(
+    home: Home, memory: AgentMemory
+) -> None:
+    why = "edits of notes were not taken up: "
     call(memory, "memory_store_fact", text="The crane is green.")
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with mock.patch.object(VaultFs, "scan", side_effect=full):
         found = call(memory, "memory_recall", query="crane")
     assert hits(found) == ["The crane is green."]
-    assert found["degraded"] == ["edits of notes were not taken up: No space left on device"]
+    assert found["degraded"] == [f"{why}No space left on device"]
+    (home.vault / ".meta").rename(home.vault / "meta")
+    found = call(memory, "memory_recall", query="crane")
+    assert hits(found) == ["The crane is green."]
+    (said,) = found["degraded"]
+    assert said.startswith(f"{why}the vault at ")
+    assert call(memory, "query_vault")["degraded"] == [said]
 
 
 def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
@@ -349,9 +337,7 @@ def test_a_daemon_that_holds_the_lock_is_waited_for_once(home: Home) -> None:
         assert memory._daemon
 
 
-def test_a_new_fact_waits_for_the_note_that_the_daemon_writes(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_fact_waits_for_the_daemons_note(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with home.memory("ada") as daemon, home.memory() as memory, daemon._engine.lock:
         steps: list[float] = []
 

@@ -19,15 +19,9 @@ from mcp import ClientSession
 
 from tests.bench.single import HELLO
 from tests.mcp_clients import MCP, Home, ask, hits, make_home, over_http, over_stdio, serving, token
-from tests.snippets import packages_after
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
 
 
 @pytest.mark.parametrize("transport", [over_stdio, over_http])
@@ -153,18 +147,10 @@ def test_a_signal_stops_the_waiting_server_cleanly(home: Home, number: signal.Si
         (["--port", "1234"], "UsageError"),
     ],
 )
-def test_invalid_options_are_refused_before_serving(
-    home: Home, words: list[str], kind: str
-) -> None:
+def test_invalid_options_are_refused_at_once(home: Home, words: list[str], kind: str) -> None:
     done = home.run("mcp", *words, "--json")
     assert done.exit_code in (1, 2)
     assert json.loads(done.stdout)["error"]["kind"] == kind
-
-
-def test_no_heavy_library_is_loaded_before_the_first_request() -> None:
-    loaded = packages_after("import vaultsync.mcp_server.stdio, vaultsync.mcp_server.mcp_http")
-    heavy = {"torch", "lancedb", "numpy", "onnxruntime", "tantivy", "networkx"}
-    assert loaded & heavy == set()
 
 
 def test_http_requires_the_token_and_refuses_other_origins(home: Home, tmp_path: Path) -> None:

@@ -66,11 +66,6 @@ def test_every_argument_is_documented(owner: object, name: str) -> None:
     assert [each for each in wanted if f"\n    {each}: " not in text] == []
 
 
-def test_dir_names_all_that_is_public() -> None:
-    assert {"Fact", "Memory", "VaultsyncError", "errors", "init", "open"} <= {*dir(vaultsync)}
-    assert all(getattr(vaultsync, each) for each in vaultsync.__all__)
-
-
 def test_a_fact_is_remembered_where_its_note_cannot_be_written(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,9 +145,7 @@ def test_a_store_that_is_gone_is_unavailable_and_not_made_again(
         assert opened.list().facts
 
 
-def test_an_answer_of_the_index_loads_nothing_heavy(
-    memory: Memory, vault: Path, state: str
-) -> None:
+def test_an_answer_of_the_index_loads_no_engine(memory: Memory, vault: Path, state: str) -> None:
     memory.remember("The crane is red.", scope="public")
     memory.sync()
     words = ["recall", "crane", "--json", "--vault", str(vault), "--state-dir", state]
@@ -224,22 +217,15 @@ def linked(memory: Memory) -> Memory:
     return memory
 
 
-@pytest.mark.parametrize("form", ["json", "graphml", "canvas", "html"])
-def test_the_graph_has_four_forms(linked: Memory, form: str) -> None:
-    made = linked.graph_export(format=form)
-
-    assert (made.format, made.nodes, made.links) == (form, 4, 2)
-    assert "Alice" in made.text
-
-
-def test_another_form_is_refused(linked: Memory) -> None:
-    with pytest.raises(InvalidFieldError):
-        linked.graph_export(format="dot")
-
-
-def test_the_graph_is_counted_and_walked(linked: Memory) -> None:
+def test_the_graph_is_exported_counted_and_walked(linked: Memory) -> None:
+    for form in ("json", "graphml", "canvas", "html"):
+        made = linked.graph_export(format=form)
+        assert (made.format, made.nodes, made.links) == (form, 4, 2)
+        assert "Alice" in made.text
     assert linked.graph_stats(hubs=1).nodes == 4
     assert [each.label for each in linked.graph_neighbors("Tea").neighbors] == ["Al", "Cup"]
+    with pytest.raises(InvalidFieldError):
+        linked.graph_export(format="dot")
     with pytest.raises(NotFoundError):
         linked.graph_neighbors("Nobody")
 

@@ -87,9 +87,7 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_store_in_trouble_costs_no_word_and_answers_come_from_the_index(
-    vault: Path, server: FakeQdrant, name: str
-) -> None:
+def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name: str) -> None:
     word = f"word{[*FAULTS].index(name)}x"
     with _opened(vault) as memory:
         fact = memory.remember(f"The ferry {word}.", title=word, scope="public")
@@ -124,9 +122,7 @@ def test_a_store_in_trouble_costs_no_word_and_answers_come_from_the_index(
         assert not memory.recall(f"ferry {word}", mode="vector").degraded
 
 
-def test_vectors_of_a_wrong_dimension_are_told_and_the_index_answers(
-    vault: Path, server: FakeQdrant
-) -> None:
+def test_where_vectors_do_not_fit_the_index_answers(vault: Path, server: FakeQdrant) -> None:
     with _opened(vault) as memory:
         fact = memory.remember("The gate is wide.", scope="public")
         memory.sync()

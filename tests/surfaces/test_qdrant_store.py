@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +31,12 @@ ROOT = Path(__file__).parents[2]
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+
+
+@pytest.fixture
+def edge(tmp_path: Path) -> str:
+    app.init(str(tmp_path / "vault"), store="qdrant+edge:../edge")
+    return str(tmp_path / "vault")
 
 
 def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
@@ -101,10 +108,8 @@ def test_a_migration_that_is_killed_goes_on_where_it_stopped(
             assert memory.index().embedded == 0
 
 
-def test_a_migration_to_where_the_facts_are_is_refused(tmp_path: Path) -> None:
-    vault = str(tmp_path / "vault")
-    app.init(vault, store="qdrant+edge:../edge")
-    with app.open(vault) as memory, pytest.raises(ConfigError, match="already"):
+def test_a_migration_to_where_the_facts_are_is_refused(edge: str) -> None:
+    with app.open(edge) as memory, pytest.raises(ConfigError, match="already"):
         memory.migrate("qdrant+edge:../edge")
 
 
@@ -125,13 +130,11 @@ def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
     assert json.loads(status.stdout)["facts"] == 1
 
 
-def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:
-    vault = str(tmp_path / "vault")
-    app.init(vault, store="qdrant+edge:../edge")
+def test_upkeep_clears_old_tombstones_away(edge: str, tmp_path: Path) -> None:
     config = tmp_path / "vault" / ".meta" / "config.toml"
     with config.open("a", encoding="utf-8") as file:
         file.write("\n[qdrant]\nretention_days = 0\n")
-    with app.open(vault) as memory:
+    with app.open(edge) as memory:
         fact = memory.remember("Gone soon.")
         memory.forget(fact.id)
         memory.maintain(dry_run=True)
@@ -162,27 +165,21 @@ def test_what_faded_below_the_floor_of_the_settings_goes(tmp_path: Path) -> None
         assert memory.maintain().counts["deleted_in_store"] == 1
 
 
-def test_a_store_that_was_lost_is_made_anew_from_the_notes(tmp_path: Path) -> None:
-    import shutil
-
-    vault = str(tmp_path / "vault")
-    app.init(vault, store="qdrant+edge:../edge")
-    with app.open(vault) as memory:
+def test_a_store_that_was_lost_is_made_anew_from_the_notes(edge: str, tmp_path: Path) -> None:
+    with app.open(edge) as memory:
         memory.remember("Stays in the note.")
         memory.sync()
     shutil.rmtree(tmp_path / "edge")
 
-    with app.open(vault) as memory:
+    with app.open(edge) as memory:
         assert [each.kind for each in memory.sync().attention] == ["store_away"]
         memory.rebuild(source="vault")
         proof = memory.verify()
         assert (proof.equal, proof.checked) == (True, 1)
 
 
-def test_another_collection_is_another_store(tmp_path: Path) -> None:
-    vault = str(tmp_path / "vault")
-    app.init(vault, store="qdrant+edge:../edge")
-    with app.open(vault) as memory:
+def test_another_collection_is_another_store(edge: str, tmp_path: Path) -> None:
+    with app.open(edge) as memory:
         memory.remember("Mine.")
         memory.sync()
     app.init(str(tmp_path / "other"), store="qdrant+edge:../elsewhere")
@@ -190,7 +187,7 @@ def test_another_collection_is_another_store(tmp_path: Path) -> None:
         memory.remember("Theirs.")
 
     with (
-        app.open(vault, store="qdrant+edge:../elsewhere") as memory,
+        app.open(edge, store="qdrant+edge:../elsewhere") as memory,
         pytest.raises(StoreMismatchError),
     ):
         memory.sync()

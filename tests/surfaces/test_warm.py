@@ -62,9 +62,7 @@ def _recall(client: Client, *, by: str | None = None, **wanted: Any) -> RecallRe
         return memory.answer(RecallRequest(QUESTION, **wanted))
 
 
-def test_a_question_that_needs_the_model_goes_to_the_bridge(
-    client: Client, asked: list[str]
-) -> None:
+def test_a_question_for_the_model_goes_to_the_bridge(client: Client, asked: list[str]) -> None:
     by_bridge = _recall(client, mode="vector", explain=True)
     announced = client.serving.settings.state_dir / "bridge.json"
     aside = announced.rename(announced.with_suffix(".away"))
@@ -81,13 +79,11 @@ def test_a_question_that_needs_the_model_goes_to_the_bridge(
     assert first == other
 
 
-def test_a_question_that_the_index_answers_is_not_sent(client: Client, asked: list[str]) -> None:
-    assert _recall(client, mode="index").hits
-    assert asked == []
-
-
-def test_a_question_for_another_agent_is_answered_here(client: Client, asked: list[str]) -> None:
-    assert _recall(client, mode="vector", agent="moss").hits
+@pytest.mark.parametrize("wanted", [{"mode": "index"}, {"mode": "vector", "agent": "moss"}])
+def test_what_the_index_or_another_agent_is_asked_is_not_sent(
+    client: Client, asked: list[str], wanted: dict[str, str]
+) -> None:
+    assert _recall(client, **wanted).hits
     assert asked == []
 
 
@@ -149,9 +145,7 @@ def test_without_an_answer_the_model_is_loaded_here(
             path.write_text(text, encoding="utf-8")
 
 
-def test_a_context_that_needs_the_model_goes_to_the_bridge(
-    client: Client, asked: list[str]
-) -> None:
+def test_a_context_for_the_model_goes_to_the_bridge(client: Client, asked: list[str]) -> None:
     with _open(client) as memory:
         made = memory.pack(ContextRequest("nothing of the kind at all", budget=200))
     with Memory(client.serving.settings) as memory:

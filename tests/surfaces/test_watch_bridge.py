@@ -9,18 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-import vaultsync
 from tests.daemons import PATIENCE, wait_until, watched
 from vaultsync.api import configuration as config
 from vaultsync.service import bridge_service as serving
-
-
-@pytest.fixture
-def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
-    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
-    return tmp_path / "vault"
 
 
 @pytest.fixture
@@ -34,9 +25,7 @@ def bridge(vault: Path) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_the_daemon_writes_the_note_of_a_fact_from_the_bridge(
-    bridge: httpx.Client, vault: Path
-) -> None:
+def test_the_daemon_writes_the_note_of_a_bridges_fact(bridge: httpx.Client, vault: Path) -> None:
     made = bridge.post("/v1/facts", json={"text": "Said by the bridge.", "title": "Said"})
     assert made.status_code == 200, made.text
     fact_id = made.json()["id"]

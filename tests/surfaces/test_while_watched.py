@@ -23,11 +23,6 @@ from vaultsync.mcp_server.server import TOOLS_BY_NAME, run_tool
 BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return make_home(tmp_path)
-
-
 def dispute(home: Home, agent: str = "indy") -> tuple[str, Path]:
     """A conflict about a text that both sides changed; its id, and the note."""
     with home.memory(agent) as memory:
@@ -82,9 +77,7 @@ def test_an_agent_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
 
 
 @pytest.mark.usefixtures("daemon")
-def test_the_answer_is_the_same_as_without_a_daemon(
-    home: Home, disputed: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_a_daemon_answers_the_same(home: Home, disputed: tuple[str, Path], tmp_path: Path) -> None:
     alone = make_home(tmp_path / "alone")
     conflict, _ = dispute(alone)
     here = result(alone, "resolve", conflict, "--take", "vault")[1]
@@ -154,9 +147,7 @@ def test_without_a_bridge_the_vault_is_busy(home: Home, disputed: tuple[str, Pat
     assert (code, shown["error"]["kind"]) == (BUSY, "EngineBusyError")
 
 
-def test_a_bridge_without_the_vault_does_not_ask_itself(
-    home: Home, disputed: tuple[str, Path]
-) -> None:
+def test_a_bridge_without_the_vault_is_not_asked(home: Home, disputed: tuple[str, Path]) -> None:
     with open_bridge(home.vault.parent) as client, home.memory() as other, other._engine.lock:
         path = f"/v1/conflicts/{disputed[0]}/resolve"
         assert client("POST", path, {"take": "store"}).kind == "EngineBusyError"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import values
-from tests.world import LINES, SCOPE, World, taken
+from tests.world import LINES, PERSONS, SCOPE, World, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -77,6 +77,17 @@ def test_what_an_agent_changed_before_the_base_reaches_the_note(world: World) ->
     world.assert_at_rest()
     assert "tags:\n  - a\n" in world.note(fact.id)
     assert "importance: 0.8\n" in world.note(fact.id)
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_a_persons_edit_of_a_note_written_at_once_is_taken(world: World, scanned: bool) -> None:
+    fact = NoteWriter(world.ctx).note(world.agent_remembers(LINES, title="New"), actor="indy")
+    world.lose_archive()
+    if scanned:
+        world.sync()
+    world.person_edits(str(fact.path), LINES, PERSONS)
+    world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS
 
 
 @pytest.mark.parametrize(

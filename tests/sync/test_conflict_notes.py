@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
-from tests.world import LINES, World, notice, refuse
+from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
+from tests.world import ALPHA, LINES, World, notice, refuse
 from vaultsync.model.fact import Fact
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
 from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict

@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
-from tests.world import LINES, SCOPE, World, notice
+from tests.disputes import AGENTS, PERSONS, conflict_in, place_of, tick
+from tests.world import ALPHA, LINES, SCOPE, World, notice
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import find_conflict, visible_conflicts
 from vaultsync.model.fact import Fact

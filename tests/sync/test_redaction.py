@@ -273,10 +273,12 @@ def test_an_undo_takes_back_what_was_hidden(world: World, fact: Fact) -> None:
     assert TOKEN not in in_vault(world)
 
 
-def test_notes_of_another_key_are_understood_while_their_base_is_known(world: World) -> None:
-    fact = world.mirrored(TEXT)
-    other = NoteView.of(Redactor(b"o" * 32), redacts=True, escapes=True)
-    world.ctx = replace(world.ctx, view=other)
+@pytest.mark.parametrize("key", [b"k", b"o"])
+def test_placeholders_of_this_key_or_of_another_come_back_when_a_person_edits(
+    world: World, fact: Fact, key: bytes
+) -> None:
+    view = NoteView.of(Redactor(key * 32), redacts=True, escapes=True)
+    world.ctx = replace(world.ctx, view=view)
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.assert_at_rest()
     assert world.fact(fact.id).content == TEXT.replace("Alpha", "A person")

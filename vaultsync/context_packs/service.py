@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -19,6 +20,8 @@ from vaultsync.model.scope import can_see
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import RecallSearch
+
+_log = logging.getLogger(__name__)
 
 MAX_RECALLED = 30
 """Maximum number of facts that are recalled."""
@@ -71,6 +74,7 @@ def build_context(
         intent=request.intent,
         entities=_entities(sources, facts, request.agent, request.user),
     )
+    _log.debug("%d of %d facts packed in %d tokens", len(pack.items), len(facts), pack.tokens)
     return replace(pack, counter=tokens.name, degraded=found.degraded)
 
 

@@ -8,6 +8,7 @@ an index file are touched.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from vaultsync.notes.view import NoteView
 from vaultsync.privacy.escaping import may_have_active_content
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import SyncContext
+
+_log = logging.getLogger(__name__)
 
 TABLES_SCHEMA = "2"
 """To be changed with the format of entries or files: a new schema rebuilds them."""
@@ -89,6 +92,7 @@ def write_tables(ctx: SyncContext, inputs: TableInputs, *, rebuild: bool = False
         changed += _write_visible_files(ctx, written.folder, {})
     if changed:
         ctx.vault.sync()
+        _log.debug("%d index files were written or removed", changed)
     setting = msgspec.json.encode(_WrittenFiles(version, visible_folder, sorted(files))).decode()
     with ctx.archive.transaction():
         ctx.archive.set_setting(TABLES_SETTING, setting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
@@ -9,6 +10,8 @@ from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import ReadContext
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:  # a cold question imports this module, and no report of a sync run
     from vaultsync.sync.report import Progress
@@ -77,4 +80,6 @@ def catch_up_note_index(
     except OSError as error:
         why = f"the note index cannot be written: {error.strerror or error}"
     seconds = ctx.clock.monotonic() - began
+    if put or dropped or why:
+        _log.debug("%d facts indexed, %d removed in %.3f s; %s", put, dropped, seconds, why)
     return IndexReport(index.count(), put, dropped, seconds, rebuilt, busy, why)

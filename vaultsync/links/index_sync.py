@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
 from vaultsync.links.references import fact_links
 from vaultsync.model.fact import Fact
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.storage.store import Store
+
+_log = logging.getLogger(__name__)
 
 LINK_INDEX_SCHEMA = "1"
 """Version of `fact_references()`; an index of another one is rebuilt."""
@@ -38,6 +42,7 @@ def update_link_index(store: Store, links: LinkIndex) -> bool:
             version=version_of(backlog.store_id, rows[-1], LINK_INDEX_SCHEMA),
             entities=[entity for entity in entities if entity is not None],
         )
+    _log.debug("the links of %d changed facts were indexed", len(backlog.rows))
     if not backlog.rows:
         version = version_of(backlog.store_id, backlog.end, LINK_INDEX_SCHEMA)
         links.update({}, [], version=version)

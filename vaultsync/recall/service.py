@@ -7,6 +7,7 @@ that the agent must not see.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import filterfalse, islice
@@ -37,6 +38,8 @@ from vaultsync.recall.ranking import (
 )
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallSources, RecallStage, StageCandidate
+
+_log = logging.getLogger(__name__)
 
 RECALL_MODES = ("auto", "index", "vector", "fused")
 INDEX_ONLY_CONFIDENCE = 0.35
@@ -109,6 +112,7 @@ class RecallSearch:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
         source = self._search(self._request.mode)
         hits = self._hits()
+        _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
             source=source,

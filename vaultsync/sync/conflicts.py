@@ -306,7 +306,7 @@ def rewrite_conflict_note_links(
     for conflict in ctx.archive.conflicts():
         path = conflict.conflict_path
         if path is not None:
-            with suppress(NoteError, PermissionError, UnicodeDecodeError):
+            with suppress(NoteError, PermissionError, UnicodeDecodeError):  # it keeps its links
                 _relink(ctx, f"links-{conflict.id}", path, retarget(path))
         if conflict.path in moved:
             now = replace(conflict, path=moved[conflict.path])
@@ -366,7 +366,7 @@ def fact_versions(ctx: SyncContext, conflict: Conflict) -> list[Fact | None]:
     """The fact of a conflict as the base and the store have it, where they do."""
     base = ctx.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
-    with suppress(StoreUnavailableError):
+    with suppress(StoreUnavailableError):  # the base alone is shown then
         found += ctx.store.find_many([conflict.fact_id]).values()
     return found
 

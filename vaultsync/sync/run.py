@@ -7,6 +7,7 @@ only say which facts to look at.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -41,6 +42,8 @@ from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
+
+_log = logging.getLogger(__name__)
 
 MAX_RECORDED_ACTIONS = 2000
 """How many actions of a run the archive keeps."""
@@ -84,6 +87,7 @@ def sync_once(
     implausible = _plan(work, plan, progress)
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
+        _log.info("run %s was stopped: %s", run, implausible)
         raise GuardError(implausible, run)
     record_absent(work)
     outcome = ApplyOutcome()
@@ -96,6 +100,8 @@ def sync_once(
     if not report.quiet or outcome.done or work.unchanged:
         report = join_reports(request.after, report)
         record_run(ctx, request, report)
+        changed = {name: number for name, number in report.counts.items() if number}
+        _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
 
 

@@ -273,7 +273,7 @@ class VaultFs:
         _check_derived(path)
         temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
-            with contextlib.suppress(NoteError, FileNotFoundError):
+            with contextlib.suppress(NoteError, FileNotFoundError):  # then it is replaced
                 if file_reading.read_stable(place, path, links=1).data == data:
                     return False
             syscalls.write_over(temp, data)
@@ -294,6 +294,7 @@ class VaultFs:
 
     def drop_meta(self, path: VaultPath) -> None:
         _check_derived(path)
+        # What is not there needs no removal.
         with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
             syscalls.remove_any(place)
             self._tree.forget(path)

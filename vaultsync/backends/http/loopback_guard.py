@@ -181,7 +181,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 async def _drain(receive: Receive, limit: int) -> None:
     """Read on for a while: a client that is cut off while sending does not read the answer."""
     left = _SPARE * limit
-    with suppress(TimeoutError):
+    with suppress(TimeoutError):  # it was given its time
         async with asyncio.timeout(_DRAIN_SECONDS):
             while left > 0:
                 message = await receive()

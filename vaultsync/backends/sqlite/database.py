@@ -65,7 +65,7 @@ def file_identity(path: str | Path) -> FileIdentity:
 
 def find_identity(path: str | Path) -> FileIdentity | None:
     """`file_identity()`; None if no file can be seen, as for `:memory:`."""
-    with suppress(OSError):
+    with suppress(OSError):  # no file can be seen
         return file_identity(path)
     return None
 

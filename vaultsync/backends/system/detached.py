@@ -11,6 +11,8 @@ from pathlib import Path
 
 _log = logging.getLogger(__name__)
 _LOWEST = 19
+_NICE = "VAULTSYNC_EMBED_NICE"
+"""The variable with another niceness, from 0 to 19."""
 
 
 def start_detached(arguments: Sequence[str], variables: Mapping[str, str]) -> int | None:
@@ -45,8 +47,10 @@ def start_detached(arguments: Sequence[str], variables: Mapping[str, str]) -> in
 
 def lower_priority() -> None:
     """Let every other process go first."""
+    given = os.environ.get(_NICE, "")
+    nice = min(int(given), _LOWEST) if given.isdecimal() else _LOWEST
     with suppress(OSError, AttributeError):
-        os.nice(_LOWEST)
+        os.nice(nice)
     # A session of its own is a scheduling group of its own, in which being nice is no help.
     with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(f"{_LOWEST}", encoding="ascii")
+        Path("/proc/self/autogroup").write_text(f"{nice}", encoding="ascii")
