@@ -1,6 +1,6 @@
 """The vectors of a vault: made by a worker, in a process of its own, while others go on.
 
-Whoever wrote facts starts the worker, which costs the start of a process and no waiting. The
+What changed facts starts the worker, which costs the start of a process and no waiting. The
 worker holds a lock, so that there is one; it ends when all is done, and the next command
 starts another if it ended before that.
 """
@@ -47,7 +47,7 @@ class EmbeddingWorker:
         self.services = services
         self.files = EmbeddingFiles(services.settings.state_dir)
         self._started: int | None = None
-        self.linger = 0.0
+        self.idle = 0.0
         """Seconds for which a worker waits for more when it is done."""
 
     def start(self, *, changes: int = 1, asked: bool = False) -> bool:
@@ -74,7 +74,7 @@ class EmbeddingWorker:
         return self._start(replace=asked)
 
     def is_behind(self, changes: int = 1) -> bool:
-        """Whether so many writes came since all texts were embedded; False without a store."""
+        """Whether that number of writes came since all was embedded; False without a store."""
         known = self.files.read()
         try:
             state = self.services.read_context.redacted_store.state()
@@ -162,13 +162,15 @@ class EmbeddingWorker:
         def catch_up() -> None:
             catch_up_note_index(ctx, index)
 
-        told = _Told(self, progress)
+        progress_file = _ProgressFile(self, progress)
         report = EmbedReport()
         try:
             while True:
                 state = store.state()
                 catch_up()
-                more = update_vectors(ctx, parts, approve=approve, progress=told, catch_up=catch_up)
+                more = update_vectors(
+                    ctx, parts, approve=approve, progress=progress_file, catch_up=catch_up
+                )
                 report = structs.replace(
                     more,
                     embedded=report.embedded + more.embedded,
@@ -178,13 +180,13 @@ class EmbeddingWorker:
                     break
         except StoreUnavailableError as error:
             return structs.replace(report, degraded=error.message)
-        told.write(report, state)
+        progress_file.write(report, state)
         return report
 
     def _start(self, *, replace: bool) -> bool:
         settings = self.services.settings
         places = [str(settings.root), str(settings.state_dir.parent), settings.store]
-        how = [f"{self.linger:g}", "replace" if replace else "keep"]
+        how = [f"{self.idle:g}", "replace" if replace else "keep"]
         variables = {
             "VAULTSYNC_EMBEDDER": settings.embedder,
             "VAULTSYNC_MODELS": str(settings.models),
@@ -193,7 +195,7 @@ class EmbeddingWorker:
         return self._started is not None
 
 
-class _Told:
+class _ProgressFile:
     """Writes down how far the worker is."""
 
     def __init__(self, worker: EmbeddingWorker, also: Progress | None) -> None:

@@ -656,13 +656,13 @@ class Memory:
         if not (services.shares_store and services.can_embed):
             return done
         if wait:
-            made = embedding.embed(approve=approve, progress=progress)
+            vectors = embedding.embed(approve=approve, progress=progress)
             done = structs.replace(
                 done,
-                chunks=made.facts,
-                embedded=made.embedded,
-                seconds=done.seconds + made.seconds,
-                degraded=(*done.degraded, *filter(None, [made.degraded])),
+                chunks=vectors.facts,
+                embedded=vectors.embedded,
+                seconds=done.seconds + vectors.seconds,
+                degraded=(*done.degraded, *filter(None, [vectors.degraded])),
             )
         else:
             embedding.start(asked=True)

@@ -37,7 +37,7 @@ from vaultsync.sync.report import (
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
 SHORT = 120
-"""Seconds that are told as such; from there on minutes are."""
+"""Seconds from which on a time is printed in minutes."""
 MAX_NAMED_NOTES = 3
 """Maximum number of notes to name when all have the same problem."""
 _COUNT_WORDS = (

@@ -37,7 +37,7 @@ from vaultsync.sync.status import daemon_status
 from vaultsync.sync.sync_request import SyncRequest
 
 T = TypeVar("T")
-LINGER_SECONDS = 30.0
+IDLE_SECONDS = 30.0
 """How long a worker that embeds waits for the next change: its model takes a second to load."""
 LOCK_TRIES = 8
 """Attempts at the engine's lock, a quarter of a second apart, when not told to wait."""
@@ -91,7 +91,7 @@ class DaemonWork(Memory):
         app: ObsidianApp | None = None,
     ) -> None:
         super().__init__(settings, app=app)
-        self._engine.embedding.linger = LINGER_SECONDS
+        self._engine.embedding.idle = IDLE_SECONDS
         self.stopped = stopped
         self.has_waiting_calls = has_waiting_calls
 

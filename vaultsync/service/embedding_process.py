@@ -1,8 +1,8 @@
 """The worker that embeds the texts of a vault, in a process of its own at the lowest priority.
 
-`python -m vaultsync.service.embedding_process VAULT STATE_DIR STORE LINGER keep|replace`
+`python -m vaultsync.service.embedding_process VAULT STATE_DIR STORE IDLE keep|replace`
 
-It ends when everything is embedded and nothing came for LINGER seconds, when another worker
+It ends when everything is embedded and nothing came for IDLE seconds, when another worker
 has the vault, and when the vault's state folder is gone. SIGTERM ends it at once, as a kill
 does: its writes are such that it may end at any moment, and loses the texts of a few seconds.
 """
@@ -30,27 +30,27 @@ POLL_SECONDS = 1.0
 """Between two looks at the store while nothing is to be done."""
 
 
-def embed_all(settings: Settings, *, linger: float, replace: bool) -> None:
+def embed_all(settings: Settings, *, idle: float, replace: bool) -> None:
     """Embed until nothing is left, as the worker of the vault, unless there is one.
 
     Args:
         settings: of the vault.
-        linger: seconds to wait for more when nothing is left.
+        idle: seconds to wait for more when nothing is left.
         replace: whether the vectors of another model are made again.
     """
     with closing(Services(settings)) as services:
         worker = EmbeddingWorker(services)
         while worker.files.acquire(FIRST_SECONDS):
             try:
-                _embed_and_linger(worker, linger=linger, replace=replace)
+                _embed_and_wait(worker, idle=idle, replace=replace)
             finally:
                 worker.files.release()
-            # Whoever wrote before the lock was free left that to this worker.
+            # What others wrote before the lock was free is left to this worker.
             if not worker.files.is_there or not worker.is_behind():
                 return
 
 
-def _embed_and_linger(worker: EmbeddingWorker, *, linger: float, replace: bool) -> None:
+def _embed_and_wait(worker: EmbeddingWorker, *, idle: float, replace: bool) -> None:
     def check(*_: object) -> None:
         if not worker.files.is_there:
             sys.exit()
@@ -60,7 +60,7 @@ def _embed_and_linger(worker: EmbeddingWorker, *, linger: float, replace: bool) 
         if worker.is_behind():
             approve = (lambda _: True) if replace else None
             worker.embed_alone(approve=approve, progress=check)
-            until = time.monotonic() + linger
+            until = time.monotonic() + idle
         if time.monotonic() >= until or worker.gave_up or not worker.files.is_there:
             return
         time.sleep(POLL_SECONDS)
@@ -68,11 +68,11 @@ def _embed_and_linger(worker: EmbeddingWorker, *, linger: float, replace: bool) 
 
 def main(arguments: Sequence[str]) -> None:
     """Run as the worker that the arguments describe."""
-    root, state_dir, store, linger, how = arguments
+    root, state_dir, store, idle, how = arguments
     lower_priority()
     try:
         settings = configuration.load_settings(Path(root), state_dir=state_dir, store=store)
-        embed_all(settings, linger=float(linger), replace=how == "replace")
+        embed_all(settings, idle=float(idle), replace=how == "replace")
     except (VaultsyncError, OSError) as error:
         _log.debug("the worker gave up: %s", error)
 
