@@ -46,7 +46,7 @@ from vaultsync.notes.conflict_note import (
 from vaultsync.notes.render import render_note
 from vaultsync.privacy.error_json import Failure
 from vaultsync.recall.result import Hit, RecallResult
-from vaultsync.settings import MarkerSettings
+from vaultsync.settings import MachineSettings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync import decision_table as reconcile
 from vaultsync.sync.changes import StoreChange, VaultChange
@@ -367,7 +367,7 @@ def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
 
 def settings() -> str:
     """The file of settings with every default."""
-    example = MarkerSettings(vault_id="019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62")
+    example = MachineSettings(vault_id="019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62")
     return fenced("\n".join(_settings(structs.asdict(example))), "toml")
 
 

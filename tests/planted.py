@@ -10,6 +10,7 @@ import pytest
 
 import vaultsync
 from tests import secrets
+from tests.machines import configure_machine
 from vaultsync.api.memory import Memory
 from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner, Value, ValueKind
 from vaultsync.storage.store import StoreWrite
@@ -26,6 +27,9 @@ PLANTED = (TOKEN, OTHER, WORD, CODE, NAMED, SAID)
 SETTINGS = """
 [hygiene]
 patterns = ['ACME-\\d{4}', "@iban"]
+"""
+MACHINE = """
+[hygiene]
 environment = ["CANARY_WORD", "CANARY_SHORT", "CANARY_UNSET"]
 """
 TEXT = (
@@ -46,6 +50,7 @@ def make_vault(folder: Path, patch: pytest.MonkeyPatch) -> None:
     vaultsync.init(str(folder / "vault"))
     marker = folder / "vault" / ".meta" / "config.toml"
     marker.write_text(marker.read_text() + 'index_folder = "Index"\n' + SETTINGS)
+    configure_machine(folder / "vault", MACHINE)
 
 
 def leaks(text: object) -> list[str]:

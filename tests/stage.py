@@ -12,11 +12,12 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vaultsync.backends.state.vault_marker import set_store
+from vaultsync.backends.state.settings_files import edit_machine_file
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 88
@@ -39,7 +40,9 @@ class Stage:
         self._steps = 0
         shutil.copytree(ROOT / "sample-vault", self.vault)
         if store is not None:
-            set_store(self.vault, store)
+            marker = (self.vault / ".meta" / "config.toml").read_text(encoding="utf-8")
+            name = f"{tomllib.loads(marker)['vault_id']}.toml"
+            edit_machine_file(folder / "config" / "vaults" / name, {("store",): store})
 
     # --- telling ---------------------------------------------------------------------
 
@@ -107,7 +110,7 @@ class Stage:
                 process = subprocess.Popen(
                     command,
                     cwd=self.folder,
-                    env=_environment(),
+                    env={**_environment(), "VAULTSYNC_CONFIG_DIR": str(self.folder / "config")},
                     stdin=subprocess.DEVNULL,
                     stdout=write,
                     stderr=words_for_people,

@@ -17,9 +17,10 @@ import pytest
 
 from vaultsync import errors
 from vaultsync.api import configuration as config
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
-from vaultsync.settings import MarkerSettings
+from vaultsync.settings import MachineSettings
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind
 
@@ -231,12 +232,12 @@ def test_the_file_of_settings_is_all_defaults(tmp_path: Path) -> None:
         text for text in _blocks(DOCS / "reference" / "settings.md", "toml") if "vault_id" in text
     )
     said = tomllib.loads(example)
-    assert set(said) == set(MarkerSettings.__struct_fields__)
+    assert set(said) == set(MachineSettings.__struct_fields__)
     assert set(said) <= _cells(_page("reference/settings.md"))
     (tmp_path / ".meta").mkdir()
     (tmp_path / ".meta" / "config.toml").write_text(example)
     loaded = config.load_settings(tmp_path, state_dir=str(tmp_path / "state"))
-    (tmp_path / ".meta" / "config.toml").write_text('vault_id = "x"\n')
+    (tmp_path / ".meta" / "config.toml").write_text(f'vault_id = "{SystemClock().new_id()}"\n')
     bare = config.load_settings(tmp_path, state_dir=str(tmp_path / "state"))
     for name in set(said) - {"vault_id"}:
         assert getattr(loaded, name) == getattr(bare, name)

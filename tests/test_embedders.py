@@ -37,7 +37,7 @@ def chosen(setting: str, models: Path = Path("none")) -> Embedder:
 @pytest.mark.parametrize(
     ("setting", "model", "dimension"),
     [
-        ("local", "all-MiniLM-L6-v2+int8-1", 384),
+        ("local", "all-MiniLM-L6-v2+int8-2", 384),
         ("hash", "hash-1", 64),
         ("http:https://api.openai.com/v1#text-embedding-3-small", "text-embedding-3-small", 1536),
         ("http:http://localhost:11434#nomic-embed-text", "nomic-embed-text", 768),

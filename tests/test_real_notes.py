@@ -119,7 +119,7 @@ def test_edits_on_both_sides_of_real_notes_end_equal(vault: Path, memory: Memory
 @pytest.fixture
 def ctx(vault: Path, tmp_path: Path) -> Iterator[SyncContext]:
     clock = SystemClock()
-    make_marker(vault, clock.new_id(), scope="public", store=None)
+    make_marker(vault, clock.new_id(), scope="public")
     store = SqliteStore(tmp_path / "store.sqlite3", clock=clock, create=True)
     archive = SqliteArchive.open(tmp_path / "archive.sqlite3")
     files = VaultFs(vault, ignore=(), max_bytes=4 << 20)

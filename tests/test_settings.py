@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import vaultsync
+from tests.machines import configure_machine
 from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import recall_from_index_files
-from vaultsync.errors import ConfigError
+from vaultsync.backends.system.system_clock import SystemClock
+from vaultsync.errors import ConfigError, VaultsyncError
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 from vaultsync.recall.recall_request import RecallRequest
 from vaultsync.settings import PrivacySettings, Settings
@@ -21,7 +26,7 @@ def _set(root: Path, settings: str) -> None:
     """Settings beside the identity, which stays as it is."""
     marker = root / ".meta" / "config.toml"
     marker.parent.mkdir(parents=True, exist_ok=True)
-    text = marker.read_text() if marker.exists() else 'vault_id = "x"\n'
+    text = marker.read_text() if marker.exists() else f'vault_id = "{SystemClock().new_id()}"\n'
     kept = [line for line in text.splitlines() if line.startswith("vault_id")]
     marker.write_text("\n".join([*kept, settings]))
 
@@ -43,8 +48,8 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
     found = _load(tmp_path, "").hygiene
     assert found == PrivacySettings()
     assert (found.secrets, found.neutralise) == (True, True)
-    said = '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\nenvironment = ["TOKEN"]\n'
-    found = _load(tmp_path, said).hygiene
+    configure_machine(tmp_path, '[hygiene]\nenvironment = ["TOKEN"]\n')
+    found = _load(tmp_path, '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\n').hygiene
     assert (found.patterns, found.environment) == (("acme-[0-9]{4}", "@iban"), ("TOKEN",))
 
 
@@ -65,7 +70,7 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
         ("[weights.fields]\ntitle = -1", "0 or more"),
         ("[weights]\nsimilarity = 0\nrecency = 0\nutility = 0", "above 0"),
         ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS), "above 0"),
-        ("max_note_bytes = 'big'", "expected a number of bytes (0 or more), got 'big'"),
+        ("max_note_bytes = 'big'", "expected a number of bytes (1024 or more), got 'big'"),
         ("ignore = 'Templates'", 'a list of folders, such as ["Templates"]'),
         ("watch = 1", "setting watch: expected a table, got 1"),
         ("[watch]\nwatcher = 'eyes'", "one of auto, watchfiles, watchdog, polling"),
@@ -93,7 +98,7 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
         ("ignores = []", "'ignores' in .meta/config.toml did you mean 'ignore'?"),
         ("agent = 'indy'", "'agent' in .meta/config.toml"),
         ("root = '/'", "'root' in .meta/config.toml"),
-        ("[hygiene]\noptional = []", "in [hygiene] of .meta/config.toml the settings are secrets"),
+        ("[hygiene]\noptional = []", "in [hygiene] of .meta/config.toml the settings are patterns"),
         ("[watch]\nwacther = 'auto'", "in [watch] of .meta/config.toml did you mean 'watcher'?"),
         ("zzz = 1", "unknown setting 'zzz' in .meta/config.toml the settings are vault_id, "),
     ],
@@ -105,6 +110,144 @@ def test_what_makes_no_sense_is_refused(
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, text)
     assert why in f"{refused.value.message} {refused.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("a." * 30_000 + "a = 1", "more than 2,000 dots"),
+        ("watch." + "a." * 1500 + "a = 1", "unknown setting 'a' in [watch]"),
+        ("linger_seconds." + "a." * 1500 + "a = 1", "what is too long to show"),
+        ("linger_seconds = " + "9" * 5000, "digits"),
+        ("linger_seconds = " + "9" * 400, "at most 315,360,000, got 999"),
+        ("linger_seconds = 0x" + "F" * 6000, "what is too long to show"),
+        ("linger_seconds = 99999999999999", "at most 315,360,000"),
+        ("linger_seconds = 1e300", "at most 315,360,000"),
+        ("[qdrant]\nretention_days = 1e6", "at most 36,500"),
+        ("[qdrant]\nshard_number = 9999999999", "at most 2,147,483,648"),
+        ("decay_floor = 2", "at most 1"),
+        ("max_note_bytes = 0", "a number of bytes (1024 or more), got 0"),
+        ("max_note_bytes = 1e12", "at most 1,073,741,824"),
+        ("# " + "x" * 70_000, "more than 65,536 bytes"),
+        ("ignore = ['../x']", "folders of the vault"),
+    ],
+    ids=lambda text: text[:24],
+)
+def test_what_no_machine_can_hold_is_refused_with_the_limit(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, text)
+    assert why in refused.value.message
+    assert len(refused.value.message) < 400
+
+
+VALUES = st.one_of(
+    st.sampled_from(
+        ["true", "nan", "-inf", "1e400", "0x" + "F" * 5000, "9" * 4400, "1979-05-27", "07:32:00"]
+    ),
+    st.sampled_from(["[[", "]", "{", '"""', "'", "{a = 1}", "[1, 'x', []]", "[" * 400 + "]" * 400]),
+    st.integers().map(str),
+    st.floats().map(str),
+    st.text(max_size=9).map(json.dumps),
+    st.lists(st.text(max_size=5), max_size=3).map(json.dumps),
+)
+NAMES = st.sampled_from(
+    [*Settings.__struct_fields__, "hygiene.patterns", "watch.watcher", "qdrant.tls", "a.b", "trust"]
+)
+LINES = st.one_of(
+    st.tuples(NAMES, VALUES).map(" = ".join),
+    st.sampled_from(["[watch]", "[hygiene]", "[qdrant]", "[weights.fields]", "[[ignore]]", "[a"]),
+    st.text(max_size=9),
+)
+
+
+@given(marker=st.lists(LINES, max_size=6), machine=st.lists(LINES, max_size=4))
+def test_whatever_stands_in_the_files_ends_in_settings_or_in_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory, marker: list[str], machine: list[str]
+) -> None:
+    root = tmp_path_factory.mktemp("vault")
+    (root / ".meta").mkdir()
+    text = "\n".join([f'vault_id = "{SystemClock().new_id()}"', *marker])
+    (root / ".meta" / "config.toml").write_text(text, encoding="utf-8", errors="surrogatepass")
+    with suppress(VaultsyncError):
+        found = config.load_settings(root)
+        assert found.store == "sqlite"
+        configure_machine(root, "\n".join(machine))
+        config.load_settings(root)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zzz",
+        "",
+        "../../x",
+        "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e0",
+        "0193F6C2-7B1A-7C3D-8E4F-5A6B7C8D9E01",
+    ],
+)
+def test_an_id_is_a_uuid(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".meta").mkdir()
+    (tmp_path / ".meta" / "config.toml").write_text(f"vault_id = {json.dumps(name)}\n")
+    with pytest.raises(ConfigError) as refused:
+        config.load_settings(tmp_path)
+    assert "vault_id" in refused.value.message
+    assert "backup" in refused.value.hint
+
+
+def test_your_own_file_wins_over_the_vault_and_the_caller_over_both(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VAULTSYNC_EMBEDDER")
+    _set(root, 'embedder = "hash"\nlinger_seconds = 5\n[watch]\nrescan_seconds = 7\n')
+    own = 'store = "sqlite:own"\nlinger_seconds = 9\n[watch]\nwatcher = "polling"\n'
+    configure_machine(root, own)
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+    found = config.load_settings(root, store="sqlite:mine")
+    assert (found.store, found.embedder, found.linger_seconds) == ("sqlite:mine", "none", 9)
+    assert (found.watch.watcher, found.watch.rescan_seconds) == ("polling", 7)
+    ok, said = _checks(root)["settings"]
+    assert ok
+    for each in (
+        "store: this machine",
+        "embedder: environment",
+        "linger_seconds: this machine",
+        "watch.rescan_seconds: vault",
+        "vault_id: vault",
+        "all others: default",
+    ):
+        assert each in said
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("stroe = 'x'", "did you mean 'store'"),
+        ("vault_id = '0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e02'", "for another vault"),
+        ("trust = 1", "the table [trust]"),
+        ("x = ", "cannot be read"),
+    ],
+)
+def test_your_own_file_is_checked_and_named(root: Path, text: str, why: str) -> None:
+    configure_machine(root, text)
+    with pytest.raises(ConfigError) as refused:
+        _open(root)
+    said = f"{refused.value.message} {refused.value.hint}"
+    assert why in said
+    assert str(config.machine_file(config.marker_id(root) or "")) in said
+
+
+def test_the_status_of_a_running_memory_says_that_its_settings_would_be_refused(root: Path) -> None:
+    with _open(root) as memory:
+        assert not memory.status().attention
+        _set(root, "[hygiene]\nsecrets = false\n")
+        (notice,) = memory.status().attention
+        assert notice.kind == "UntrustedVaultError"
+        assert ".meta/config.toml was changed" in notice.message
+        assert "show secrets" in notice.message
+        assert "vaultsync trust" in notice.hint
 
 
 def test_an_embedder_of_the_environment_is_checked_too(
@@ -174,7 +317,7 @@ def test_the_doctor_says_that_a_file_is_where_the_tables_shall_be(root: Path, fo
 
 
 def test_the_doctor_says_what_is_not_escaped(root: Path) -> None:
-    _set(root, "[hygiene]\nneutralise = false\n")
+    configure_machine(root, "[hygiene]\nneutralise = false\n")
     ok, said = _checks(root)["hygiene"]
     assert ok
     assert "not escaped" in said

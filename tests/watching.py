@@ -43,6 +43,7 @@ class FakeWatcher:
                 told.others | each.others,
                 each.lost or told.lost,
                 told.probes,
+                told.store or each.store,
             )
         self.heard, self.probes = [], 0
         return told
@@ -116,6 +117,9 @@ class Daemonic:
         self.watcher.heard.append(
             WatchEvents(frozenset(map(VaultPath, notes)), frozenset(map(VaultPath, others)), lost)
         )
+
+    def hears_of_the_store(self) -> None:
+        self.watcher.heard.append(WatchEvents(store=True))
 
     def person_edits(self, path: str, old: str, new: str) -> None:
         """An edit at this very moment, and its event."""

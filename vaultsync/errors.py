@@ -8,6 +8,8 @@ only what can be rebuilt (`DerivedError`).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 
 class VaultsyncError(Exception):
@@ -176,6 +178,53 @@ class MissingExtraError(UsageError):
         self.extra = extra
 
 
+EXTRAS: Mapping[str, tuple[str, str]] = {
+    "frontmatter": ("python-frontmatter", "memory-file"),
+    "lancedb": ("lancedb", "vectors"),
+    "mcp": ("mcp", "mcp"),
+    "networkx": ("networkx", "graph"),
+    "numpy": ("numpy", "local"),
+    "onnx": ("onnx", "sentence"),
+    "onnxruntime": ("onnxruntime", "local"),
+    "pyarrow": ("pyarrow", "vectors"),
+    "qdrant_client": ("qdrant-client", "qdrant"),
+    "qdrant_edge": ("qdrant-edge-py", "qdrant"),
+    "sentence_transformers": ("sentence-transformers", "sentence"),
+    "starlette": ("starlette", "live"),
+    "tiktoken": ("tiktoken", "tokens"),
+    "tokenizers": ("tokenizers", "local"),
+    "torch": ("torch", "sentence"),
+    "uvicorn": ("uvicorn", "live"),
+    "watchdog": ("watchdog", "live"),
+    "watchfiles": ("watchfiles", "live"),
+}
+"""Modules of optional dependencies: the package of each, and the extra that installs it."""
+
+
+def missing_extra(what: str, error: ImportError) -> MissingExtraError | None:
+    """The error that says which extra `what` needs; None if no extra has the missing module."""
+    module = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
+        return None
+    return MissingExtraError(what, *EXTRAS[module])
+
+
+@contextmanager
+def needs_extra(what: str) -> Iterator[None]:
+    """Around imports of optional dependencies.
+
+    Raises:
+        MissingExtraError: one of them is not installed, so `what` cannot be done.
+    """
+    try:
+        yield
+    except ImportError as error:
+        missing = missing_extra(what, error)
+        if missing is None:
+            raise
+        raise missing from None
+
+
 class NotAVaultError(UsageError):
     """There is no vault at or above the folder."""
 
@@ -185,6 +234,17 @@ class NotAVaultError(UsageError):
             hint="create one with `vaultsync init PATH`, or name one with --vault PATH; if it"
             " was one, mount its disk, or restore its `.meta`",
         )
+
+
+class NestedVaultError(UsageError):
+    """The folder lies inside a vault, whose notes its own would be; nothing was made."""
+
+    def __init__(self, where: str, outer: str) -> None:
+        super().__init__(
+            f"{where} lies inside the vault at {outer}, and a note has one vault; nothing was made",
+            hint=f"use the vault at {outer}, or a folder outside of it",
+        )
+        self.outer = outer
 
 
 class PluginNotBuiltError(UsageError):
@@ -452,6 +512,32 @@ class VaultMismatchError(VaultError):
             f"{where} is vault {found}, but {expected} was expected; nothing was done",
             hint="open the right folder, or restore the `.meta` of the vault",
         )
+
+
+class UntrustedVaultError(VaultError):
+    """The vault asks for what only the user can allow on this machine; nothing was done."""
+
+    def __init__(self, where: str, requests: tuple[str, ...]) -> None:
+        lines = "".join(f"\n  - {each}" for each in requests)
+        super().__init__(
+            f"the vault at {where} asks for what only you can allow; nothing was done:{lines}",
+            hint="if you trust everyone who can write its .meta/config.toml, allow it with"
+            " `vaultsync trust`; if not, delete these settings there",
+        )
+        self.requests = requests
+
+
+class CopiedVaultError(VaultError):
+    """Two folders have the same vault id on this machine; nothing was done."""
+
+    def __init__(self, where: str, original: str) -> None:
+        super().__init__(
+            f"{where} has the same id as the vault at {original}, so both would write to one"
+            " store; nothing was done",
+            hint=f"if one is a copy, give it an id of its own: `vaultsync init --new-id {where}`;"
+            " if it replaces the other, move the other away",
+        )
+        self.original = original
 
 
 class StoreError(VaultsyncError):

@@ -1,4 +1,13 @@
-"""The settings of a vault, and their parser; `api/configuration.py` reads the file."""
+"""The settings of a vault: what they are, whose they are, and how a file becomes them.
+
+*Vault settings* are harmless wherever a vault comes from, and `.meta/config.toml` holds them.
+*Machine settings* can connect, send, or reach outside the vault; they belong into the user's
+own file for the vault. The type says whose a setting is: what `VaultSettings` and its tables
+have is the vault's, what `MachineSettings` and its tables add is the machine's. In a vault's
+own file, a machine setting is a request (`trust.py`).
+
+`api/configuration.py` reads the files.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +15,9 @@ import re
 import sys
 import tomllib
 from collections.abc import Collection, Mapping
+from math import isfinite
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
@@ -20,29 +30,47 @@ from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"
+MARKER_BYTES = 1 << 16
+"""The size of the largest file of settings."""
+_MOST_DOTS = 2_000
+"""A key of many parts takes `tomllib` time that grows with their square."""
 T = TypeVar("T", bound=Struct)
+Table = Mapping[str, Any]
+"""A table of TOML."""
 
-_LARGEST = sys.float_info.max  # infinity is no setting
-Number = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number (0 or more)")]
-Seconds = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of seconds (0 or more)")]
-Days = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of days (0 or more)")]
-Bytes = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number of bytes (0 or more)")]
-Count = Annotated[int, Meta(ge=1, description="a whole number (1 or more)")]
+MOST_SECONDS = 315_360_000.0
+"""Ten years: no clock of a machine overflows with it."""
+MOST_DAYS = 36_500.0
+Number = Annotated[float, Meta(ge=0, le=sys.float_info.max, description="a number (0 or more)")]
+Decay = Annotated[float, Meta(ge=0, le=1, description="a number (0 or more)")]
+Seconds = Annotated[
+    float, Meta(ge=0, le=MOST_SECONDS, description="a number of seconds (0 or more)")
+]
+Days = Annotated[float, Meta(ge=0, le=MOST_DAYS, description="a number of days (0 or more)")]
+NoteBytes = Annotated[
+    float, Meta(ge=1024, le=1 << 30, description="a number of bytes (1024 or more)")
+]
+Count = Annotated[int, Meta(ge=1, le=1 << 31, description="a whole number (1 or more)")]
 Texts = Annotated[tuple[str, ...], Meta(description='a list of texts, such as ["MEMORY.md"]')]
 Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
 """The source of file events; `auto` chooses by the file system of the vault."""
 
 
-class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[watch]`: how the daemon works."""
+class WatchTiming(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[watch]`: when the daemon works."""
 
     settle_seconds: Seconds = 0.3
     settle_longest: Seconds = 2.0
     rescan_seconds: Seconds = 60.0
     hash_seconds: Seconds = 3600.0
-    watcher: Watcher = "auto"
     poll_seconds: Seconds = 2.0
     """Interval of the polling watcher."""
+
+
+class WatchSettings(WatchTiming, frozen=True):
+    """The table `[watch]`: how the daemon works."""
+
+    watcher: Watcher = "auto"
 
 
 class MemoryFileSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,13 +86,18 @@ class MemoryFileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a file must be unchanged before it is read."""
 
 
-class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
+class FurtherSecrets(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a vault sets in the table `[hygiene]`: it only adds to what is redacted."""
+
+    patterns: Texts = ()
+    """Further secrets: regular expressions, and names of kinds, such as `@card`."""
+
+
+class PrivacySettings(FurtherSecrets, frozen=True):
     """The table `[hygiene]`: what is redacted and escaped in notes and answers."""
 
     secrets: bool = True
     """Whether secrets are redacted."""
-    patterns: Texts = ()
-    """Further secrets: regular expressions, and names of kinds, such as `@card`."""
     environment: Texts = ()
     """Names of environment variables whose values are secrets."""
     neutralise: bool = True
@@ -95,26 +128,40 @@ class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How long a tombstone is kept."""
 
 
-class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings that `.meta/config.toml` may have."""
+class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings of `.meta/config.toml`: harmless, no matter who wrote them."""
 
     vault_id: str = ""
     default_scope: str = PUBLIC
-    store: str = "sqlite"
-    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
     ignore: Annotated[
         tuple[str, ...], Meta(description='a list of folders, such as ["Templates"]')
     ] = ()
     linger_seconds: Seconds = 60.0
     settle_seconds: Seconds = 30.0
     grace_seconds: Seconds = 1.0
-    max_note_bytes: Bytes = 4 << 20
-    decay_floor: Number = FADED_DECAY
+    max_note_bytes: NoteBytes = 4 << 20
+    decay_floor: Decay = FADED_DECAY
     """The decay below which a fact has faded, for `maintain`."""
     auto_link: bool = True
     """Whether texts of agents get links to the entities they mention."""
     derive: bool = True
     """Whether runs end by updating indexes, tables and vectors."""
+    index_folder: VaultPath = VaultPath("")
+    """A visible copy of `.index/` in the vault; empty for none."""
+    language: str = ENGLISH
+    """The language of texts whose language cannot be detected: stemming and stop words."""
+    weights: RankingWeights = RankingWeights()
+    """The ranking of hits."""
+    hygiene: FurtherSecrets = FurtherSecrets()
+    """Redaction and escaping."""
+    watch: WatchTiming = WatchTiming()
+
+
+class MachineSettings(VaultSettings, frozen=True):
+    """All settings that a file may have: those of vaults, and those of this machine."""
+
+    store: str = "sqlite"
+    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
     embedder: str = "local"
     """The embedding model; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
@@ -124,22 +171,22 @@ class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     `vaultsync index` does."""
     reranker: str = ""
     """The folder of a cross-encoder model; empty for none."""
-    index_folder: VaultPath = VaultPath("")
-    """A visible copy of `.index/` in the vault; empty for none."""
-    language: str = ENGLISH
-    """The language of texts whose language cannot be detected: stemming and stop words."""
-    weights: RankingWeights = RankingWeights()
-    """The ranking of hits."""
     hygiene: PrivacySettings = PrivacySettings()
-    """Redaction and escaping."""
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """The memory files that `watch` syncs."""
     qdrant: QdrantSettings = QdrantSettings()
 
 
-class Settings(MarkerSettings, frozen=True, kw_only=True):
-    """All settings of one vault: those of its marker, and those of the caller."""
+HARMLESS: Mapping[str, frozenset[object]] = {
+    "embedder": frozenset({"sentence", "hash", "none"}),
+    "reranker": frozenset({"none"}),
+}
+"""Values of machine settings, beside their defaults, that a vault may set by itself."""
+
+
+class Settings(MachineSettings, frozen=True, kw_only=True):
+    """All settings of one vault: those of both files, and those of the caller."""
 
     root: Path
     state_dir: Path
@@ -149,63 +196,130 @@ class Settings(MarkerSettings, frozen=True, kw_only=True):
     """The user whom an agent serves; it recalls only facts about them."""
     models: Path = Path("~/.cache/vaultsync/models")
     """The folder of exported models, shared by all vaults of this machine."""
+    machine_file: Path = Path()
+    """The user's own file for this vault."""
+    sources: Mapping[str, str] = {}
+    """Where each setting that is no default comes from, by its name."""
+    trusted: int = 0
+    """How many requests of the vault the user has allowed."""
 
 
-def parse_settings(
-    text: str,
-    environment: Mapping[str, str],
-    *,
-    root: Path,
-    state_root: Path,
-    models: Path,
-    agent: str | None = None,
-    store: str | None = None,
-) -> Settings:
-    """Parse the marker of a vault; arguments win over the environment, and both over the file.
+class SettingSources(Struct, frozen=True):
+    """Where the settings of a vault come from; later ones win."""
 
-    Raises:
-        ConfigError: the text is not TOML, or has an unknown setting or an invalid value.
-    """
+    vault: Table
+    """Of its marker."""
+    machine: Table
+    environment: Mapping[str, str]
+    agent: str | None = None
+    """What the caller says."""
+    store: str | None = None
+
+
+def parse_toml(text: str, where: Path) -> Table:
+    """The tables of a file of settings; raises ConfigError if it is no TOML."""
     try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"{root / MARKER} cannot be read: {error}", hint="correct the TOML by hand"
-        ) from None
-    found = _convert(given, MarkerSettings)
-    if not found.vault_id:
+        if text.count(".") <= _MOST_DOTS:
+            return tomllib.loads(text)
+        why = f"it has more than {_MOST_DOTS:,} dots"
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError as error:  # also a number of more digits than Python reads
+        why = str(error)
+    raise ConfigError(f"{where} cannot be read: {why}", hint="correct the TOML by hand")
+
+
+def check_vault_id(marker: Table, *, state_root: Path) -> str:
+    """The id in a marker; raises ConfigError for a missing or impossible one.
+
+    It names files and folders, and anyone who can write the vault can edit it.
+    """
+    found = marker.get("vault_id", "")
+    if not found:
         raise ConfigError(
             f"{MARKER} has no vault_id",
             hint="restore the file from a backup; the id is also the name of this vault's"
             f" folder in {state_root}",
         )
-    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", found.vault_id) is None:
-        # It names a folder, and anyone can edit the file.
-        raise ConfigError(
-            f"vault_id {found.vault_id[:80]!r} is not a valid id",
-            hint=f"restore {MARKER} from a backup; an id is a UUID",
-        )
+    if isinstance(found, str) and _UUID.fullmatch(found):
+        return found
+    raise ConfigError(
+        f"vault_id {_shown(found)} is not a valid id",
+        hint=f"restore {MARKER} from a backup; an id is a UUID in lower case; a vault that"
+        " never had one gets it from `vaultsync init --new-id`",
+    )
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""In lower case only: where file names ignore case, `A` would have the files of `a`."""
+
+
+def check_file(given: Table, where: str) -> MachineSettings:
+    """The settings of one file, each checked by itself.
+
+    Raises:
+        ConfigError: it has an unknown setting, or an invalid value.
+    """
+    found = _convert(given, MachineSettings, where)
     for each in found.hygiene.patterns:
-        _check_pattern(each)
+        _check_pattern(each, where)
+    for each in found.ignore:
+        _check_ignored(each, where)
     if found.memory_file.scope:
         check_scope(found.memory_file.scope)
     checked = {
-        "store": store or found.store or "sqlite",
+        "store": found.store or "sqlite",
         "default_scope": check_scope(found.default_scope or PUBLIC),
-        "embedder": check_embedder(environment.get("VAULTSYNC_EMBEDDER") or found.embedder),
+        "embedder": check_embedder(found.embedder),
+        "index_folder": _index_folder(found.index_folder, where),
+        "language": _language(found.language, where),
+        "weights": _weights(found.weights, where),
+    }
+    return structs.replace(found, **checked)
+
+
+def combine_settings(
+    sources: SettingSources,
+    *,
+    root: Path,
+    state_dir: Path,
+    models: Path,
+    machine_file: Path,
+    trusted: int = 0,
+) -> Settings:
+    """The settings of a vault.
+
+    What the caller says wins over the environment, the environment over the files, and the
+    user's own file over that of the vault.
+
+    Raises:
+        ConfigError: what the environment says is invalid.
+    """
+    found = check_file(_merged(sources.vault, sources.machine), MARKER.as_posix())
+    named = dict.fromkeys(setting_names(sources.vault), "vault")
+    named |= dict.fromkeys(setting_names(sources.machine), "this machine")
+    embedder = sources.environment.get("VAULTSYNC_EMBEDDER")
+    agent = sources.environment.get("VAULTSYNC_AGENT")
+    if embedder:
+        named["embedder"] = "environment"
+    if sources.store:
+        named["store"] = "argument"
+    changed = {
+        "embedder": check_embedder(embedder or found.embedder),
+        "store": sources.store or found.store,
         "embed_in_background": _switch(
-            environment, "VAULTSYNC_EMBED_IN_BACKGROUND", found.embed_in_background
+            sources.environment, "VAULTSYNC_EMBED_IN_BACKGROUND", found.embed_in_background
         ),
-        "index_folder": _index_folder(found.index_folder),
-        "language": _language(found.language),
-        "weights": _weights(found.weights),
     }
     return Settings(
-        **structs.asdict(found) | checked,
+        **structs.asdict(found) | changed,
         root=root,
-        state_dir=state_root / found.vault_id,
-        agent=agent or environment.get("VAULTSYNC_AGENT") or None,
+        state_dir=state_dir,
+        agent=sources.agent or agent or None,
         models=models,
+        machine_file=machine_file,
+        sources=named,
+        trusted=trusted,
     )
 
 
@@ -215,6 +329,25 @@ def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  
     if value not in ("on", "off"):
         raise ConfigError(f"{name} is {value!r:.80}", hint="set it to on or off")
     return value == "on"
+
+
+def setting_names(given: Table, table: str = "") -> list[str]:
+    """The names of all settings of a file, such as `watch.settle_seconds`."""
+    names: list[str] = []
+    for name, value in given.items():
+        path = f"{table}{name}"
+        names += setting_names(value, f"{path}.") if isinstance(value, dict) else [path]
+    return names
+
+
+def _merged(below: Table, above: Table) -> Table:
+    """Two tables, of which the second one wins."""
+    merged = dict(below)
+    for name, value in above.items():
+        under = merged.get(name)
+        both = isinstance(under, dict) and isinstance(value, dict)
+        merged[name] = _merged(under, value) if both else value  # type: ignore[arg-type]
+    return merged
 
 
 def check_embedder(setting: str) -> str:
@@ -230,29 +363,36 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"unknown embedder {setting!r}", hint=hint)
 
 
-def _index_folder(folder: str) -> VaultPath:
+def _index_folder(folder: str, where: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         expected = f"a folder of the vault, such as Index ({unsafe.message})"
-        raise _bad_value("index_folder", folder, expected) from None
+        raise _bad_value("index_folder", folder, expected, where) from None
 
 
-def _language(language: str) -> str:
+def _check_ignored(path: str, where: str) -> None:
+    """A pattern need not be a path, but it stays in the vault as one does."""
+    names = path.strip("/").split("/")
+    if not {"", ".", ".."}.isdisjoint(names) or "\0" in path:
+        raise _bad_value("ignore", path, "folders of the vault, such as Templates", where)
+
+
+def _language(language: str, where: str) -> str:
     if language.lower() not in STEMMER_LANGUAGES:
         expected = "one of " + ", ".join(sorted({*STEMMER_LANGUAGES}))
-        raise _bad_value("language", language, expected)
+        raise _bad_value("language", language, expected, where)
     return language.lower()
 
 
-def _weights(given: RankingWeights) -> RankingWeights:
-    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields")
+def _weights(given: RankingWeights, where: str) -> RankingWeights:
+    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields", where)
     if not given.similarity + given.recency + given.utility:
         expected = "similarity, recency or utility above 0"
-        raise _bad_value("weights", 0, expected)
+        raise _bad_value("weights", 0, expected, where)
     fields = {**FIELD_WEIGHTS, **given.fields}
     if not any(fields.values()):
-        raise _bad_value("weights.fields", 0, "at least one field above 0")
+        raise _bad_value("weights.fields", 0, "at least one field above 0", where)
     return structs.replace(given, fields=fields)
 
 
@@ -260,7 +400,7 @@ _REPEATED_TWICE = r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:
 """A nested repetition, which can take exponential time to match."""
 
 
-def _check_pattern(pattern: str) -> None:
+def _check_pattern(pattern: str, where: str) -> None:
     expected = ""
     if pattern.startswith("@"):
         if pattern[1:] not in OPTIONAL_FORMS:
@@ -274,60 +414,74 @@ def _check_pattern(pattern: str) -> None:
         if re.search(_REPEATED_TWICE, pattern):
             expected = "a regular expression without a repetition in a repeated group"
     if expected:
-        raise _bad_value("hygiene.patterns", pattern, expected)
+        raise _bad_value("hygiene.patterns", pattern, expected, where)
 
 
-def _convert(given: Mapping[str, object], to: type[T], table: str = "") -> T:
+def _convert(given: Table, to: type[T], where: str, table: str = "") -> T:
     """A table as its struct; raises ConfigError for an unknown name or a wrong value."""
     try:
         return convert(given, to)
-    except ValidationError:
+    except (ValidationError, OverflowError, RecursionError):
         # msgspec names Python types; this names the setting and what to write.
         known = {each.name: each.type for each in structs.fields(to)}
-        _check_names(given, known, table)
+        _check_names(given, known, table, where)
         for name, value in given.items():
             path = f"{table}.{name}" if table else name
             kind = known[name]
-            if isinstance(value, dict) and _is_table(kind):
-                _convert(value, kind, path)
+            if isinstance(value, dict) and is_table(kind):
+                _convert(value, kind, where, path)
                 continue
             try:
                 convert(value, kind)
-            except ValidationError:
-                raise _bad_value(path, value, _expected(kind)) from None
+            except (ValidationError, OverflowError, RecursionError):
+                raise _bad_value(path, value, _expected(kind, value), where) from None
         raise
 
 
-def _is_table(kind: object) -> bool:
+def is_table(kind: object) -> bool:
+    """Whether the type of a setting is that of a table."""
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _check_names(given: Mapping[str, object], known: Collection[str], table: str) -> None:
+def _check_names(given: Table, known: Collection[str], table: str, where: str) -> None:
     for name in given:
         if name not in known:
             from difflib import get_close_matches  # noqa: PLC0415 - for this error only
 
             like = get_close_matches(name, known, 1)
-            where = f"[{table}] of {MARKER.as_posix()}" if table else MARKER.as_posix()
+            where = f"[{table}] of {where}" if table else where
             names = ", ".join(known)
             hint = f"did you mean {like[0]!r}?" if like else f"the settings are {names}"
-            raise ConfigError(f"unknown setting {name!r} in {where}", hint=hint)
+            raise ConfigError(f"unknown setting {name[:80]!r} in {where}", hint=hint)
 
 
-def _expected(kind: object) -> str:
+def _expected(kind: object, value: object) -> str:
     """The values that a type accepts, in words."""
-    if _is_table(kind):
+    if is_table(kind):
         return "a table"
     for each in (kind, *get_args(kind)):
         for meta in getattr(each, "__metadata__", ()):
-            return str(meta.description)
+            return f"{meta.description}{_at_most(meta, value)}"
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(get_args(kind))
     return "true or false" if kind is bool else "text in quotes"
 
 
-def _bad_value(name: str, value: object, expected: str) -> ConfigError:
+def _at_most(meta: Meta, value: object) -> str:
+    """The upper limit of a number, where that is what it exceeds."""
+    if not isinstance(value, int | float) or meta.le is None or value <= meta.le:
+        return ""
+    return f", at most {meta.le:,.0f}" if isinstance(value, int) or isfinite(value) else ""
+
+
+def _bad_value(name: str, value: object, expected: str, where: str) -> ConfigError:
     return ConfigError(
-        f"setting {name}: expected {expected}, got {value!r:.80}",
-        hint=f"correct it in {MARKER.as_posix()}",
+        f"setting {name}: expected {expected}, got {_shown(value)}", hint=f"correct it in {where}"
     )
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{value!r:.80}"
+    except (ValueError, RecursionError):  # more digits, or more depth, than Python shows
+        return "what is too long to show"

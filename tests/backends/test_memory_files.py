@@ -16,7 +16,7 @@ from vaultsync.backends.filesystem.find_files import find_memory_files, matches
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.file_write_queue import FileWriteQueue
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.errors import MemoryFileChangedError, MissingExtraError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import QueuedText
 from vaultsync.memory_files.write_queue import drain_write_queue, queue_text
 
@@ -48,8 +48,9 @@ def test_frontmatter_that_is_no_yaml_or_too_large_is_refused(inside: str) -> Non
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "frontmatter", None)
-    with pytest.raises(UnreadableMemoryFileError, match=r"vaultsync\[memory-file\]"):
+    with pytest.raises(MissingExtraError, match="python-frontmatter") as caught:
         FrontmatterReader().read("---\na: 1\n---\n", "m")
+    assert "vaultsync[memory-file]" in caught.value.hint
 
 
 # --- finding -------------------------------------------------------------------------

@@ -45,7 +45,13 @@ from vaultsync.backends.qdrant.qdrant_errors import translate_error as by_client
 from vaultsync.backends.qdrant.qdrant_store import QdrantStore
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.errors import ConfigError, DerivedError, StoreLayoutError, StoreUnavailableError
+from vaultsync.errors import (
+    ConfigError,
+    DerivedError,
+    MissingExtraError,
+    StoreLayoutError,
+    StoreUnavailableError,
+)
 from vaultsync.model.fact import make_fact
 from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
@@ -325,9 +331,9 @@ def test_the_past_of_the_store_is_read_only_by_those_who_need_it(clock: WatchedC
     points.take = take  # type: ignore[method-assign,assignment]
     for read in (store.state, lambda: store.get(A), store.feed, lambda: [*store.iter_facts()]):
         read()
-    assert told == [False] * 4
+    assert told == [False] * 5
     assert store.revision_at(1)
-    assert told[4:] == [True]
+    assert told[5:] == [True]
 
 
 def test_reads_ask_a_majority_once_and_writes_are_waited_for_in_order(server: FakeQdrant) -> None:
@@ -342,7 +348,8 @@ def test_reads_ask_a_majority_once_and_writes_are_waited_for_in_order(server: Fa
         lambda: store.get(A): ["points"],
         store.state: ["points"],
         store.feed: ["points", "scroll"],
-        lambda: list(store.iter_facts()): ["points", "scroll"],
+        # The last are the counts of uses of a page of facts.
+        lambda: list(store.iter_facts()): ["points", "scroll", "points"],
         vectors.chunks: ["scroll"],
     }
     for read, expected in requests.items():
@@ -803,7 +810,7 @@ def test_without_its_package_it_is_said_what_to_install(
         if not points.exists():
             points.make(3)
 
-    with pytest.raises(ConfigError, match="is not installed") as error:
+    with pytest.raises(MissingExtraError, match="is not installed") as error:
         used()
     assert "vaultsync[qdrant]" in error.value.hint
 

@@ -5,10 +5,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.machines import configure_machine
 from vaultsync.api import configuration as config
 from vaultsync.api.wiring import store_place
 from vaultsync.backends.qdrant.connection import parse_qdrant_settings
-from vaultsync.backends.state.vault_marker import set_store
+from vaultsync.backends.state.settings_files import edit_machine_file
+from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError
 from vaultsync.settings import QdrantSettings, Settings
 
@@ -16,11 +18,12 @@ ROOT = Path("/vault")
 
 
 def table(lines: str) -> QdrantSettings:
-    """The table `[qdrant]` as a vault's marker has it."""
+    """The table `[qdrant]` as the user's own file for a vault has it."""
     with TemporaryDirectory() as folder:
         (Path(folder) / ".meta").mkdir()
         marker = Path(folder) / ".meta" / "config.toml"
-        marker.write_text(f'vault_id = "x"\n[qdrant]\n{lines}', encoding="utf-8")
+        marker.write_text(f'vault_id = "{SystemClock().new_id()}"\n', encoding="utf-8")
+        configure_machine(Path(folder), f"[qdrant]\n{lines}")
         return config.load_settings(Path(folder)).qdrant
 
 
@@ -102,17 +105,17 @@ def test_a_bad_setting_is_refused(line: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('a = 1\nstore = "x"\n# b\n', 'a = 1\nstore = "new"\n# b\n'),
+        ('a = 1\nstore = "x"\n# b\n', 'a = 1\n# b\nstore = "new"\n'),
         ("a = 1\n", 'a = 1\nstore = "new"\n'),
-        ("a = 1", 'a = 1\nstore = "new"'),
+        ("a = 1", 'a = 1\nstore = "new"\n'),
         ('a = 1\n[qdrant]\nstore = "no"\n', 'a = 1\nstore = "new"\n[qdrant]\nstore = "no"\n'),
     ],
 )
-def test_the_marker_keeps_all_lines_but_the_store(tmp_path: Path, before: str, after: str) -> None:
-    (tmp_path / ".meta").mkdir()
-    marker = tmp_path / ".meta" / "config.toml"
-    marker.write_text(before, encoding="utf-8")
-
-    set_store(tmp_path, "new")
-
-    assert marker.read_text(encoding="utf-8") == after
+def test_the_file_names_another_store_and_keeps_its_other_lines(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    file = tmp_path / "vaults" / "id.toml"
+    file.parent.mkdir()
+    file.write_text(before, encoding="utf-8")
+    edit_machine_file(file, {("store",): "new"})
+    assert file.read_text(encoding="utf-8") == after

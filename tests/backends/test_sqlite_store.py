@@ -19,7 +19,7 @@ from vaultsync.backends.sqlite.sqlite_store import SqliteStore
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.storage.store import AccessCount, RevisionMismatch, StoreWrite
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
@@ -84,6 +84,37 @@ def test_a_file_that_is_there_is_never_opened_but_by_sqlite(
 
 
 # --- its schema --------------------------------------------------------------------
+
+
+def test_the_counts_of_an_older_store_are_taken_over(path: Path) -> None:
+    create(opened_at(path, create=True))
+    used = "2026-02-14T13:45:00Z"
+    with sqlite3.connect(path, isolation_level=None) as db:
+        db.execute(
+            "UPDATE facts SET body = json_set(body, '$.accessCount', 7, '$.lastAccessedAt', ?)",
+            (used,),
+        )
+        for table in ("accesses", "revisions"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("DELETE FROM migrations WHERE name > 'm003_ops'")
+
+    store = opened_at(path)
+
+    assert (store.get(A).access_count, store.get(A).last_accessed_at) == (7, used)
+    assert store.count_accesses({A: AccessCount(1, "2026-02-14T13:46:00Z")}, "x") == 1
+    assert store.get(A).access_count == 8
+    store.close()
+
+
+def test_each_table_that_holds_something_of_a_fact_is_listed(path: Path) -> None:
+    create(opened_at(path, create=True))
+    with sqlite3.connect(path) as db:
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        columns = {each: db.execute(f"PRAGMA table_info({each})").fetchall() for each in tables}
+    named = {t: {row[1] for row in some} & {"id", "fact_id"} for t, some in columns.items()}
+    assert {t: {store_sqlite.FACT_TABLES[t]} for t in store_sqlite.FACT_TABLES} == {
+        table: found for table, found in named.items() if found
+    }
 
 
 def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(path: Path) -> None:

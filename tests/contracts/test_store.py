@@ -18,7 +18,14 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreWrite
+from vaultsync.storage.store import (
+    AccessCount,
+    FeedRow,
+    ReplacedVersion,
+    RevisionMismatch,
+    Store,
+    StoreWrite,
+)
 
 
 def _qdrant_http(_: Path, clock: Clock) -> Store:
@@ -330,6 +337,128 @@ def test_a_closed_store_does_not_answer(store: Store) -> None:
         store.state()
 
 
+EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"
+
+
+def uses(fact: Fact | None) -> tuple[int, str | None]:
+    assert fact is not None
+    return fact.access_count, fact.last_accessed_at
+
+
+def test_a_use_is_counted_beside_the_fact_and_is_no_change_of_it(store: Store) -> None:
+    store.write([StoreWrite(each, a_fact(each), None, "indy") for each in (A, B, C)])
+    before, feed = store.state(), store.feed()
+    revisions = [each.revision for each in store.iter_facts()]
+
+    assert store.count_accesses({A: AccessCount(2, EARLY), B: AccessCount(1, EARLY)}, "x") == 2
+    assert store.count_accesses({A: AccessCount(1, LATE)}, "y") == 1
+    assert store.count_accesses({}, "z") == 0
+
+    assert uses(store.get(A)) == (3, LATE)
+    assert [uses(each) for each in store.iter_facts()] == [(3, LATE), (1, EARLY), (0, None)]
+    assert [uses(each) for each in store.find_many([A, B]).values()] == [(3, LATE), (1, EARLY)]
+    assert (store.state(), store.feed()) == (before, feed)
+    assert [each.revision for each in store.iter_facts()] == revisions
+    assert store.replaced_versions() == []
+    wrote(store, StoreWrite(A, a_fact(title="Mate"), revisions[0], "indy"))
+
+
+def test_a_count_only_grows(store: Store) -> None:
+    first = create(store, a_fact(accessCount=3, lastAccessedAt=EARLY))
+    assert uses(store.get(A)) == (3, EARLY)
+    store.count_accesses({A: AccessCount(2, EARLY)}, "x")
+    # Its writer read the fact before it was counted.
+    second = wrote(store, StoreWrite(A, a_fact(accessCount=3, title="Mate"), first, "indy"))
+    assert uses(store.get(A)) == (5, EARLY)
+    third = wrote(store, StoreWrite(A, a_fact(accessCount=9, lastAccessedAt=LATE), second, "indy"))
+    assert uses(store.get(A)) == (9, LATE)
+    store.count_accesses({A: AccessCount(1, EARLY)}, "y")
+    assert uses(store.get(A)) == (10, LATE)
+    wrote(store, StoreWrite(A, None, third, "indy"))
+    assert uses(store.tombstone(A)) == (10, LATE)
+
+
+def test_a_batch_of_uses_counts_once(store: Store) -> None:
+    create(store, a_fact())
+    create(store, a_fact(B))
+    for _ in range(2):
+        store.count_accesses({A: AccessCount(2, EARLY)}, "x")
+    assert uses(store.get(A)) == (2, EARLY)
+    store.count_accesses({A: AccessCount(2, EARLY), B: AccessCount(1, EARLY)}, "x")
+    assert [uses(store.get(each)) for each in (A, B)] == [(2, EARLY), (1, EARLY)]
+
+
+def test_what_is_not_there_is_not_counted(store: Store) -> None:
+    wrote(store, StoreWrite(A, None, create(store, a_fact()), "indy"))
+    assert store.count_accesses({A: AccessCount(1, EARLY), B: AccessCount(1, EARLY)}, "x") == 0
+    assert uses(store.tombstone(A)) == (0, None)
+
+
+@PAGED
+def test_any_number_of_facts_is_counted_at_once(store: Store, many: list[str]) -> None:
+    store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
+    counts = {each: AccessCount(1, EARLY) for each in many}
+    assert store.count_accesses(counts, "x") == len(many)
+    assert {uses(each) for each in store.iter_facts()} == {(1, EARLY)}
+    assert {uses(each) for each in store.find_many(many).values()} == {(1, EARLY)}
+
+
+def test_a_version_that_is_replaced_is_kept_until_it_is_recorded(
+    store: Store, clock: FakeClock
+) -> None:
+    first = create(store, a_fact(), "indy")
+    assert store.replaced_versions() == []
+    clock.advance(75)
+    second = wrote(store, StoreWrite(A, a_fact(title="Mate"), first, "ada"))
+    third = wrote(store, StoreWrite(A, a_fact(title="Water"), second, "bob"))
+    create(store, a_fact(B), "ada")
+
+    kept = store.replaced_versions()
+
+    assert kept == [
+        ReplacedVersion(1, a_fact(), "indy", "2026-02-14T13:45:00Z"),
+        ReplacedVersion(2, a_fact(title="Mate"), "ada", "2026-02-14T13:46:15Z"),
+    ]
+    assert [each.fact.revision for each in kept] == [first, second]
+    store.drop_replaced([])
+    store.drop_replaced([first, "9-x"])
+    assert store.replaced_versions() == kept[1:]
+    store.drop_replaced([second])
+    assert store.replaced_versions() == []
+    assert store.get(A).revision == third
+
+
+def test_a_version_that_is_recorded_or_says_the_same_is_not_kept(store: Store) -> None:
+    first = create(store, a_fact())
+    second = wrote(store, StoreWrite(A, a_fact(title="Mate"), first, "vault", recorded=True))
+    third = wrote(store, StoreWrite(A, a_fact(title="Mate"), second, "indy"))
+    store.write([StoreWrite(A, a_fact(), first, "indy"), StoreWrite(B, a_fact(B), "1-x", "indy")])
+    gone = wrote(store, StoreWrite(A, None, third, "vault", recorded=True))
+    wrote(store, StoreWrite(A, a_fact(), gone, "indy"))
+    assert store.replaced_versions() == []
+
+
+def test_a_version_that_is_deleted_is_kept(store: Store) -> None:
+    first = create(store, a_fact())
+    wrote(store, StoreWrite(A, None, first, "ada"))
+    (kept,) = store.replaced_versions()
+    assert (kept.fact, kept.fact.revision, kept.actor) == (a_fact(), first, "indy")
+
+
+@PAGED
+def test_any_number_of_versions_is_kept(store: Store, many: list[str]) -> None:
+    first = store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
+    new = [
+        StoreWrite(each, a_fact(each, title="New"), str(revision), "y")
+        for each, revision in zip(many, first, strict=True)
+    ]
+    store.write(new)
+    kept = store.replaced_versions()
+    assert [(each.seq, each.fact.id) for each in kept] == list(enumerate(many, 1))
+    store.drop_replaced([each.fact.revision for each in kept])
+    assert store.replaced_versions() == []
+
+
 _WRITE = st.tuples(
     st.sampled_from(IDS[:3]),
     st.sampled_from(["live", "dead"]),
@@ -377,6 +506,12 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
         told += [row._replace(revision=spelled[row.revision]) for row in store.feed()]
         told += [(each, store.find_many([each]), store.tombstone(each)) for each in IDS[:3]]
         told.append([(one, spelled[one.revision]) for one in store.iter_facts()])
+        kept = store.replaced_versions()
+        told.append([(x.seq, x.fact, x.actor, spelled[x.fact.revision]) for x in kept])
+        if number % 3 == 2:
+            store.drop_replaced([each.fact.revision for each in kept])
+        if number % 2:
+            told.append(store.count_accesses({A: AccessCount(1, EARLY)}, f"op{number}"))
         ops = [f"op{number - 1}", f"op{number}"]
         told.append([store.was_applied(each, op) for each in IDS[:3] for op in ops])
     return told

@@ -15,7 +15,12 @@ from pathlib import Path
 import pytest
 
 from tests.watchers import KINDS, TOLD, make
-from vaultsync.backends.watchers.collector import MAX_PATHS, PROBE_FILE, EventCollector
+from vaultsync.backends.watchers.collector import (
+    MAX_PATHS,
+    PROBE_FILE,
+    EventCollector,
+    signal_store_change,
+)
 from vaultsync.daemon.ports import Watcher, WatchEvents
 from vaultsync.model.paths import VaultPath
 
@@ -50,6 +55,7 @@ class Place:
                 all_of_it.others | now.others,
                 now.lost or all_of_it.lost,
                 all_of_it.probes + now.probes,
+                all_of_it.store or now.store,
             )
         return all_of_it
 
@@ -253,3 +259,16 @@ def test_a_path_is_news_of_what_it_names(
     heard = gathered.drain()
     assert heard == wanted
     assert bool(heard) == bool(wanted.others)
+
+
+def test_a_process_that_wrote_to_the_store_is_heard(place: Place) -> None:
+    signal_store_change(place.state)
+    if not place.watcher.polls:  # then the store is polled too
+        place.hears(lambda heard: heard.store)
+    place.settle()
+    assert not place.watcher.drain().store
+
+
+def test_without_a_watcher_nobody_is_told_of_the_store(tmp_path: Path) -> None:
+    signal_store_change(tmp_path)
+    assert list(tmp_path.iterdir()) == []

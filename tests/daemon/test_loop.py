@@ -67,10 +67,16 @@ def test_at_the_start_the_whole_vault_is_looked_at(it: Daemonic) -> None:
     assert len(it.world.notes()) == 1
 
 
-def test_what_an_agent_stores_is_a_note_within_a_poll(it: Daemonic) -> None:
+@pytest.mark.parametrize("signalled", [True, False])
+def test_what_an_agent_stores_is_a_note_at_its_signal_or_within_a_poll(
+    it: Daemonic, *, signalled: bool
+) -> None:
     it.rests()
+    it.runs(it.intervals.poll / 2)
     fact = it.world.agent_remembers("Said now.", title="Now")
-    it.runs(2 * it.intervals.poll)
+    if signalled:
+        it.hears_of_the_store()
+    it.runs(0.1 if signalled else 2 * it.intervals.poll)
     assert "Said now." in it.world.note(fact.id)
     assert it.whole_passes() == 0
 
@@ -452,6 +458,8 @@ def test_the_state_tells_how_far_behind_the_mirror_is(noted: Noted) -> None:
     assert to_builtins(noted.daemon.state)["lag_seconds"] == 0
     noted.edit()
     noted.runs(0.2)
+    noted.hears(noted.path)  # it is saved once more
+    noted.runs(0.05)
     assert 0.1 < noted.daemon.state.lag_seconds < 0.3
     noted.runs(1)
     assert noted.daemon.state.lag_seconds == 0

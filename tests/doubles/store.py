@@ -9,7 +9,15 @@ from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
+from vaultsync.storage.store import (
+    AccessCount,
+    FeedRow,
+    ReplacedVersion,
+    RevisionMismatch,
+    StoreState,
+    StoreWrite,
+    with_accesses,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,8 @@ class StoreBackup:
     rows: tuple[tuple[str, _Row], ...]
     seq: int
     log: Mapping[int, str]
+    accesses: Mapping[str, tuple[AccessCount, str]]
+    replaced: Mapping[str, _Row]
 
 
 class MemoryStore:
@@ -47,6 +57,8 @@ class MemoryStore:
         self._rows: dict[str, _Row] = {}
         self._seq = 0
         self._log: dict[int, str] = {}
+        self._accesses: dict[str, tuple[AccessCount, str]] = {}
+        self._replaced: dict[str, _Row] = {}
         self._writes = 0
         self._closed = False
 
@@ -94,7 +106,8 @@ class MemoryStore:
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         self._enter("write")
         refused: set[str] = set()
-        answers = [self._write(each, refused) for each in writes]
+        seen = dict(self._rows)
+        answers = [self._write(each, refused, seen) for each in writes]
         if self.lose_ack:
             why = "the answer was lost"
             raise StoreUnavailableError(why)
@@ -105,21 +118,57 @@ class MemoryStore:
         row = self._rows.get(fact_id)
         return row is not None and row.op == op
 
+    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
+        self._enter("count_accesses")
+        found = {each: self._find(each, deleted=False) for each in counts}
+        alive = {each: fact for each, fact in found.items() if fact is not None}
+        for each, fact in alive.items():
+            if self._accesses.get(each, (None, ""))[1] != op:
+                now = counts[each]
+                last = max(fact.last_accessed_at or "", now.at)
+                self._accesses[each] = AccessCount(fact.access_count + now.times, last), op
+        if self.lose_ack:
+            why = "the answer was lost"
+            raise StoreUnavailableError(why)
+        return len(alive)
+
+    def replaced_versions(self) -> list[ReplacedVersion]:
+        self._enter("replaced_versions")
+        found = []
+        for row in self._replaced.values():
+            seq, _, revision, _, actor, at = row.feed_row
+            fact = wire.fact_from_json(row.body or "", revision=revision)
+            found.append(ReplacedVersion(seq, fact, actor, at))
+        return sorted(found, key=lambda each: each.seq)
+
+    def drop_replaced(self, revisions: Iterable[str]) -> None:
+        self._enter("drop_replaced")
+        for each in revisions:
+            self._replaced.pop(each, None)
+
     def close(self) -> None:
         self._closed = True
 
     def snapshot(self) -> StoreBackup:
         """A backup, for `restore`."""
-        return StoreBackup(tuple(self._rows.items()), self._seq, dict(self._log))
+        return StoreBackup(
+            tuple(self._rows.items()),
+            self._seq,
+            dict(self._log),
+            dict(self._accesses),
+            dict(self._replaced),
+        )
 
     def restore(self, backup: StoreBackup) -> None:
         """Go back to a backup: the same store, its counter back in time as well."""
         self._rows = dict(backup.rows)
         self._seq = backup.seq
         self._log = dict(backup.log)
+        self._accesses = dict(backup.accesses)
+        self._replaced = dict(backup.replaced)
 
     def clear(self) -> None:
-        self.restore(StoreBackup((), 0, {}))
+        self.restore(StoreBackup((), 0, {}, {}, {}))
 
     def _enter(self, method: str) -> None:
         self.before(method)
@@ -130,9 +179,12 @@ class MemoryStore:
         row = self._rows.get(fact_id)
         if row is None or row.body is None or row.feed_row.deleted != deleted:
             return None
-        return wire.fact_from_json(row.body, revision=row.feed_row.revision)
+        fact = wire.fact_from_json(row.body, revision=row.feed_row.revision)
+        return with_accesses(fact, self._accesses.get(fact_id, (None,))[0])
 
-    def _write(self, write: StoreWrite, refused: set[str]) -> str | RevisionMismatch:
+    def _write(
+        self, write: StoreWrite, refused: set[str], seen: dict[str, _Row]
+    ) -> str | RevisionMismatch:
         row = self._rows.get(write.fact_id)
         found = row.feed_row.revision if row else None
         if found != write.expect or write.needs in refused:
@@ -147,6 +199,10 @@ class MemoryStore:
             body: str | None = wire.fact_to_json(write.fact)
         else:
             body = row.body if row else None
+        before = seen.pop(write.fact_id, None)
+        known = write.recorded or (before and before.feed_row.deleted)
+        if before and before.body and not known and (write.fact is None or body != before.body):
+            self._replaced[before.feed_row.revision] = before
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         self._rows[write.fact_id] = _Row(
             FeedRow(

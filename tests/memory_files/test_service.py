@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -313,6 +314,17 @@ def test_broken_frontmatter_is_reported_and_takes_no_tags_away(world: MemoryWorl
     report = world.syncs()
     assert kinds(report) == ["BadFrontmatter"]
     assert {each.tags for each in world.remembered()} == {("a",)}
+
+
+def test_frontmatter_that_no_package_can_read_is_reported(
+    world: MemoryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "frontmatter", None)
+    world.file.says(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
+    (notice,) = world.syncs().attention
+    assert "reading frontmatter needs python-frontmatter" in notice.message
+    assert notice.hint == "python -m pip install 'vaultsync[memory-file]'"
+    assert len(world.remembered()) == 1
 
 
 @pytest.mark.parametrize(

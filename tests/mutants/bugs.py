@@ -152,6 +152,35 @@ BUGS: tuple[Bug, ...] = (
         "sync/test_store_errors.py::test_what_others_wrote_is_not_overwritten_by_the_outbox",
     ),
     Bug(
+        "a write keeps nothing of what it replaces",
+        "backends/sqlite/sqlite_store.py",
+        "    db.executemany(_KEEP, filter(None, kept.values()))\n",
+        "",
+        "contracts/test_store.py::test_a_version_that_is_replaced_is_kept_until_it_is_recorded",
+    ),
+    Bug(
+        "a replaced version is dropped without a record",
+        "sync/replaced_versions.py",
+        "            ctx.archive.add_history(found.entries)\n",
+        "            ctx.archive.add_history([])\n",
+        "sync/test_replaced_versions.py::"
+        "test_a_blind_update_over_an_unseen_one_leaves_both_in_the_history",
+    ),
+    Bug(
+        "a queued change forgets its condition",
+        "sync/outbox.py",
+        "        if _is_refused(row, current):\n",
+        "        if False:\n",
+        "sync/test_queued_conditions.py::test_a_change_whose_condition_fails_later_is_a_conflict",
+    ),
+    Bug(
+        "uses leave the log before the store has them",
+        "recall/access_counts.py",
+        "            try:\n                counted",
+        "            self._log.drop(batch.op)\n            try:\n                counted",
+        "recall/test_access_counts.py::test_a_store_that_is_away_counts_once_it_is_back",
+    ),
+    Bug(
         "the outbox waits for no conflict note",
         "sync/outbox.py",
         "    if merged.conflicts:\n",

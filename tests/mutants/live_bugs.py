@@ -107,4 +107,25 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "    if not settings.state_dir:\n",
         f"{SERVED}::test_a_bridge_without_the_vault_is_not_asked",
     ),
+    Bug(
+        "a vault may do what it asks for",
+        "trust.py",
+        "    return {} if not asked or record.allows(requests) else asked\n",
+        "    return {}\n",
+        "surfaces/attacks/test_untrusted_vault.py::test_every_command_refuses_alike",
+    ),
+    Bug(
+        "who was trusted once is trusted for ever",
+        "trust.py",
+        "        return bool(self.sha256) and self.sha256 == TrustRecord.of(requests).sha256\n",
+        "        return bool(self.sha256)\n",
+        "test_trust.py::test_a_record_allows_what_was_asked_and_nothing_else",
+    ),
+    Bug(
+        "a copy shares the store of its original",
+        "backends/state/vault_marker.py",
+        "        raise CopiedVaultError(str(root), before)\n",
+        "        return\n",
+        "surfaces/test_vault_copies.py::test_a_copy_does_not_share_the_store_of_its_original",
+    ),
 )

@@ -10,6 +10,7 @@ from tests.world import LINES, World
 from vaultsync.errors import ImportLineError
 from vaultsync.model.serialization import fact_to_values
 from vaultsync.operations.export_import import export_facts, import_facts
+from vaultsync.storage.store import AccessCount
 
 
 def _exported(world: World) -> list[str]:
@@ -39,6 +40,21 @@ def test_export_and_import_are_lossless(world: World) -> None:
     assert [fact_to_values(fact) for fact in other.facts()] == [
         fact_to_values(fact) for fact in world.facts()
     ]
+
+
+def test_an_import_raises_the_count_of_uses_and_never_takes_it_back(world: World) -> None:
+    fact = world.mirrored()
+    used = AccessCount(2, world.ctx.today())
+    world.store.count_accesses({fact.id: used}, "x")
+    lines = _exported(world)
+    assert '"accessCount":2' in lines[0]
+    other = World()
+    import_facts(other.ctx, lines)
+    assert other.fact(fact.id).access_count == 2
+    other.store.count_accesses({fact.id: used}, "x")
+    with other.nobody_writes():
+        import_facts(other.ctx, lines)
+    assert other.fact(fact.id).access_count == 4
 
 
 def test_an_import_changes_what_differs_and_restores_what_was_deleted(world: World) -> None:

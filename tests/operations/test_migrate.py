@@ -21,7 +21,7 @@ from vaultsync.operations.migrate import (
     copy_vectors,
     expect_store,
 )
-from vaultsync.storage.store import StoreWrite
+from vaultsync.storage.store import AccessCount, StoreWrite
 from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -56,6 +56,23 @@ def test_facts_and_tombstones_are_copied() -> None:
     assert {row.deleted for row in target.feed()} == {True, False}
     assert steps == [("migrate", 4, 4), ("verify", 4, 4)]
     assert copy_store(world.store, target) == 0
+
+
+def test_counts_are_copied_and_a_copy_leaves_nothing_to_record() -> None:
+    world, target = two_stores()
+    one, two, _ = world.store.iter_facts()
+    used = AccessCount(2, world.ctx.today())
+    world.store.count_accesses({one.id: used, two.id: used}, "x")
+    _bury(world.store, two.id)
+    copy_store(world.store, target)
+    assert check_copied(world.store, target) == (2, 1)
+    assert target.get(one.id).access_count == 2
+    assert target.replaced_versions() == []
+    target.count_accesses({one.id: used}, "x")
+    assert copy_store(world.store, target) == 0
+    world.store.count_accesses({one.id: AccessCount(5, world.ctx.today())}, "y")
+    assert copy_store(world.store, target) == 1
+    assert target.get(one.id).access_count == 7
 
 
 def test_an_interrupted_copy_can_be_continued(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,8 +135,13 @@ def in_conflicts(world: Sides) -> set[str]:
     return words(repr(world.archive.conflicts(closed=True)))
 
 
+def in_replaced(world: Sides) -> set[str]:
+    """The words in versions that the store keeps until an archive records them."""
+    return set[str]().union(*(words(row.body or "") for row in world.store._replaced.values()))
+
+
 def in_archive(world: Sides) -> set[str]:
-    """The words in blobs, history and tombstones: what can be brought back."""
+    """The words in blobs, history, tombstones and replaced versions: what can be brought back."""
     # What a transaction has not committed yet is not kept.
     rows = world.archive._saved or world.archive._rows
     found = words(repr([rows.history, rows.outbox, rows.conflicts, rows.bases]))
@@ -144,7 +149,7 @@ def in_archive(world: Sides) -> set[str]:
         found |= words(blob)
     for row in world.store._rows.values():
         found |= words(row.body or "")
-    return found
+    return found | in_replaced(world)
 
 
 # --- the invariants ------------------------------------------------------------------

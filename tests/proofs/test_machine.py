@@ -214,6 +214,32 @@ class Story(RuleBasedStateMachine):
     def an_agent_changes(self, which: int, how: int) -> None:
         self._agent_changes(which, how)
 
+    @rule(which=many, how=many)
+    def an_agent_changes_what_it_saw(self, which: int, how: int) -> None:
+        word, change = self.world.ledger.word(), CHANGES[how % len(CHANGES)]
+        self.world.update(self._fact(which), lambda fact: change(fact, word), conditional=True)
+
+    def _agents_change_blindly(self, which: int, how: int, other: int) -> None:
+        ids = list(self.world.facts())
+        if ids:
+            words = self.world.ledger.word(), self.world.ledger.word()
+            one, two = (CHANGES[x % len(CHANGES)] for x in (how, other))
+            self.world.update_blindly(
+                ids[which % len(ids)],
+                lambda fact: one(fact, words[0]),
+                lambda fact: two(fact, words[1]),
+            )
+
+    @rule(which=many, how=many, other=many)
+    def two_agents_change_blindly(self, which: int, how: int, other: int) -> None:
+        self._agents_change_blindly(which, how, other)
+
+    @rule(effect=st.integers(1, 60), which=many, how=many, other=many)
+    def two_agents_change_blindly_in_a_pass(
+        self, effect: int, which: int, how: int, other: int
+    ) -> None:
+        self.world.turn({effect: lambda: self._agents_change_blindly(which, how, other)})
+
     @rule(how=many)
     def an_agent_changes_everything(self, how: int) -> None:
         for which in range(len(self.world.facts())):

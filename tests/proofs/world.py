@@ -16,6 +16,7 @@ from tests.proofs.people import People
 from vaultsync.errors import (
     FactNotFoundError,
     GuardError,
+    RevisionMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
     VaultMissingError,
@@ -33,7 +34,7 @@ from vaultsync.sync.sync_request import SyncRequest
 
 PASSES = 12
 """Within how many passes everything must be done once people and faults rest."""
-AGENT = "indy"
+AGENT, OTHER_AGENT = "indy", "ada"
 
 
 class Crash(BaseException):
@@ -195,21 +196,60 @@ class World(People):
                 return facts.get(self.ctx, fact_id, agent=AGENT)
         return None
 
-    def update(self, fact_id: str, change: Callable[[Fact], Mapping[str, Value]]) -> None:
-        """An agent changes a fact."""
+    def update(
+        self,
+        fact_id: str,
+        change: Callable[[Fact], Mapping[str, Value]],
+        *,
+        conditional: bool = False,
+    ) -> None:
+        """An agent changes a fact; with a condition, only the version that it saw."""
         saw = self._saw(fact_id)
         if saw is None:
             return
         values = change(saw)
         before, wanted = wire.fact_to_json(saw), wire.fact_to_json(saw.replace(values))
         try:
-            facts.update(self.ctx, fact_id, values, agent=AGENT)
+            expect = saw.revision if conditional else None
+            facts.update(self.ctx, fact_id, values, agent=AGENT, expect=expect)
+        except RevisionMismatchError:
+            return
         except (StoreUnavailableError, FactNotFoundError):
             # It may have been written or not: the agent has no word of it.
             self.ledger.forgive(proofs.words(before) - proofs.words(wanted))
             return
         who = f"agent changes {fact_id}"
         self.ledger.wrote(who, saw=before, over=before, after=wanted)
+        if conditional and (self.store.away or self.store.lose_ack):
+            # Should the fact be deleted meanwhile, the history alone has it.
+            self.ledger.at_least_kept(proofs.words(wanted) - proofs.words(before))
+
+    def update_blindly(
+        self,
+        fact_id: str,
+        first: Callable[[Fact], Mapping[str, Value]],
+        second: Callable[[Fact], Mapping[str, Value]],
+    ) -> None:
+        """Two agents change a fact that both read before either of them wrote."""
+        saw = self._saw(fact_id)
+        if saw is None:
+            return
+        before = wire.fact_to_json(saw)
+        written = saw
+        for agent, values in ((AGENT, first(saw)), (OTHER_AGENT, second(saw))):
+            there = wire.fact_to_json(written)
+            written = written.replace(values)
+            after = wire.fact_to_json(written)
+            try:
+                facts.update(self.ctx, fact_id, values, agent=agent)
+            except (StoreUnavailableError, FactNotFoundError):
+                unsure = proofs.words(before + there) - proofs.words(after)
+                self.ledger.forgive(unsure)  # it may have been done or not
+                return
+            self.ledger.wrote(f"{agent} changes {fact_id}", saw=before, over=before, after=after)
+            # What this one did not see was acknowledged: it is never without a trace.
+            unseen = proofs.words(there) - proofs.words(before)
+            self.ledger.at_least_kept(unseen - proofs.words(after))
 
     def touch(self, fact_id: str) -> None:
         """An agent writes the same again."""
@@ -266,14 +306,15 @@ class World(People):
         """Somebody puts an old backup of the store in its place."""
         if self.backup is None:
             return
-        before = proofs.in_store(self)
+        before, unrecorded = proofs.in_store(self), proofs.in_replaced(self)
         # What is the store's alone is put back in the notes that still show it.
         own = proofs.words("".join(f.source or "" for f in self.facts().values()))
         self.store.restore(self.backup)
         self.older = self.facts()
         self.ledger.forgive(own - proofs.in_store(self))
         gone = before - proofs.in_store(self) - proofs.in_vault(self)
-        self.ledger.forgive(gone - proofs.in_conflicts(self))
+        gone |= unrecorded - proofs.in_archive(self) - proofs.in_store(self)
+        self.ledger.forgive(gone - proofs.in_vault(self) - proofs.in_conflicts(self))
         self._forget_scopes()
         self.ledger.story.append("an old store is back")
 

@@ -117,7 +117,7 @@ REASONS = [
     (
         {"cosine": 0.5, "matches_hints": True, "access_count": 12, "importance": 0.9},
         "Is similar in meaning (0.50), is of the type or time asked for,"  # noqa: ISC004 - one
-        " was recalled 12 times and is important.",
+        " was used 12 times and is important.",
     ),
     ({"cosine": 0.04}, "Is not similar in meaning (0.04)."),
     ({"cosine": -0.001}, "Is not similar in meaning (0.00)."),

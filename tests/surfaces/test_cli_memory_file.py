@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import to_builtins
 
+from tests.machines import configure_machine
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
@@ -133,11 +134,9 @@ def test_a_file_in_the_vault_or_the_home_has_a_name_that_moves_with_it(
 def test_the_daemon_follows_the_files_of_the_setting(tmp_path: Path) -> None:
     vault, state = tmp_path / "vault", str(tmp_path / "state")
     app.init(str(vault), state_dir=state)
-    marker = vault / ".meta" / "config.toml"
-    text = marker.read_text(encoding="utf-8")
     file = tmp_path / "MEMORY.md"
     table = f'[memory_file]\nfiles = ["{file}", "NOT.md"]\nagent = "moss"\n'
-    marker.write_text(text + table, encoding="utf-8")
+    configure_machine(vault, table)
     with app.open(str(vault), state_dir=state) as held_:
         assert held_.follow_memory_files() is None
         file.write_text(memory(DEPLOY, TESTS), encoding="utf-8")

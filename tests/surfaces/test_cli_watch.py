@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import vaultsync
 from tests.fakes import START
+from tests.machines import configure_machine
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
@@ -70,8 +71,7 @@ def test_the_log_can_go_to_a_file(tmp_path: Path) -> None:
 
 
 def test_invalid_settings_are_wrong_usage(vault: Path) -> None:
-    with (vault / ".meta" / "config.toml").open("a") as file:
-        file.write('\n[watch]\nwatcher = "crystal ball"\n')
+    configure_machine(vault, '[watch]\nwatcher = "crystal ball"\n')
     done = watch()
     assert done.exit_code == WRONG
     assert "watchfiles" in done.stderr
@@ -120,6 +120,11 @@ def test_a_unit_has_the_command(vault: Path) -> None:
 def test_a_unit_quotes_special_characters() -> None:
     said = unit("systemd", '/home/me/100% "mine" $x', state_dir=None)
     assert '"/home/me/100%% \\"mine\\" $$x"' in said
+    there = unit("systemd", "/home/me/Notes", state_dir=None, config_dir=Path('/a 100% "b" $c'))
+    assert '\nEnvironment="VAULTSYNC_CONFIG_DIR=/a 100%% \\"b\\" $c"\nExecStart=' in there
+    there = unit("launchd", "/home/me/Notes", state_dir=None, config_dir=Path("/a & b"))
+    variables = plistlib.loads(there.encode())["EnvironmentVariables"]
+    assert variables == {"VAULTSYNC_CONFIG_DIR": "/a & b"}
     listed = plistlib.loads(unit("launchd", "/home/me/a & <b>", state_dir="state").encode())
     assert "/home/me/a & <b>" in listed["ProgramArguments"]
     assert str(Path("state").absolute()) in listed["ProgramArguments"]

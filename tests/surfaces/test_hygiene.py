@@ -17,7 +17,20 @@ from msgspec import Struct, to_builtins
 
 import vaultsync
 from tests.bridges import Heard, open_bridge
-from tests.planted import CODE, OTHER, SAID, TEXT, TOKEN, WORD, Planted, leaks, make_vault, plant
+from tests.machines import configure_machine
+from tests.planted import (
+    CODE,
+    MACHINE,
+    OTHER,
+    SAID,
+    TEXT,
+    TOKEN,
+    WORD,
+    Planted,
+    leaks,
+    make_vault,
+    plant,
+)
 from vaultsync.api.memory import Memory
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
@@ -156,7 +169,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
     fact, conflict, run = planted.fact, planted.conflict, planted.run
     file, out = str(planted.memory_file), str(planted.folder / "out")
     asked: dict[str, list[tuple[str, ...]]] = {
-        **{key: [()] for key in ("status", "conflicts", "verify", "doctor")},
+        **{key: [()] for key in ("status", "conflicts", "verify", "doctor", "trust")},
         **{key: [()] for key in ("graph stats", "graph colours")},
         "list": [(), ("--status", "forgotten")],
         "get": [(fact,)],
@@ -439,9 +452,7 @@ def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) 
 
 
 def test_what_is_switched_off_is_shown(folder: Path) -> None:
-    marker = folder / "vault" / ".meta" / "config.toml"
-    text = marker.read_text().replace("[hygiene]", "[hygiene]\nsecrets = false\nneutralise = false")
-    marker.write_text(text)
+    configure_machine(folder / "vault", f"{MACHINE}secrets = false\nneutralise = false\n")
     with vaultsync.open(str(folder / "vault")) as memory:
         fact = memory.remember(TEXT)
         assert fact.content == TEXT

@@ -23,7 +23,14 @@ from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.mcp_server.answer_limits import MAX_LIST_ITEMS, truncate
-from vaultsync.mcp_server.server import TOOLS_BY_NAME, error_parts, error_text, run_tool, tool_row
+from vaultsync.mcp_server.server import (
+    TOOLS_BY_NAME,
+    error_parts,
+    error_text,
+    run_tool,
+    tool_row,
+    tool_rows,
+)
 
 PAGE = GOLDEN / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
@@ -81,16 +88,43 @@ def test_the_surface_is_as_its_golden_file(home: Home) -> None:
     assert made == PAGE.read_text(encoding="utf-8")
 
 
+def test_the_list_of_tools_is_short() -> None:
+    """It is in the context of every session of every agent: nine thousand characters at most."""
+    sent = tool_rows().model_dump_json(by_alias=True, exclude_none=True)
+
+    assert len(sent) <= 9_000
+
+
+def test_what_the_list_leaves_out_is_still_checked(memory: AgentMemory) -> None:
+    """The list says nothing of limits that no model meets; each is refused all the same."""
+    for tool, given in (
+        ("memory_recall", {"query": ""}),
+        ("memory_recall", {"query": "tea", "types": ["nonsense"] * 2_000}),
+        ("query_vault", {"limit": 51}),
+        ("query_vault", {"nonsense": 1}),
+        ("memory_store_fact", {"text": "x", "priority": 5}),
+    ):
+        done = run_tool(memory, TOOLS_BY_NAME[tool], given)
+        assert done.isError, (tool, given)
+
+
+def test_null_stands_for_what_is_left_out(memory: AgentMemory) -> None:
+    """Hosts with strict schemas send a null for each argument that has no value."""
+    done = call(memory, "query_vault", type=None, scope=None, since=None, after=None)
+
+    assert done["facts"] == []
+
+
 @pytest.mark.parametrize("name", TOOLS_BY_NAME)
 def test_every_tool_has_a_description_and_valid_schemas(name: str) -> None:
     row = tool_row(TOOLS_BY_NAME[name])
     assert row.title
     assert row.description
-    for schema in (row.inputSchema, row.outputSchema or {}):
+    for schema in (row.inputSchema, TOOLS_BY_NAME[name].output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         assert "$ref" not in json.dumps(schema)
-    assert row.inputSchema["additionalProperties"] is False
+    assert TOOLS_BY_NAME[name].input_schema["additionalProperties"] is False
     for key, said in row.inputSchema["properties"].items():
         assert said.get("description"), f"{name}: {key}"
     # Who acts is never an argument.

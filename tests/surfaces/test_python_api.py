@@ -28,7 +28,7 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.model.decay import utility
-from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 
 METHODS = [
     (owner, name)
@@ -102,23 +102,77 @@ def test_a_restored_note_is_as_it_was(memory: Memory, vault: Path) -> None:
     assert note.read_text(encoding="utf-8") == text
 
 
-def test_recalls_are_counted_before_the_next_look(memory: Memory, vault: Path, state: str) -> None:
+def test_to_be_listed_is_no_use_and_to_be_opened_packed_changed_or_named_is(
+    memory: Memory, vault: Path, state: str
+) -> None:
     fact = memory.remember("The crane is red.", scope="public")
     memory.sync()
     waiting = memory.settings.state_dir / "recalled.log"
+
+    def uses() -> int:
+        return memory.get(fact.id, used=False).access_count
+
     for _ in range(2):
         with open_read_only(str(vault), state_dir=state) as asked:
             assert asked.answer(RecallRequest("crane", mode="index")).hits
-    assert waiting.read_text().count(fact.id) == 2
-    assert memory.get(fact.id).access_count == 2
-    assert not waiting.exists()
-    (hit,) = memory.recall("crane", mode="index")
-    assert hit.utility == round(utility(None, 2), 4)
-    (listed,) = memory.list().facts
-    assert listed.access_count == 3
     memory.recall("crane", mode="index")
-    assert {each.action for each in memory.sync().actions} == {"record_base"}
+    memory.list()
     assert not waiting.exists()
+    assert uses() == 0
+    assert memory.get(fact.id).access_count == 0
+    assert waiting.read_text().count(fact.id) == 1
+    assert memory.list().facts[0].access_count == 1
+    with open_read_only(str(vault), state_dir=state) as asked:
+        assert asked.pack(ContextRequest("crane", mode="index")).items
+    assert memory.context("crane", mode="index").items
+    assert uses() == 3
+    memory.update(fact.id, add_tags=["port"])
+    assert uses() == 4
+    other = memory.remember("Blue.", scope="public", fields={"relatedFactIds": [fact.id]})
+    assert uses() == 5
+    memory.update(other.id, set={"relatedFactIds": [fact.id], "mood": "calm"})
+    assert uses() == 5
+    memory.update(other.id, set={"relatedFactIds": []})
+    memory.update(other.id, set={"relatedFactIds": [fact.id]})
+    assert uses() == 6
+    (hit,) = [each for each in memory.recall("crane", mode="index").hits if each.id == fact.id]
+    assert hit.utility == round(utility(None, 6), 4)
+
+
+def test_reading_leaves_the_revision_and_everything_derived_as_it_was(memory: Memory) -> None:
+    fact = memory.remember("The crane is red.", scope="public")
+    memory.sync()
+    before = memory.index_files()
+    expect = memory.get(fact.id).revision
+    for _ in range(3):
+        memory.recall("crane", mode="index")
+        memory.context("crane", mode="index")
+        memory.list()
+        assert memory._engine.is_derived_current()
+    assert memory.sync().actions == []
+    assert memory.index_files() == before
+    assert memory.update(fact.id, content="The crane is blue.", expect=expect).access_count
+
+
+def test_what_one_agent_writes_over_another_while_no_run_is_possible_comes_back_by_undo(
+    memory: Memory, vault: Path, state: str
+) -> None:
+    fact = memory.remember("First.", scope="public")
+    memory.sync()
+    with vaultsync.open(str(vault), state_dir=state) as busy, busy._engine.exclusive():
+        for agent in ("ada", "bob"):
+            with vaultsync.open(str(vault), state_dir=state, agent=agent) as writer:
+                writer.update(fact.id, content=f"By {agent}.")
+    memory.sync()
+    said = [each for each in memory.history(fact.id) if each.field == "content"]
+    assert [(each.actor, each.before, each.after) for each in said] == [
+        ("ada", "First.", "By ada."),
+        ("bob", "By ada.", "By bob."),
+    ]
+    memory.undo(said[-1].run)
+    assert memory.get(fact.id).content == "By ada."
+    assert "By ada." in (vault / str(fact.path)).read_text(encoding="utf-8")
+    assert memory.verify().equal
 
 
 def test_a_field_given_twice_differently_is_refused(memory: Memory) -> None:

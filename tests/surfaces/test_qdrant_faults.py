@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from vaultsync.api import opening as app
 from vaultsync.api.memory import Memory
@@ -72,8 +73,7 @@ def vault(server: FakeQdrant, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("faults") / "vault"
     url = f"qdrant://127.0.0.1:{server.port}/test"
     app.init(str(root), state_dir=f"{root}.state", store=url)
-    with (root / ".meta" / "config.toml").open("a", encoding="utf-8") as file:
-        file.write(PATIENCE)
+    configure_machine(root, f'store = "{url}"{PATIENCE}')
     return root
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.machines import configure_machine
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from vaultsync.api import opening as app
@@ -131,9 +132,8 @@ def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
 
 
 def test_upkeep_clears_old_tombstones_away(edge: str, tmp_path: Path) -> None:
-    config = tmp_path / "vault" / ".meta" / "config.toml"
-    with config.open("a", encoding="utf-8") as file:
-        file.write("\n[qdrant]\nretention_days = 0\n")
+    lines = 'store = "qdrant+edge:../edge"\n[qdrant]\nretention_days = 0\n'
+    configure_machine(tmp_path / "vault", lines)
     with app.open(edge) as memory:
         fact = memory.remember("Gone soon.")
         memory.forget(fact.id)
@@ -248,3 +248,23 @@ def test_two_machines_over_one_server_say_the_same(
             assert {fact.id for fact in memory.list().facts} == made
         notes = list((vault / "public").rglob("*.md"))
         assert len(notes) == 2
+
+
+@pytest.mark.parametrize("kind", ["edge", "local"])
+def test_the_facts_of_a_folder_are_closed_to_other_users(tmp_path: Path, kind: str) -> None:
+    vault, folder = str(tmp_path / "vault"), tmp_path / "facts"
+    app.init(vault, store=f"qdrant+{kind}:../facts")
+    folder.chmod(0o755)
+    for each in folder.iterdir():
+        each.chmod(0o755 if each.is_dir() else 0o644)
+    with app.open(vault) as memory:
+        (before,) = (each for each in memory.doctor() if each.name == "store place")
+        assert not before.ok
+        memory.remember("Ferry.")
+        (after,) = (each for each in memory.doctor() if each.name == "store place")
+        assert after.ok
+    files = [each for each in folder.rglob("*") if each.is_file()]
+    assert files
+    for file in files:
+        above = [each for each in file.parents if each.is_relative_to(folder)]
+        assert any(each.stat().st_mode & 0o077 == 0 for each in above), file

@@ -54,3 +54,16 @@ def test_clients_of_the_bridge_get_the_daemons_events(bridge: httpx.Client, vaul
     assert daemon["passes"] > 0
     assert (daemon["watcher"], daemon["last_error"]) == ("watchfiles", None)
     assert status["notes"] == 1
+
+
+def test_a_vault_that_asks_for_more_meanwhile_is_shown_and_not_obeyed(
+    bridge: httpx.Client, vault: Path
+) -> None:
+    assert bridge.get("/v1/status").json()["attention"] == []
+    with (vault / ".meta" / "config.toml").open("a") as file:
+        file.write('store = "qdrant://store.example:6333"\n')
+    (notice,) = bridge.get("/v1/status").json()["attention"]
+    assert notice["kind"] == "UntrustedVaultError"
+    assert "connect to store.example:6333" in notice["message"]
+    assert "vaultsync trust" in notice["hint"]
+    assert bridge.post("/v1/facts", json={"text": "Still here."}).status_code == 200

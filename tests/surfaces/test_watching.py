@@ -23,14 +23,14 @@ from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.process_files import DaemonFile
 from vaultsync.backends.watchers.choose_watcher import watcher_maker
 from vaultsync.errors import (
-    ConfigError,
     DaemonStoppedError,
     EngineBusyError,
     FactNotFoundError,
+    MissingExtraError,
     VaultMissingError,
 )
 from vaultsync.model.schema import Value
-from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
+from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork
 from vaultsync.service.daily_maintenance import CHECK_INTERVAL, LAST_MAINTENANCE, DailyMaintenance
 from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
@@ -344,12 +344,7 @@ def test_a_watcher_that_is_not_installed_is_replaced_or_named(
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchfiles", None)
     assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
     monkeypatch.setitem(sys.modules, "vaultsync.backends.watchers.watchdog", None)
-    with pytest.raises(ConfigError, match="cannot be loaded"):
+    with pytest.raises(MissingExtraError, match="watching for changes needs watchfiles"):
         watcher_maker(settings, lambda: None)
     with pytest.raises(OSError, match="watchdog"):
         make(True)
-
-
-def test_a_store_over_a_network_is_polled_less_often(settings: Settings) -> None:
-    assert intervals_for(settings).poll <= 0.05
-    assert intervals_for(structs.replace(settings, store="qdrant://host")).poll == 1.0

@@ -9,7 +9,6 @@ from msgspec import convert, to_builtins
 
 from tests.doubles.recall_log import MemoryRecallLog
 from tests.world import AGENTS, ALPHA, LINES, PERSONS, PERSONS_ALPHA, World
-from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
@@ -159,9 +158,9 @@ def test_the_status_shows_conflicts_and_what_waits_for_a_person(world: World, fa
     assert now.pending == 0
 
 
-def test_what_was_recalled_waits_for_nothing(world: World, fact: Fact) -> None:
+def test_what_was_used_waits_for_nothing(world: World, fact: Fact) -> None:
     world.quiesce()
-    recalled = AccessCounter(world.ctx, MemoryRecallLog(), index=MemoryIndex)
+    recalled = AccessCounter(world.ctx, MemoryRecallLog())
     recalled.add([fact.id])
     assert recalled.flush() == 1
     assert read_status(world.ctx).pending == 0

@@ -1,12 +1,60 @@
-"""Find a vault, and read its settings from its marker, the environment and the caller."""
+"""Find a vault, and read its settings: its marker, the user's own file, environment, caller.
+
+A vault that asks for more than the user has allowed is refused here, for all who open one.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from vaultsync.errors import ConfigError, NotAVaultError
-from vaultsync.settings import MARKER, Settings, parse_settings
+from msgspec import ValidationError, convert
+
+from vaultsync.backends.state.settings_files import read_machine_file, read_marker
+from vaultsync.errors import ConfigError, NotAVaultError, UntrustedVaultError
+from vaultsync.settings import (
+    MARKER,
+    Settings,
+    SettingSources,
+    Table,
+    check_file,
+    check_vault_id,
+    combine_settings,
+    parse_toml,
+    setting_names,
+)
+from vaultsync.trust import TrustRecord, explain, pending, requests_of
+
+_RECORD = "trust"
+"""The table of the user's own file that says what was allowed."""
+
+
+class VaultFiles(NamedTuple):
+    """What the settings of a vault are read from."""
+
+    root: Path
+    vault_id: str
+    marker: Table
+    machine_file: Path
+    machine: Table
+    """The settings of the user's own file."""
+    requests: Mapping[str, object]
+    """All that the marker asks for."""
+    record: TrustRecord
+    """What of that the user has allowed."""
+
+    @property
+    def pending(self) -> Mapping[str, object]:
+        """The requests that wait for the user's word."""
+        return pending(self.requests, setting_names(self.machine), self.record)
+
+    def refuse_requests(self) -> None:
+        """Raise `UntrustedVaultError` if the vault asks for more than the user has allowed."""
+        if asked := self.pending:
+            lines = explain(asked, root=str(self.root), record=self.record)
+            raise UntrustedVaultError(str(self.root), tuple(each.line() for each in lines))
 
 
 def find_root(path: str | None) -> Path:
@@ -18,38 +66,96 @@ def find_root(path: str | None) -> Path:
             raise NotAVaultError(str(root))
         return root.resolve()
     here = Path.cwd()
-    for root in (here, *here.parents):
-        if (root / MARKER).is_file():
-            return root
-    raise NotAVaultError(str(here))
+    root_above = find_vault_above(here / "_")
+    if root_above is None:
+        raise NotAVaultError(str(here))
+    return root_above
+
+
+def find_vault_above(folder: Path) -> Path | None:
+    """The nearest parent of a folder that is a vault."""
+    return next((each for each in folder.parents if (each / MARKER).is_file()), None)
+
+
+def read_vault_files(root: Path, *, state_dir: str | None = None) -> VaultFiles:
+    """Read the marker of a vault and the user's own file for it, and check both.
+
+    Raises:
+        NotAVaultError: there is no marker.
+        ConfigError: a file cannot be read, or has an unknown setting or an invalid value.
+    """
+    text, owner = read_marker(root)
+    marker = parse_toml(text, root / MARKER)
+    check_file(marker, MARKER.as_posix())
+    vault_id = check_vault_id(marker, state_root=_state_root(state_dir))
+    file = machine_file(vault_id)
+    real = Path(os.path.realpath(file))
+    if real.is_relative_to(root) and not Path.home().is_relative_to(root):
+        raise ConfigError(
+            f"the folder of your settings, {real.parent}, is inside the vault, whose writers it"
+            " is kept from",
+            hint="name another one with VAULTSYNC_CONFIG_DIR",
+        )
+    machine = dict(parse_toml(read_machine_file(file), file))
+    record = _record(machine.pop(_RECORD, {}), file)
+    if machine.get("vault_id", vault_id) != vault_id:
+        raise ConfigError(f"{file} is for another vault", hint="correct its vault_id")
+    check_file(machine, str(file))
+    requests = requests_of(marker, owner=owner)
+    return VaultFiles(root, vault_id, marker, file, machine, requests, record)
 
 
 def load_settings(
     root: Path, *, agent: str | None = None, state_dir: str | None = None, store: str | None = None
 ) -> Settings:
-    """The settings of the vault at `root`; arguments win over environment and file.
+    """The settings of the vault at `root`; arguments win over environment and files.
 
     Raises:
         NotAVaultError: there is no marker.
-        ConfigError: the marker is not TOML, or has an unknown setting or an invalid value.
+        ConfigError: a file cannot be read, or has an unknown setting or an invalid value.
+        UntrustedVaultError: the vault asks for what the user has not allowed.
     """
-    try:
-        text = (root / MARKER).read_text(encoding="utf-8")
-    except OSError:
-        raise NotAVaultError(str(root)) from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{root / MARKER} cannot be read: {error}", hint="save the file as UTF-8"
-        ) from None
-    return parse_settings(
-        text,
-        os.environ,
+    files = read_vault_files(root, state_dir=state_dir)
+    files.refuse_requests()
+    return combine_settings(
+        SettingSources(files.marker, files.machine, os.environ, agent, store),
         root=root,
-        state_root=_folder(state_dir, "VAULTSYNC_STATE_DIR", "XDG_STATE_HOME", "~/.local/state"),
+        state_dir=_state_root(state_dir) / files.vault_id,
         models=_folder(None, "VAULTSYNC_MODELS", "XDG_CACHE_HOME", "~/.cache", "models"),
-        agent=agent,
-        store=store,
+        machine_file=files.machine_file,
+        trusted=len(files.requests),
     )
+
+
+def marker_id(root: Path) -> str | None:
+    """The id in the marker of a vault, whatever it is."""
+    found = parse_toml(read_marker(root).text, root / MARKER).get("vault_id")
+    return None if found is None else str(found)
+
+
+def was_used(files: VaultFiles, state_dir: str | None) -> bool:
+    """Whether this machine has mirrored a vault before."""
+    return (_state_root(state_dir) / files.vault_id / "archive.sqlite3").exists()
+
+
+def machine_file(vault_id: str) -> Path:
+    """The user's own file for a vault."""
+    folder = _folder(None, "VAULTSYNC_CONFIG_DIR", "XDG_CONFIG_HOME", "~/.config")
+    return folder / "vaults" / f"{vault_id}.toml"
+
+
+def _record(table: object, file: Path) -> TrustRecord:
+    try:
+        return convert(table, TrustRecord)
+    except ValidationError:
+        raise ConfigError(
+            f"the table [{_RECORD}] of {file} is not as vaultsync writes it",
+            hint="remove the table, and run `vaultsync trust` again",
+        ) from None
+
+
+def _state_root(given: str | None) -> Path:
+    return _folder(given, "VAULTSYNC_STATE_DIR", "XDG_STATE_HOME", "~/.local/state")
 
 
 def _folder(given: str | None, variable: str, home: str, default: str, *names: str) -> Path:

@@ -19,6 +19,7 @@ from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.watchers.collector import signal_store_change
 from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.fact import Fact
@@ -75,6 +76,7 @@ class Engine:
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, which gets a `path`, unless another engine does it."""
         if not self.lock.try_lock():
+            self._signal_daemon()
             return fact
         try:
             if self._writer.empty:
@@ -92,6 +94,7 @@ class Engine:
     def update_notes(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes, unless another engine has the vault."""
         if not self.lock.try_lock():
+            self._signal_daemon()
             return
         try:
             self._writer.flush()
@@ -101,6 +104,13 @@ class Engine:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:
             self.lock.unlock()
+
+    def _signal_daemon(self) -> None:
+        """Tell the daemon, which has the vault, that the store was written to."""
+        try:
+            signal_store_change(self._services.settings.state_dir)
+        except OSError as error:
+            _log.debug("the daemon notices at its next look: %s", error)
 
     def sync(
         self, request: SyncRequest, *, derive: bool = True, progress: Progress | None = None

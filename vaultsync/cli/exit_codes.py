@@ -53,8 +53,16 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - every failure ends in a message and a code
         _register_secret_rules(words)
-        return print_error(error, as_json=as_json)
+        return print_error(_as_intended(error), as_json=as_json)
     return code if isinstance(code, int) else EXIT_DONE
+
+
+def _as_intended(error: Exception) -> Exception:
+    """The same, unless a library of an extra is missing: that is no bug."""
+    missing = (
+        errors.missing_extra("this command", error) if isinstance(error, ImportError) else None
+    )
+    return missing or error
 
 
 def _register_secret_rules(words: Sequence[str]) -> None:

@@ -213,7 +213,7 @@ def update(
 def _revision(memory: Memory, fact_id: str) -> str | None:
     """The revision of a fact; None where the store is unavailable."""
     try:
-        return memory.get(fact_id).revision
+        return memory.get(fact_id, used=False).revision
     except VaultsyncError:
         return None
 

@@ -68,8 +68,17 @@ def print_initialised(options: Options, vault: Initialised) -> None:
             ("vault id", vault.vault_id),
             ("state", vault.state_dir),
             ("store", vault.store),
+            ("settings", vault.settings),
         ]
     )
+    if vault.former_id is not None:
+        print_message(
+            options,
+            f"\nThis copy had the id {clean(vault.former_id)}, which its original keeps. Its notes"
+            " have no facts yet:\n"
+            "  vaultsync rebuild --from vault              make facts of them in its own store",
+        )
+        return
     print_message(
         options,
         "\nNext, in that folder:\n"

@@ -51,6 +51,7 @@ COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
         "rebuild": "Rebuild one side, and the base, from the other side.",
         "maintain": "Delete expired and faded facts, and shorten version chains.",
         "migrate": "Copy all facts to another store, and switch the vault to it.",
+        "trust": "Show what a vault asks of this machine, and allow it.",
         "doctor": "Check this machine and this vault for problems.",
         "memory-file": "Sync MEMORY.md and similar files with the store.",
     },
@@ -83,6 +84,7 @@ COMMAND_MODULES = {
     "mcp": "mcp_commands",
     "memory-file": "memory_file_commands",
     "plugin": "plugin_commands",
+    "trust": "trust_command",
     "watch": "watch_command",
 }
 """The module of each command that is not one of `sync_commands`."""

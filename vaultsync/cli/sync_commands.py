@@ -54,8 +54,9 @@ def _run_and_report(
     metavar="URL",
     help="Where facts are stored: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
 )
+@click.option("--new-id", is_flag=True, help="Give a copy of a vault an id of its own.")
 @common
-def init(options: Options, *, path: str | None, store: str | None) -> None:
+def init(options: Options, *, path: str | None, store: str | None, new_id: bool) -> None:
     """Turn a folder into a vault; safe to run again.
 
     PATH may be omitted when --vault names the folder.
@@ -64,7 +65,8 @@ def init(options: Options, *, path: str | None, store: str | None) -> None:
     if not folder:
         message = "missing argument 'PATH': the folder to turn into a vault"
         raise click.UsageError(message)
-    print_initialised(options, opening.init(folder, store=store, state_dir=options.state_dir))
+    vault = opening.init(folder, store=store, state_dir=options.state_dir, new_id=new_id)
+    print_initialised(options, vault)
 
 
 @click.command()

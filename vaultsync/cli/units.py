@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import plistlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def unit(kind: str, root: str, *, state_dir: str | None) -> str:
-    """The text of a unit for the vault at `root`; `kind` is `systemd` or `launchd`."""
+def unit(kind: str, root: str, *, state_dir: str | None, config_dir: Path | None = None) -> str:
+    """The text of a unit for the vault at `root`; `kind` is `systemd` or `launchd`.
+
+    `config_dir` is the folder of the user's own settings, where it is not the default.
+    """
+    environment = {} if config_dir is None else {"VAULTSYNC_CONFIG_DIR": str(config_dir)}
     words = [*_program(), "watch", "--vault", root]
     if state_dir is not None:
         words += ["--state-dir", str(Path(state_dir).expanduser().absolute())]
-    return _systemd(words, root) if kind == "systemd" else _launchd(words, root)
+    make = _systemd if kind == "systemd" else _launchd
+    return make(words, root, environment)
 
 
 def _program() -> list[str]:
@@ -22,15 +27,16 @@ def _program() -> list[str]:
     return [str(script)] if script.is_file() else [sys.executable, "-m", "vaultsync"]
 
 
-def _systemd(words: Sequence[str], root: str) -> str:
+def _systemd(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
     """For `~/.config/systemd/user/`; see systemd.service(5)."""
-    command = " ".join(map(_quoted, words))
+    command = " ".join(_quoted(each).replace("$", "$$") for each in words)
+    variables = "".join(f"Environment={_quoted(f'{k}={v}')}\n" for k, v in environment.items())
     return f"""\
 [Unit]
 Description=vaultsync keeps {root.replace("%", "%%")} and its store equal
 
 [Service]
-ExecStart={command}
+{variables}ExecStart={command}
 Restart=on-failure
 RestartSec=5
 # Another engine has the vault, or the settings are not valid: a restart does not help.
@@ -44,17 +50,18 @@ WantedBy=default.target
 
 
 def _quoted(word: str) -> str:
-    """A word quoted for systemd, where `%` and `$` are special."""
+    """A word quoted for systemd, where `%` is special; in a command `$` is, too."""
     word = word.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + word.replace("%", "%%").replace("$", "$$") + '"'
+    return '"' + word.replace("%", "%%") + '"'
 
 
-def _launchd(words: Sequence[str], root: str) -> str:
+def _launchd(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
     """For `~/Library/LaunchAgents/`; see launchd.plist(5)."""
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)
     agent = {
         "Label": f"vaultsync.{name}",
         "ProgramArguments": words,
+        **({"EnvironmentVariables": dict(environment)} if environment else {}),
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},
         "ProcessType": "Background",

@@ -55,7 +55,11 @@ def watch(
     """
     settings = load_vault_settings(options)
     if print_unit is not None:
-        text = unit(print_unit, str(settings.root), state_dir=options.state_dir)
+        config_dir: Path | None = settings.machine_file.parents[1]
+        if config_dir == Path("~/.config/vaultsync").expanduser():
+            config_dir = None
+        root, state_dir = str(settings.root), options.state_dir
+        text = unit(print_unit, root, state_dir=state_dir, config_dir=config_dir)
         if options.json:
             print_json({"kind": print_unit, "unit": text})
         else:

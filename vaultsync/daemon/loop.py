@@ -156,6 +156,8 @@ class DaemonLoop:
         events = self._supervisor.drain()
         self._notes.add(events.notes, now)
         self._others.add(events.others, now)
+        if events.store:
+            self._due.ask_at = min(self._due.ask_at, now)
         if events.lost:
             self._want_all(events.lost)
         if (name, failure) != (self._supervisor.name, self._supervisor.failure):

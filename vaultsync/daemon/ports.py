@@ -25,10 +25,13 @@ class WatchEvents:
     """Why events may have been lost; empty when none were."""
     probes: int = 0
     """Number of probes that were seen."""
+    store: bool = False
+    """Whether another process of this machine says that it wrote to the store. A polling
+    watcher does not hear it."""
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.notes or self.others or self.lost)
+        return bool(self.notes or self.others or self.lost or self.store)
 
 
 class Watcher(Protocol):

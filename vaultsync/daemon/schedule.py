@@ -20,8 +20,9 @@ class Intervals:
     """From the last event of a note until it is read."""
     settle_longest: float = 2.0
     """From the first event of a note that is saved again and again until it is read."""
-    poll: float = 0.05
-    """Between polls of the store's state."""
+    poll: float = 1.0
+    """Between polls of the store's state: a process of this machine that writes to it also
+    causes an event."""
     rescan: float = 60.0
     """Between scans of the stamps of all notes."""
     hashes: float = 3600.0

@@ -44,6 +44,7 @@ from vaultsync.storage.archive import HistoryEntry, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.history import readable_history
+from vaultsync.sync.replaced_versions import overwrite, unrecorded_history
 
 STATUS_FORGOTTEN: Final = "forgotten"
 STATUS_ACTIVE: Final = "active"
@@ -163,7 +164,7 @@ def history(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Sequence[Hi
     fact_id = check_id(fact_id)
     if not is_visible(ctx, fact_id, agent=agent):
         raise FactNotFoundError(fact_id)
-    entries = ctx.archive.history(fact_id=fact_id)
+    entries = [*ctx.archive.history(fact_id=fact_id), *unrecorded_history(ctx, fact_id)]
     if not entries:
         get(ctx, fact_id, agent=agent)
         return []
@@ -215,7 +216,9 @@ def update(
         InvalidFieldError: a value that its field does not accept.
         FixedFieldError, ComputedFieldError: a field that never changes, or cannot be set.
         UnknownPlaceholderError: a `[REDACTED:…]` stands for no secret of the fact.
-        RevisionMismatchError: the fact is not at `expect`, or changed at every try.
+        RevisionMismatchError: the fact is not at `expect`, or changed at every try. While
+            the store is unavailable, `expect` is compared with the revision known locally,
+            and again when the change is delivered.
         StoreUnavailableError: the store is unavailable and the fact is not known locally.
     """
     fact_id = check_id(fact_id)
@@ -234,16 +237,18 @@ def update(
                 return current
             check_access(ctx, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.evolve(updated_at=ctx.today())
-            write = StoreWrite(fact_id, fact, expect or current.revision, agent or "person")
+            replaced = current.revision if expect is None else expect
+            write = overwrite(ctx, fact_id, fact, replaced, agent or "person")
             result = ctx.store.write([write])[0]
         except StoreUnavailableError:
             known = known or offline_fact(ctx, fact_id)
             if known is None:
                 raise StoreUnavailableError("this fact is not known locally") from None
+            _check_revision(known, expect)
             fact = apply_restored_changes(ctx, known, values, add_tags, remove_tags)
             keys = [*values, *(["tags"] if add_tags or remove_tags else [])]
             before, after = ({key: each.plain(key) for key in keys} for each in (known, fact))
-            _queue(ctx, agent, (fact_id, "update", before, after))
+            _queue(ctx, agent, (fact_id, "update", before, after), expect=expect)
             return fact
         if not isinstance(result, RevisionMismatch):
             return fact.evolve(revision=result, path=current.path)
@@ -329,7 +334,7 @@ def _replace(ctx: SyncContext, old: Fact, new: Fact, *, agent: str | None) -> Fa
         _check_in_store(old)
         check_not_superseded(ctx, old, agent=agent)
         replaced = old.evolve(superseded_by_id=new.id, updated_at=new.updated_at)
-        first = StoreWrite(old.id, replaced, old.revision, actor)
+        first = overwrite(ctx, old.id, replaced, old.revision, actor)
         second = StoreWrite(new.id, new, None, actor, needs=old.id)
         _, revision = ctx.store.write([first, second])
         if isinstance(revision, str):
@@ -353,7 +358,7 @@ def forget(
             fact = known = get(ctx, fact_id, agent=agent)
             _check_in_store(fact)
             _check_revision(fact, expect)
-            write = StoreWrite(fact.id, None, fact.revision, agent or "person")
+            write = overwrite(ctx, fact.id, None, fact.revision, agent or "person")
             if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
                 return ForgetResult(fact.id, STATUS_FORGOTTEN)
         except StoreUnavailableError:
@@ -361,7 +366,8 @@ def forget(
             known = known or offline_fact(ctx, check_id(fact_id))
             if known is None:
                 raise
-            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}))
+            _check_revision(known, expect)
+            _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}), expect=expect)
             return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, *CONTENDED)
 
@@ -469,11 +475,17 @@ def _queue(
     ctx: SyncContext,
     agent: str | None,
     *changes: tuple[str, str, Mapping[str, Value], Mapping[str, Value]],
+    expect: str | None = None,
 ) -> None:
-    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values."""
+    """Put changes into the outbox, each a fact's id, `OutboxEntry.kind`, former and new values.
+
+    `expect` is the revision that they are for.
+    """
     actor, at = agent or "person", ctx.now()
     with ctx.archive.transaction():
-        ctx.archive.put_outbox(OutboxEntry(ctx.clock.new_id(), *x, actor, at) for x in changes)
+        ctx.archive.put_outbox(
+            OutboxEntry(ctx.clock.new_id(), *each, actor, at, expect) for each in changes
+        )
 
 
 def queued_changes(ctx: SyncContext, fact_id: str) -> list[OutboxEntry]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
+from vaultsync.errors import needs_extra
 from vaultsync.graph.colours import COLOURS, colour_of
 from vaultsync.graph.model import (
     EDGE_KINDS,
@@ -62,7 +63,8 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def graph_to_graphml(graph: Graph) -> str:
     """GraphML, as Gephi, yEd and Cytoscape read it."""
-    import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
+    with needs_extra("GraphML"):
+        import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
     exported = nx.MultiDiGraph()  # type: ignore[var-annotated]
     for node in graph.nodes.values():

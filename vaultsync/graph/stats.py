@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from vaultsync.errors import needs_extra
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode
 from vaultsync.links.wikilinks import fold_case
 
@@ -69,7 +70,8 @@ class GraphStats(Struct, frozen=True):
 
 def graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
     """The measures of a graph, with at most `hubs` hubs."""
-    import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
+    with needs_extra("measuring the graph"):
+        import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
     undirected = nx.Graph([(edge.source, edge.target) for edge in graph.edges])
     ranks = pagerank(graph)

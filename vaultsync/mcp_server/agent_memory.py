@@ -73,7 +73,7 @@ class AgentMemory(Memory):
         clock, lock = self._ctx.clock, self._engine.lock
         until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         while not lock.try_lock():
-            holder = lock.holder()
+            holder = lock.holder("another process")
             if holder == self._daemon or clock.monotonic() > until:
                 self._daemon = holder
                 return False
@@ -123,6 +123,7 @@ class AgentMemory(Memory):
     def note(self, fact_id: str) -> tuple[Fact, str]:
         """A fact and the text of its note; as it would be written when there is none."""
         fact, view = fact_service.get(self._ctx, fact_id, agent=self.agent), self._ctx.view
+        self._services.access_counter.add([fact.id])
         if fact.path is not None:
             try:
                 data = self._ctx.vault.read(fact.path).data

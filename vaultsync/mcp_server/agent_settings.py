@@ -29,6 +29,7 @@ def settings_for(
     Raises:
         NotAVaultError: there is no vault.
         ConfigError: its settings are not valid.
+        UntrustedVaultError: it asks for what the user has not allowed.
         InvalidScopeError: the name of the agent, or the scope, is not valid.
         ScopeDeniedError: the scope is another agent's.
     """

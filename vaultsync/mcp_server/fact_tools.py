@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, field, structs
 
 from vaultsync.errors import FixedFieldError, InvalidFieldError
-from vaultsync.mcp_server.tool import FactId, Fields, Tool, ToolAnswer, ToolArgs, about
+from vaultsync.mcp_server.tool import (
+    FactId,
+    Fields,
+    Since,
+    Tool,
+    ToolAnswer,
+    ToolArgs,
+    Until,
+    about,
+)
 from vaultsync.model.serialization import public_new, public_values
-from vaultsync.recall.recall_request import Since, TypeName, Until
+from vaultsync.recall.recall_request import TypeName
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -24,27 +33,20 @@ class StoreFactArgs(ToolArgs, frozen=True):
 
     text: Annotated[
         str,
-        about(
-            "What to remember, in markdown: one fact, complete enough to be"
-            " understood without this conversation. [[Name]] links to a note."
-        ),
+        about("In markdown, clear without this conversation; [[Name]] links to a note."),
         Meta(min_length=1),
     ]
-    type: Annotated[TypeName | None, about("Its type; `note` when no other fits.")] = None
-    title: Annotated[str | None, about("A short title; the first sentence when left out.")] = None
-    context: Annotated[str | None, about("When or why it came about, in one line.")] = None
+    type: Annotated[TypeName | None, about("`note` when no other fits.")] = None
+    title: Annotated[str | None, about("Without it, the first sentence.")] = None
+    context: Annotated[str | None, about("When or why it came about.")] = None
     scope: Annotated[
-        str | None,
-        about("Who may see it: your own scope (default), team-NAME, project-NAME or public."),
+        str | None, about("Who may see it: you (default), team-NAME, project-NAME or public.")
     ] = None
     priority: Annotated[
-        Annotated[int, Meta(ge=0, le=4)] | None,
-        about("From 0 (critical) to 4 (background); 2 is the default."),
+        Annotated[int, Meta(ge=0, le=4)] | None, about("0 is critical, 4 background; default 2.")
     ] = None
     tags: Annotated[tuple[str, ...], about("Tags, without #.")] = ()
-    entities: Annotated[
-        tuple[str, ...], about("Names of the people, projects and things it is about.")
-    ] = ()
+    entities: Annotated[tuple[str, ...], about("Names of people, projects and things.")] = ()
     fields: Fields = field(default_factory=dict)
 
 
@@ -64,22 +66,16 @@ class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
-    content: Annotated[str | None, about("The whole new content, in markdown.")] = None
+    content: Annotated[str | None, about("All of the new content.")] = None
     set: Annotated[
         dict[str, Any],
-        about(
-            "Fields to set by key, such as title, priority, status, type,"
-            " entities or decisionOutcome; null clears a field."
-        ),
+        about("Fields such as title, priority, status, type or entities; null clears one."),
     ] = field(default_factory=dict)
     add_tags: Annotated[tuple[str, ...], about("Tags to add.")] = ()
     remove_tags: Annotated[tuple[str, ...], about("Tags to remove.")] = ()
     expect: Annotated[
         str | None,
-        about(
-            "The `revision` that you read: the change is refused if the fact was"
-            " changed since. Pass it whenever you replace the content."
-        ),
+        about("The `revision` that you read; refused if it changed since. Pass it with `content`."),
     ] = None
 
 
@@ -97,7 +93,7 @@ class SupersedeArgs(ToolArgs, frozen=True):
     """The arguments of `memory_supersede`."""
 
     id: FactId
-    text: Annotated[str, about("What is true from now on, in markdown."), Meta(min_length=1)]
+    text: Annotated[str, about("What is true now, in markdown."), Meta(min_length=1)]
 
 
 def supersede(memory: AgentMemory, args: SupersedeArgs) -> ToolAnswer:
@@ -119,32 +115,19 @@ def forget(memory: AgentMemory, args: ForgetArgs) -> ToolAnswer:
 class QueryVaultArgs(ToolArgs, frozen=True):
     """The arguments of `query_vault`."""
 
-    ids: Annotated[
-        tuple[str, ...],
-        about("Return these facts in full; all filters but `offset` are ignored."),
-        Meta(max_length=MAX_FACTS),
-    ] = ()
-    type: Annotated[TypeName | None, about("Only facts of this type.")] = None
-    scope: Annotated[str | None, about("Only facts of this scope.")] = None
-    tag: Annotated[str | None, about("Only facts with this tag.")] = None
-    status: Annotated[
-        str | None, about("Only facts of this status, such as `active` or `forgotten`.")
-    ] = None
-    links_to: Annotated[
-        str | None,
-        about("Only facts whose notes link to this note: its id, path, title or an alias."),
-    ] = None
-    links_from: Annotated[str | None, about("Only facts whose notes this note links to.")] = None
+    ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
+    type: Annotated[TypeName | None, about("As in memory_store_fact.")] = None
+    scope: Annotated[str | None, about("Only this scope.")] = None
+    tag: Annotated[str | None, about("With those below it.")] = None
+    status: Annotated[str | None, about("Such as active or forgotten.")] = None
+    links_to: Annotated[str | None, about("Links to this id, path or title.")] = None
+    links_from: Annotated[str | None, about("This note links to it.")] = None
     since: Since = None
     until: Until = None
-    newest: Annotated[bool, about("Newest first; oldest first when false.")] = True
-    limit: Annotated[int, about("Maximum number of facts."), Meta(ge=1, le=MAX_FACTS)] = 20
-    after: Annotated[str | None, about("The `next` of a page, to get the page after it.")] = None
-    offset: Annotated[
-        int,
-        about("Return contents from this character on, to continue where one was cut."),
-        Meta(ge=0),
-    ] = 0
+    newest: Annotated[bool, about("Newest first.")] = True
+    limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_FACTS)] = 20
+    after: Annotated[str | None, about("`next` of the last page.")] = None
+    offset: Annotated[int, about("First character of contents that were cut."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
@@ -169,11 +152,9 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
-        "Remember something: it is stored, and a note of it appears in the user's vault,"
-        " where they can read and edit it. Store what will matter later: decisions with"
-        " their reasons, commitments, lessons, preferences, who people are and what things"
-        " are. One fact per call. First check with memory_recall whether it is known; if it"
-        " is, use memory_update_fact or memory_supersede.",
+        "Remember one fact, which appears as a note in the user's vault: a decision with its"
+        " reasons, a commitment, lesson or preference, who someone is. First memory_recall"
+        " whether it is known; if so, use memory_update_fact or memory_supersede.",
         StoreFactArgs,
         "NewFact",
         store,
@@ -181,10 +162,9 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_update_fact",
         "Update a fact",
-        "Change the content, fields or tags of a fact and its note. What you leave out stays"
-        " as it is. If the user edited the same field at the same time, their value is kept"
-        " and yours becomes a conflict, whose id is in the answer. If a fact is no longer"
-        " true, use memory_supersede, which keeps the old one.",
+        "Change a fact and its note; what you leave out stays. If the user edited the same"
+        " field, their value stands and yours becomes a `conflict`. For what is no longer"
+        " true use memory_supersede.",
         UpdateFactArgs,
         "UpdateFactResult",
         update,
@@ -194,8 +174,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_supersede",
         "Replace a fact with a newer one",
-        "Store a new fact that replaces one that is no longer true. Both are kept and linked"
-        " to each other; recall returns only the newer one.",
+        "Store a fact that replaces one that is no longer true. Both are kept and linked;"
+        " recall returns the newer one.",
         SupersedeArgs,
         "PublicFact",
         supersede,
@@ -203,9 +183,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_forget",
         "Forget a fact",
-        "Delete a fact and its note. Use it for what should never have been stored, and when"
-        " the user asks for it; supersede what is no longer true instead. The user can"
-        " restore it with `vaultsync restore`.",
+        "Delete a fact and its note: what should never have been stored, or when the user"
+        " asks. They can `vaultsync restore` it.",
         ForgetArgs,
         "ForgetResult",
         forget,
@@ -215,8 +194,8 @@ FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "query_vault",
         "Look up facts by filters, links or ids",
-        "List facts by type, scope, tag, status, date, or by links to or from a note; or read"
-        " facts in full by their ids. To find facts by what they say, use memory_recall.",
+        "List facts by type, scope, tag, status, date or links, or read facts in full by"
+        " their ids. memory_recall finds facts by what they say.",
         QueryVaultArgs,
         "QueryVaultResult",
         query,

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
-from vaultsync.mcp_server.tool import Tool, ToolAnswer, about
+from vaultsync.mcp_server.tool import Scopes, Since, Tags, Tool, ToolAnswer, Types, Until, about
 from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
     QUERY_HELP,
     ContextQuestion,
     ContextRequest,
+    Priority,
     RecallQuestion,
     RecallRequest,
 )
@@ -29,13 +30,16 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     """The arguments of `memory_recall`."""
 
     query: Query
-    limit: Annotated[int, about("Maximum number of hits."), Meta(ge=1, le=MAX_HITS)] = 10
+    types: Types = ()
+    scopes: Scopes = ()
+    tags: Tags = ()
+    since: Since = None
+    until: Until = None
+    limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_HITS)] = 10
+    max_priority: Annotated[Priority, about("2 leaves out background facts.")] = 2
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],
-        about(
-            "index: keyword search; vector: semantic search; fused: both; auto:"
-            " keyword search, and both when that is not confident."
-        ),
+        about("Keyword search (index), semantic (vector) or both (fused)."),
     ] = "auto"
 
 
@@ -47,19 +51,15 @@ def recall(memory: AgentMemory, args: RecallArgs) -> ToolAnswer:
 class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     """The arguments of `memory_get_context`."""
 
-    query: Query
-    budget: Annotated[
-        int, about("Maximum number of tokens of the text."), Meta(ge=0, le=MAX_TOKENS)
-    ] = DEFAULT_BUDGET
-    format: Annotated[Literal["markdown", "xml", "json"], about("The format of the text.")] = (
-        "markdown"
-    )
+    query: Annotated[str, about("As for memory_recall."), Meta(min_length=1)]
+    types: Types = ()
+    scopes: Scopes = ()
+    tags: Tags = ()
+    since: Since = None
+    budget: Annotated[int, about("Tokens."), Meta(ge=0, le=MAX_TOKENS)] = DEFAULT_BUDGET
+    format: Annotated[Literal["markdown", "xml", "json"], about("Of the text.")] = "markdown"
     intent: Annotated[
-        Literal["decisions", "recent", "balanced"] | None,
-        about(
-            "What you need most, which decides how the budget is shared out. When"
-            " left out, the words of the question decide."
-        ),
+        Literal["decisions", "recent", "balanced"] | None, about("What gets most of the budget.")
     ] = None
 
 
@@ -73,9 +73,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
         "memory_recall",
         "Recall facts",
         "Find the facts that answer a question, best first, each with the matching passage"
-        " and why it was found. Includes the user's latest edits. Use it before you answer"
-        " from memory and before you store. For facts in full, use query_vault with their"
-        " ids; for a text to work from, use memory_get_context.",
+        " and why it was found. Use it before you answer from memory and before you store."
+        " query_vault with `ids` returns them in full.",
         RecallArgs,
         "RecallResult",
         recall,
@@ -85,9 +84,8 @@ RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_get_context",
         "Get a context for a task",
-        "Get what is known about a question or a task as one text within a budget of tokens:"
-        " critical facts first, each with its source. Use it at the start of a piece of"
-        " work.",
+        "Get what is known about a task as one text within a budget of tokens, critical facts"
+        " first, each with its source. Use it at the start of a piece of work.",
         ContextArgs,
         "ContextPack",
         context,

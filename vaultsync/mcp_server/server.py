@@ -22,7 +22,7 @@ from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
 from vaultsync.mcp_server.recall_tools import RECALL_TOOLS
 from vaultsync.mcp_server.sync_tools import SYNC_TOOLS
 from vaultsync.mcp_server.tool import Tool
-from vaultsync.model.schema import Value
+from vaultsync.model.schema import TYPES, Value
 from vaultsync.privacy.error_json import Failure, error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
 from vaultsync.service.memory_worker import MemoryWorker
@@ -223,26 +223,38 @@ def _content(answer: Mapping[str, Value]) -> list[types.ContentBlock]:
 
 
 def tool_row(tool: Tool[Any]) -> types.Tool:
-    """A tool as clients list it."""
+    """A tool as clients list it, in few words: the list is in the context of every session.
+
+    The schema of its answer is not listed, because answers speak for themselves, and
+    neither are the hints that the protocol has as defaults.
+    """
+    hints = types.ToolAnnotations(readOnlyHint=True, openWorldHint=False)
+    if not tool.reads:
+        hints = types.ToolAnnotations(
+            destructiveHint=tool.destructive and None,
+            idempotentHint=tool.idempotent or None,
+            openWorldHint=False,
+        )
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        inputSchema=tool.input_schema,
-        outputSchema=tool.output_schema,
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            readOnlyHint=tool.reads,
-            destructiveHint=tool.destructive,
-            idempotentHint=tool.idempotent or tool.reads,
-            openWorldHint=False,
-        ),
+        inputSchema=tool.listed_schema,
+        annotations=hints,
     )
 
 
 def tool_rows() -> types.ListToolsResult:
-    """All tools."""
-    return types.ListToolsResult(tools=[tool_row(each) for each in TOOLS_BY_NAME.values()])
+    """All tools. The types of facts are listed at the first tool that takes one."""
+    rows = [tool_row(each) for each in TOOLS_BY_NAME.values()]
+    listed: list[object] = []
+    for row in rows:
+        for value in row.inputSchema["properties"].values():
+            choice = value.get("items", value)
+            if choice.get("enum", ()) == [*TYPES] and choice["enum"] in listed:
+                del choice["enum"]
+            listed.append(choice.get("enum"))
+    return types.ListToolsResult(tools=rows)
 
 
 def prompt_rows() -> types.ListPromptsResult:

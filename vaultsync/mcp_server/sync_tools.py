@@ -22,7 +22,7 @@ MAX_GRAPH_CHARS = 40_000
 class ConflictsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_conflicts`."""
 
-    fact_id: Annotated[str | None, about("Only the conflicts of one fact.")] = None
+    fact_id: Annotated[str | None, about("Only of this fact.")] = None
 
 
 def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
@@ -38,15 +38,9 @@ def conflicts(memory: AgentMemory, args: ConflictsArgs) -> OpenConflicts:
 class ResolveArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_conflict`."""
 
-    conflict: Annotated[str, about("The id of the conflict."), Meta(min_length=1)]
-    take: Annotated[
-        Literal["vault", "store"],
-        about(
-            "vault: keep the user's value, which is in the note. store: replace"
-            " it by the agent's value."
-        ),
-    ]
-    field: Annotated[str | None, about("Resolve only this field; all fields when left out.")] = None
+    conflict: Annotated[str, about("Its id."), Meta(min_length=1)]
+    take: Annotated[Literal["vault", "store"], about("vault keeps the user's value.")]
+    field: Annotated[str | None, about("Only this field.")] = None
 
 
 def resolve(memory: AgentMemory, args: ResolveArgs) -> ToolAnswer:
@@ -62,22 +56,12 @@ class ExportGraphArgs(ToolArgs, frozen=True):
     """The arguments of `memory_export_graph`."""
 
     format: Annotated[
-        Literal["json", "graphml", "canvas"],
-        about("json is returned in `graph`, the others as a file's text in `text`."),
+        Literal["json", "graphml", "canvas"], about("json comes in `graph`, the others in `text`.")
     ] = "json"
-    scope: Annotated[str | None, about("Only facts of this scope.")] = None
-    around: Annotated[
-        str | None,
-        about("Only the neighbourhood of this: a title, an alias, an id or a note's path."),
-    ] = None
-    depth: Annotated[
-        int, about("Maximum number of links away from `around`."), Meta(ge=1, le=5)
-    ] = 1
-    limit: Annotated[
-        int,
-        about("Maximum number of nodes; those with the most links are kept."),
-        Meta(ge=1, le=1_000),
-    ] = 100
+    scope: Annotated[str | None, about("As of memory_store_fact.")] = None
+    around: Annotated[str | None, about("Only what is near this title, id or path.")] = None
+    depth: Annotated[int, about("Links away from `around`."), Meta(ge=1, le=5)] = 1
+    limit: Annotated[int, about("Nodes, those with most links."), Meta(ge=1, le=1_000)] = 100
 
 
 def export_graph(memory: AgentMemory, args: ExportGraphArgs) -> ToolAnswer:
@@ -117,9 +101,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
-        "List the open conflicts: fields that the user and an agent both changed, each with"
-        " the last common value (base), the user's value (vault) and the agent's value"
-        " (store). The user's value is kept until the conflict is resolved.",
+        "List the open conflicts: fields that the user and an agent both changed, with the"
+        " last common value (base), the user's (vault), which stands, and the agent's (store).",
         ConflictsArgs,
         "OpenConflicts",
         conflicts,
@@ -129,8 +112,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_resolve_conflict",
         "Resolve a conflict",
-        "Resolve a conflict, or one field of it, by taking one side. The store's side"
-        " overwrites what the user wrote: ask them first.",
+        "Resolve a conflict by taking one side. `store` overwrites what the user wrote: ask"
+        " them first.",
         ResolveArgs,
         "ResolvedConflict",
         resolve,
@@ -140,8 +123,7 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_export_graph",
         "Export the graph",
-        "Export the graph of facts and entities with what connects them: links, relations,"
-        " related and superseding facts. All of it, or the neighbourhood of one node.",
+        "Export the graph of facts and entities: links, relations, related and superseding facts.",
         ExportGraphArgs,
         "ExportGraphResult",
         export_graph,
@@ -152,8 +134,8 @@ SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_status",
         "Get the status of the memory",
-        "Get your name and scope in this memory, the number of facts and notes, the changes"
-        " that are not synced yet, and the notices for the user.",
+        "Your name and scope here, counts of facts and notes, changes not synced yet, notices"
+        " for the user.",
         StatusArgs,
         "AgentStatus",
         status,

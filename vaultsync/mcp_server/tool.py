@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from vaultsync.errors import InvalidArgumentsError
 from vaultsync.mcp_server.answer_limits import Truncation
+from vaultsync.recall.recall_request import TypeName, Word, Words
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -28,14 +29,19 @@ def about(description: str) -> Meta:
     return Meta(description=description)
 
 
-FactId = Annotated[str, about("The id of the fact: the `id` of a hit, item or fact of an answer.")]
+FactId = Annotated[str, about("`id` of a hit, item or fact.")]
 Fields = Annotated[
     dict[str, Any],
     about(
-        "Other fields by key, such as decisionOutcome, commitmentDueDate,"
-        " lessonPrevention or aliases; any other key is a property of the note."
+        "Other fields, such as decisionOutcome, commitmentDueDate or aliases, and properties of"
+        " the note."
     ),
 ]
+Since = Annotated[Word | None, about("Day or month, such as 2026-02-14.")]
+Until = Annotated[Word | None, about("Day or month.")]
+Types = Annotated[tuple[TypeName, ...], about("As in memory_store_fact."), Meta(max_length=1_000)]
+Scopes = Annotated[Words, about("Empty for all that you may see.")]
+Tags = Annotated[Words, about("All of these.")]
 
 
 KEY_DESCRIPTIONS = {
@@ -110,6 +116,18 @@ class Tool(Generic[ArgsT]):
         return {"additionalProperties": False, **schema, "properties": dict(properties)}
 
     @property
+    def listed_schema(self) -> dict[str, Any]:
+        """The schema of the arguments as clients list it, which is part of every session.
+
+        It lacks what no model needs: limits that are only met on purpose, defaults that
+        are nothing, that null is nothing too, and that there are no more keys. A call is
+        checked in full.
+        """
+        schema = self.input_schema
+        found = {key: value for key, value in schema.items() if value}
+        return {**found, "properties": {k: _listed(v) for k, v in schema["properties"].items()}}
+
+    @property
     def output_schema(self) -> dict[str, Any]:
         """JSON Schema of the answer, with the keys that any answer may have."""
         from vaultsync.mcp_server import answers
@@ -117,6 +135,23 @@ class Tool(Generic[ArgsT]):
         kind: type = getattr(answers, self.answers)
         schema, more = schema_of(kind), schema_of(TruncatedAnswer)["properties"]
         return {**schema, "properties": {**schema["properties"], **more}}
+
+
+_LIMITS = frozenset({"minLength", "maxLength", "maxItems"})
+
+
+def _listed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    whole = {**choices[0], **schema} if len(choices) == 1 else dict(schema)
+    if choices:
+        del whole["anyOf"]
+    found = {key: value for key, value in whole.items() if key not in _LIMITS}
+    if not found.get("default", True):
+        del found["default"]
+    if "items" in found:
+        found["items"] = _listed(found["items"])
+        found["items"].pop("description", None)
+    return found
 
 
 def schema_of(kind: type) -> dict[str, Any]:

@@ -121,4 +121,5 @@ class WriteQueue(Protocol):
 
 MetadataReader: TypeAlias = Callable[[str, str], Mapping[str, Value] | None]
 """The properties of a text that begins with frontmatter, in the file of a name; None when it is
-not a map. Raises UnreadableMemoryFileError when it is not valid YAML, or no reader is installed."""
+not a map. Raises UnreadableMemoryFileError when it is not valid YAML, and MissingExtraError when
+no reader is installed."""

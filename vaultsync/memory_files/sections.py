@@ -24,7 +24,7 @@ from uuid import UUID, uuid5
 
 from msgspec import Struct
 
-from vaultsync.errors import UnreadableMemoryFileError, UsageError
+from vaultsync.errors import MissingExtraError, UnreadableMemoryFileError, UsageError
 from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.memory_files.ports import MetadataReader
 from vaultsync.model.canonical import canonical
@@ -150,10 +150,10 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
     if end:
         try:
             properties = reader(text[:end], name)
-        except UnreadableMemoryFileError as error:
+        except (UnreadableMemoryFileError, MissingExtraError) as error:
             metadata = None
-            why = f"{error.why}; the sections were read, and their tags were kept"
-            hint = "correct the YAML between the lines of ---"
+            why, hint = _unread(error)
+            why = f"{why}; the sections were read, and their tags were kept"
             notices.append(memory_file_notice("BadFrontmatter", name, why, hint, 1))
         else:
             if properties is None:
@@ -167,6 +167,13 @@ def read_memory(data: bytes, *, name: str, title: str, reader: MetadataReader) -
             hint = "use one of " + ", ".join(TYPES)
             notices.append(memory_file_notice("UnknownType", name, why, hint, section.line))
     return MemoryFileContent(outline, metadata, tuple(notices))
+
+
+def _unread(error: UnreadableMemoryFileError | MissingExtraError) -> tuple[str, str]:
+    """Why frontmatter was not read, and what to do."""
+    if isinstance(error, MissingExtraError):
+        return error.message, error.hint
+    return error.why, "correct the YAML between the lines of ---"
 
 
 def decode(data: bytes, name: str) -> tuple[str, int]:

@@ -120,8 +120,8 @@ FIELDS: tuple[Field, ...] = (
     Field("sentiment", _MA, MergeRule.STORE, ValueKind.LINE, "positive, neutral, negative"),
     Field("emotionalWeight", _MA, MergeRule.STORE, ValueKind.SHARE, "resists decay"),
     Field("expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"),
-    Field("accessCount", _VO, MergeRule.STORE, ValueKind.COUNT, "how often it was recalled"),
-    Field("lastAccessedAt", _VO, MergeRule.STORE, ValueKind.TIME, "when it was last recalled"),
+    Field("accessCount", _VO, MergeRule.STORE, ValueKind.COUNT, "how often it was used"),
+    Field("lastAccessedAt", _VO, MergeRule.STORE, ValueKind.TIME, "when it was last used"),
     Field("decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "share that remains after decay"),
     Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "recalls that used it"),
 )

@@ -17,7 +17,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELDS_BY_KEY, NON_FIELD_KEYS, OWN_FIELDS_BY_KEY, Value
 from vaultsync.model.scope import can_see
 from vaultsync.model.serialization import fact_to_json, fact_to_values
-from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.storage.store import RevisionMismatch, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
 
 FACTS_PER_WRITE = 1000
@@ -110,7 +110,8 @@ def _write(ctx: SyncContext, facts: list[Fact], agent: str | None) -> None:
         writes = []
         for fact in pending:
             stored = known.get(fact.id)
-            if stored is not None and fact_to_values(stored) == fact_to_values(fact):
+            counted = with_count_of(fact, stored)
+            if stored is not None and fact_to_values(stored) == fact_to_values(counted):
                 continue
             current = stored or ctx.store.tombstone(fact.id)
             expect = current.revision if current else None

@@ -10,7 +10,7 @@ from vaultsync.errors import MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import fact_to_json
-from vaultsync.storage.store import FeedRow, Store, StoreWrite
+from vaultsync.storage.store import FeedRow, Store, StoreWrite, with_count_of
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
@@ -79,12 +79,13 @@ def _missing_writes(
         if last is not None and last.actor != MIGRATION_ACTOR:
             continue
         fact = wanted.get(row.fact_id)
-        same = _text(fact) == _text(existing.get(row.fact_id))
+        there = existing.get(row.fact_id)
+        same = _text(fact and with_count_of(fact, there)) == _text(there)
         if last is not None and same and last.deleted == row.deleted:
             continue
         new = None if row.deleted and same else fact
         expect = last.revision if last else None
-        writes.append(StoreWrite(row.fact_id, new, expect, MIGRATION_ACTOR))
+        writes.append(StoreWrite(row.fact_id, new, expect, MIGRATION_ACTOR, recorded=True))
     return writes
 
 

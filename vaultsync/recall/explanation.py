@@ -173,7 +173,7 @@ def explain_hit(
         cosine: similarity of its nearest chunk, -1 to 1; None when semantic search did not
             find it.
         matches_hints: whether it has the type, time or tier that the query hints at.
-        access_count: how often it was recalled.
+        access_count: how often it was used: opened, packed, changed or named.
         importance: 0 to 1.
     """
     parts = []
@@ -193,7 +193,7 @@ def explain_hit(
     if matches_hints:
         parts.append("is of the type or time asked for")
     if access_count >= _OFTEN:
-        parts.append(f"was recalled {access_count} times")
+        parts.append(f"was used {access_count} times")
     if (importance or 0) >= _IMPORTANT:
         parts.append("is important")
     sentence = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]

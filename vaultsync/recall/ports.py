@@ -1,35 +1,45 @@
-"""Contracts of recall: the log of recalled facts, and the reranker, which is optional."""
+"""Contracts of recall: the log of facts that were used, and the reranker, which is optional."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from vaultsync.storage.store import AccessCount
 
-class RecallCount(NamedTuple):
-    """How often a fact was recalled, and when last."""
 
-    times: int
-    at: str
-    """ISO 8601, in UTC."""
+class LoggedUses(NamedTuple):
+    """Uses of facts that were logged, as one batch."""
+
+    op: str
+    """Names the batch, the same each time that it is read."""
+    counts: Mapping[str, AccessCount]
+    """By fact id."""
 
 
 class RecallLog(Protocol):
-    """Recalled facts that are not counted yet. Any number of processes append and take.
+    """Facts that were used and are not counted yet. Any number of processes use one log.
 
-    No method raises: a recall that cannot be logged is not counted.
+    No method raises: a use that cannot be logged is not counted.
     """
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
-        """Log a recall of these facts at a time (ISO 8601, UTC); returns at once."""
+        """Log a use of these facts at a time (ISO 8601, UTC); returns at once."""
         ...
 
     def size(self) -> int:
-        """Approximate size in bytes; 0 when the log is empty."""
+        """Approximate size in bytes of what was logged; 0 when the log is empty."""
         ...
 
-    def take(self) -> dict[str, RecallCount]:
-        """Remove and return all that was logged, by fact id; each entry is returned once."""
+    def batch(self) -> LoggedUses | None:
+        """The oldest batch, which stays in the log until it is dropped; None if there is none.
+
+        What is logged afterwards is in another batch.
+        """
+        ...
+
+    def drop(self, op: str) -> None:
+        """Remove a batch that was counted."""
         ...
 
 

@@ -52,7 +52,7 @@ class Hit(Struct, frozen=True):
     recency: float
     """How new it is, 0 to 1: 0.5 ^ (age / half-life of its type). 0 when its age is unknown."""
     utility: float
-    """How useful it has been, 0 to 1: importance · (1 + log10(1 + times recalled)) / 2, at
+    """How useful it has been, 0 to 1: importance · (1 + log10(1 + times used)) / 2, at
     most 1. A fact without an importance counts as 0.5."""
     stage: str
     """What found it: `index` (keyword search), `vector` (semantic search), `fused` (both) or

@@ -113,7 +113,7 @@ class DaemonWork(Memory):
         lock = self._engine.lock
         while not lock.try_lock():
             if not retry():
-                busy = EngineBusyError(str(self.settings.root), lock.holder())
+                busy = EngineBusyError(str(self.settings.root), lock.holder("another process"))
                 raise busy.watched("nothing is left to do; with `--wait` this one follows")
         try:
             with lock:  # the second time it is also written down which process has it
@@ -440,14 +440,11 @@ class WatchService:
 
 def intervals_for(settings: Settings) -> Intervals:
     """The intervals of a daemon, by the settings of its vault."""
-    is_local = settings.store.partition(":")[0] == "sqlite"
     return Intervals(
         settle=settings.watch.settle_seconds,
         settle_longest=settings.watch.settle_longest,
         rescan=settings.watch.rescan_seconds,
         hashes=settings.watch.hash_seconds,
-        # Asking a file costs microseconds, asking over a network milliseconds.
-        poll=0.05 if is_local else 1.0,
     )
 
 

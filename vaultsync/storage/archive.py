@@ -70,6 +70,8 @@ class OutboxEntry(NamedTuple):
     after: Mapping[str, Value]
     actor: str
     at: str
+    expect: str | None = None
+    """The revision that it is for; any when it is None."""
 
 
 class HistoryEntry(NamedTuple):

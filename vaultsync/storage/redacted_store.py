@@ -10,7 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import NoteView
-from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreState, StoreWrite
+from vaultsync.storage.store import (
+    AccessCount,
+    FeedRow,
+    ReplacedVersion,
+    RevisionMismatch,
+    Store,
+    StoreState,
+    StoreWrite,
+)
 
 MAX_CACHED_FACTS = 10_000
 """Maximum number of cached facts: as many as the note index takes in at once."""
@@ -96,6 +104,19 @@ class RedactedStore:
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Not supported: writing would lose what is redacted here."""
+        raise NotImplementedError
+
+    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
+        """Not supported: what only reads has a store that cannot be written."""
+        raise NotImplementedError
+
+    def replaced_versions(self) -> list[ReplacedVersion]:
+        """The versions that no archive has recorded yet, without their secrets."""
+        found = self._store.replaced_versions()
+        return [each._replace(fact=self._view.redact(each.fact)) for each in found]
+
+    def drop_replaced(self, revisions: Iterable[str]) -> None:
+        """Not supported, as for `write()`."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from vaultsync.model.fact import Fact
@@ -47,6 +47,29 @@ class StoreWrite(NamedTuple):
     """The fact of an earlier write of the same batch: where that is refused, so is this."""
     op: str = ""
     """Names the write, so that `was_applied` can find it when the answer was lost."""
+    recorded: bool = False
+    """Whether the writer's archive has the version that this replaces, or is about to: the
+    store need not keep it then."""
+
+
+class AccessCount(NamedTuple):
+    """How often a fact was used, and when last."""
+
+    times: int
+    at: str
+    """ISO 8601, in UTC; empty when it is not known."""
+
+
+class ReplacedVersion(NamedTuple):
+    """A version of a fact that a later write replaced or deleted."""
+
+    seq: int
+    """The number of the write that made it."""
+    fact: Fact
+    """With its revision."""
+    actor: str
+    """Who wrote it."""
+    at: str
 
 
 class Store(Protocol):
@@ -55,6 +78,10 @@ class Store(Protocol):
     A fact that was deleted is a *tombstone*: `find` does not return it, the feed names
     it, and it can be written again with its last revision as `expect`. Every method may
     raise `StoreUnavailableError`; the write may then have happened or not.
+
+    The counts of uses are kept beside the facts: they are outside of revisions and of the
+    feed. A fact is read with whichever is larger, the count it was written with or the one
+    beside it, so no write takes a count back.
     """
 
     def state(self) -> StoreState:
@@ -104,8 +131,43 @@ class Store(Protocol):
         bore another, the answer is no.
         """
 
+    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
+        """Add to the counts of facts; returns how many there are among them.
+
+        `op` names the batch: one that is counted again, because the answer was lost, counts
+        once, unless another was counted for the same fact in between.
+        """
+
+    def replaced_versions(self) -> list[ReplacedVersion]:
+        """The versions that were replaced by others and have to be recorded, by seq.
+
+        A write keeps the version that it replaces, in the same transaction, unless it is
+        `recorded` or says the same. In a collection that many machines use, a version may
+        already be listed while its replacement is on its way.
+        """
+
+    def drop_replaced(self, revisions: Iterable[str]) -> None:
+        """Forget replaced versions, which are recorded elsewhere now."""
+
     def close(self) -> None:
         """Close the store; harmless when repeated."""
+
+
+def with_accesses(fact: Fact, count: AccessCount | None) -> Fact:
+    """The fact with the count that is kept beside it, where that is larger."""
+    if count is None:
+        return fact
+    return fact.evolve(
+        access_count=max(fact.access_count, count.times),
+        last_accessed_at=max(fact.last_accessed_at or "", count.at) or None,
+    )
+
+
+def with_count_of(fact: Fact, other: Fact | None) -> Fact:
+    """The fact with the count of uses of another version of it, where that is larger."""
+    if other is None:
+        return fact
+    return with_accesses(fact, AccessCount(other.access_count, other.last_accessed_at or ""))
 
 
 class RevisionMismatch(NamedTuple):

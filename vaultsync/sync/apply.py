@@ -352,7 +352,7 @@ class ApplyBatch:
             action = item.action
             is_deletion = action.do is ActionKind.DELETE_FACT
             fact = None if is_deletion else item.fact.evolve(path=None)
-            writes.append(StoreWrite(item.fact.id, fact, action.revision, "vault", op=item.op))
+            writes.append(_write_of(item, fact))
         if not writes:
             return
         results = self.ctx.store.write(writes)
@@ -436,7 +436,11 @@ class ApplyBatch:
     # 5 ------------------------------------------------------------------- durable
 
     def _restamp(self, items: Sequence[PendingAction], upcoming: Iterator[None]) -> None:
-        """Replace stamps so recent that a change in the same clock tick could hide behind them."""
+        """Replace stamps so recent that a change in the same clock tick could hide behind them.
+
+        The clock of the files, which may be ahead of this one, moves on as this one waits: no
+        wait is longer than its tick.
+        """
         now_ns = int(self.ctx.clock.now().timestamp() * 1e9)
         racy = [
             item
@@ -446,7 +450,8 @@ class ApplyBatch:
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        sleep_while(self.ctx.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, upcoming)
+        wait_ns = min(newest - now_ns, 0) + RACY_WINDOW_NS
+        sleep_while(self.ctx.clock, wait_ns / 1e9, upcoming)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             again = self.ctx.find_file(path)
@@ -510,6 +515,12 @@ class ApplyBatch:
         ):
             stamp = trusted_stamp(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
+
+
+def _write_of(item: PendingAction, fact: Fact | None) -> StoreWrite:
+    """The write of an action; the history gets what it replaces, where no base has it."""
+    revision = item.action.revision
+    return StoreWrite(item.fact.id, fact, revision, "vault", op=item.op, recorded=True)
 
 
 def _intent(item: PendingAction) -> WriteIntent:

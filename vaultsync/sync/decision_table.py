@@ -215,6 +215,8 @@ class PlannedAction(msgspec.Struct, frozen=True):
     """The exact bytes of the note, when the plan decides them."""
     shown: Fact | None = None
     """What a new note shows of the fact."""
+    unseen: Fact | None = None
+    """What the store's version replaced before any run saw it; the history has it."""
 
     def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""

@@ -22,6 +22,35 @@ def history_entries(
     action: PlannedAction, fact: Fact, run: str, at: str, person: str
 ) -> Iterable[HistoryEntry]:
     """The history of one action that was carried out."""
+    yield from _after_unseen(action, _action_entries(action, fact, run, at, person), run, at)
+
+
+def _after_unseen(
+    action: PlannedAction, entries: Iterable[HistoryEntry], run: str, at: str
+) -> Iterable[HistoryEntry]:
+    """The entries of an action, where what the agent replaced is not what the base says."""
+    base, unseen, store = action.base, action.unseen, action.store
+    if unseen is None or store is None:
+        yield from entries
+        return
+    from_store = differing_keys(base, store) if base else ()
+    for each in entries:
+        key = each.field
+        of_agent = each.side == STORE_SIDE and key in from_store
+        if not of_agent or base is None or each.before != base.plain(key):
+            yield each
+        elif unseen.plain(key) != each.after:
+            yield each._replace(before=unseen.plain(key))
+    for key in differing_keys(unseen, store):
+        if key not in from_store:
+            values = unseen.plain(key), store.plain(key)
+            actor = action.actor or "agent"
+            yield HistoryEntry(run, at, store.id, STORE_SIDE, actor, key, *values)
+
+
+def _action_entries(
+    action: PlannedAction, fact: Fact, run: str, at: str, person: str
+) -> Iterable[HistoryEntry]:
 
     def entry(side: str, field: str, before: Value, after: Value) -> HistoryEntry:
         actor = person if side == VAULT_SIDE else action.actor or "agent"

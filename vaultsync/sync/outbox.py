@@ -2,69 +2,160 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.model.compare import differing_keys
+from vaultsync.model.compare import differing_keys, equal_as_json
 from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
-from vaultsync.storage.archive import HistoryEntry, OutboxEntry
+from vaultsync.storage.archive import HistoryEntry, Notice, OutboxEntry
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflicts import write_conflict_note
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import ReservedPaths, path_for_new_note
+from vaultsync.sync.replaced_versions import overwrite
 
 
-def drain_outbox(ctx: SyncContext) -> list[str]:
+@dataclass(slots=True)
+class Delivery:
+    """What became of the queued changes."""
+
+    touched: list[str] = field(default_factory=list)
+    """The facts that were written, or that a refused change was for."""
+    notices: list[Notice] = field(default_factory=list)
+    """The changes that were refused: their conditions do not hold any more."""
+
+
+class _Delivered(NamedTuple):
+    before: str | None
+    """The revision that the change was made to."""
+    after: str | None
+    """The revision that it made; the same if nothing was written."""
+    refused: Notice | None = None
+
+
+def drain_outbox(ctx: SyncContext) -> Delivery:
     """Write the queued changes to the store, oldest first; each one is kept in the history.
 
-    Returns:
-        The facts that were written.
+    A change whose condition does not hold any more is not written: its values are a conflict,
+    and in the history.
     """
-    touched = []
-    for row in ctx.archive.outbox():
+    done = Delivery()
+    rows = ctx.archive.outbox()
+    while rows:
+        row = rows.pop(0)
         try:
-            if not _deliver(ctx, row):
-                break  # other writers are faster now; the order of the queue stays
+            delivered = _deliver(ctx, row)
         except StoreUnavailableError:
             break
-        touched.append(row.fact_id)
+        if delivered is None:
+            break  # other writers are faster now; the order of the queue stays
+        done.touched.append(row.fact_id)
+        what = row.kind if delivered.refused is None else f"{row.kind} refused"
+        if delivered.refused is not None:
+            done.notices.append(delivered.refused)
         entry = HistoryEntry(
-            row.op, row.at, row.fact_id, "store", row.actor, "outbox", row.kind, dict(row.after)
+            row.op, row.at, row.fact_id, "store", row.actor, "outbox", what, dict(row.after)
         )
+        rows = [_following(each, row, delivered) for each in rows]
         with ctx.archive.transaction():
             ctx.archive.add_history([entry])
             ctx.archive.drop_outbox([row.op])
-    return touched
+            ctx.archive.put_outbox(
+                x for x in rows if x.fact_id == row.fact_id and x.expect is not None
+            )
+    return done
 
 
-def _deliver(ctx: SyncContext, row: OutboxEntry) -> bool:
+def _following(later: OutboxEntry, row: OutboxEntry, delivered: _Delivered) -> OutboxEntry:
+    """A queued change after one was delivered, which its author had seen."""
+    if later.fact_id != row.fact_id or later.expect in (None, delivered.after):
+        return later
+    is_same = later.expect == delivered.before
+    return later._replace(expect=delivered.after) if is_same else later
+
+
+def _deliver(ctx: SyncContext, row: OutboxEntry) -> _Delivered | None:
     """Write one change; harmless when it was written already and the answer was lost.
 
     Returns:
-        False when another writer changed the fact before each of the attempts.
+        None when another writer changed the fact before each of the attempts.
     """
     for _ in range(5):
         current = ctx.store.find_many([row.fact_id]).get(row.fact_id)
+        revision = current.revision if current else None
+        if _is_refused(row, current):
+            return _Delivered(revision, revision, _refuse(ctx, row, current))
         write = _write(ctx, row, current)
+        before = write.expect if write else row.expect
+        if row.kind == "create":
+            before = ""  # while a fact waits itself, that is the revision its readers see
         if write is None:
-            return True
-        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
-            return True
-    return False
+            return _Delivered(before, revision)
+        result = ctx.store.write([write])[0]
+        if not isinstance(result, RevisionMismatch):
+            return _Delivered(before, result)
+    return None
+
+
+def _is_refused(row: OutboxEntry, current: Fact | None) -> bool:
+    """Whether the condition of a change does not hold, and the change was not made either."""
+    if row.expect is None or (current is not None and current.revision == row.expect):
+        return False
+    if row.kind == "delete":
+        return current is not None
+    return current is None or not _is_made(row, current)
+
+
+def _is_made(row: OutboxEntry, current: Fact) -> bool:
+    """Whether the fact has all values of a change."""
+    return all(equal_as_json(current.plain(key), value) for key, value in row.after.items())
+
+
+def _refuse(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> Notice:
+    """Keep what a change would have written as a conflict, where there is a fact for it."""
+    base = ctx.archive.find_base(row.fact_id)
+    path = base.path if base else VaultPath("")
+    what = f"what {row.actor} queued for {path or row.fact_id} while the store was away"
+    if current is None:
+        why = "the fact was deleted meanwhile"
+        hint = (
+            f"`vaultsync history {row.fact_id}` shows the change; to make it, restore the fact"
+            f" first: `vaultsync restore {row.fact_id}`"
+        )
+    elif row.kind == "delete":
+        why = "the fact was changed meanwhile"
+        hint = f"read it again; if it is to go, `vaultsync forget {row.fact_id}`"
+    else:
+        why = "the fact was changed meanwhile"
+        hint = "both versions are in the conflict: `vaultsync conflicts`"
+        fields = [
+            FieldConflict(key, row.before.get(key), current.plain(key), value)
+            for key, value in row.after.items()
+            if not equal_as_json(current.plain(key), value)
+        ]
+        _keep_both(ctx, row, current, tuple(fields))
+    text = f"{what} was not done: {why}"
+    return Notice("not_delivered", path, text, hint, seen=ctx.now())
 
 
 def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWrite | None:
     if row.kind == "delete":
         if current is None or differing_keys(fact_from_values(row.before), current):
             return None  # an edit that the deleting agent could not see beats the deletion
-        return StoreWrite(row.fact_id, None, current.revision, row.actor)
+        return overwrite(ctx, row.fact_id, None, current.revision, row.actor)
     if row.kind == "create":
         if current is not None:
             return None
         fact = fact_from_values(row.after)
         deleted = ctx.store.tombstone(row.fact_id)
         return StoreWrite(row.fact_id, fact, deleted.revision if deleted else None, row.actor)
+    if row.expect is not None and current is not None and current.revision != row.expect:
+        return None  # it was made, and the answer was lost
     current = current or ctx.store.tombstone(row.fact_id)
     expect = current.revision if current else None
     if current is None:
@@ -80,7 +171,9 @@ def _write(ctx: SyncContext, row: OutboxEntry, current: Fact | None) -> StoreWri
     if merged.conflicts:
         _keep_both(ctx, row, current, merged.conflicts)
     fact = merged.fact.evolve(updated_at=ctx.today())
-    return StoreWrite(row.fact_id, fact, expect, row.actor)
+    if expect is None:
+        return StoreWrite(row.fact_id, fact, None, row.actor)
+    return overwrite(ctx, row.fact_id, fact, expect, row.actor)
 
 
 def _keep_both(

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from msgspec import structs, to_builtins
 
 from vaultsync.errors import GuardError
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.storage.archive import RunRecord
@@ -35,10 +36,11 @@ from vaultsync.sync.identity import (
     untracked_note_cases,
 )
 from vaultsync.sync.notices import redact_notices, run_notices
-from vaultsync.sync.outbox import drain_outbox
+from vaultsync.sync.outbox import Delivery, drain_outbox
 from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
 from vaultsync.sync.recovery import recover
+from vaultsync.sync.replaced_versions import record_replaced
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
@@ -77,14 +79,23 @@ def sync_once(
     run = request.after.run if request.after else request.run or ctx.clock.new_id()
     check_vault(ctx, dry_run=False)
     feed = check_store(ctx, run, request)
+    unseen: dict[str, Fact] = {}
+    if feed.is_available and ctx.archive.intents():
+        unseen |= record_replaced(ctx, feed.since)  # the repair moves bases
     recheck = recover(ctx, run, rescue=not request.trust_store)
     if ctx.archive.intents():
         # It stopped answering: a merge before the repair has a wrong base.
         feed = StoreFeed(is_available=False)
+    delivery = Delivery()
     if feed.is_available and request.drain_outbox_first:
-        recheck += drain_outbox(ctx)
+        delivery = drain_outbox(ctx)
+        recheck += delivery.touched
     work = observe(ctx, request, run, feed, recheck, progress=progress)
+    unseen |= _record_replaced(work)
     implausible = _plan(work, plan, progress)
+    work.notices += redact_notices(ctx, delivery.notices)
+    if unseen:
+        work.actions = [a.evolve(unseen=unseen.get(a.fact_id)) for a in work.actions]
     if implausible and not is_confirmed(ctx, request):
         stop_run(ctx, request, run)
         _log.info("run %s was stopped: %s", run, implausible)
@@ -103,6 +114,14 @@ def sync_once(
         changed = {name: number for name, number in report.counts.items() if number}
         _log.info("run %s (%s): %s in %.3f s", run, request.kind, changed, seconds)
     return report
+
+
+def _record_replaced(work: SyncRun) -> Mapping[str, Fact]:
+    """Record what was replaced unseen, if anything can have been since the last run."""
+    feed, request = work.feed, work.request
+    if feed.is_available and (feed.rows or request.facts_only):
+        return record_replaced(work.ctx, feed.since)
+    return {}
 
 
 def preview_run(

@@ -120,7 +120,7 @@ export class NoteView extends BridgeView {
 	private drawSignals(signals: Related["signals"]): void {
 		const el = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers", attr: { "aria-label": "Signals, kept out of the file" } });
 		const rows: [string, string | undefined][] = [
-			["Recalls", signals.accessCount.toLocaleString("en")],
+			["Uses", signals.accessCount.toLocaleString("en")],
 			["Freshness", signals.decayFactor === null ? undefined : `${Math.round(signals.decayFactor * 100)} %`],
 			["Importance", signals.importance?.toFixed(2)],
 			["Utility", signals.utility?.toFixed(2)],
@@ -131,7 +131,7 @@ export class NoteView extends BridgeView {
 			number.createEl("dd", { text: value });
 			number.createEl("dt", { text: name });
 		}
-		const last = signals.lastAccessedAt === null ? "Never recalled yet." : `Last recalled ${ago(signals.lastAccessedAt, Date.now())}.`;
+		const last = signals.lastAccessedAt === null ? "Never used yet." : `Last used ${ago(signals.lastAccessedAt, Date.now())}.`;
 		this.bodyEl.createDiv({ cls: "vaultsync-muted", text: `${last} These signals are not in the file.` });
 	}
 

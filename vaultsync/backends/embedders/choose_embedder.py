@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.embedders.minilm import PACKAGED_EXPORT, PackagedModel
 from vaultsync.backends.embedders.onnx import EXPORT, OnnxEmbedder
+from vaultsync.backends.embedders.onnx_export import ExportSource, TracedModel, export_model
 from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
     CrossReranker,
     SentenceEmbedder,
-    SentenceModel,
     model_in_folder,
     packaged_model,
 )
@@ -57,10 +58,12 @@ def embedder_for(
     if kind == "http":
         return _http_embedder(name, clock, key_variable)
     if not name and kind == "local":  # the packaged model is not even looked for before it is used
-        return _exported(PACKAGED, PACKAGED_DIMENSION, models, packaged_model)
+        export = models / f"{PACKAGED}+{PACKAGED_EXPORT}"
+        return _exported(export, PACKAGED_DIMENSION, PackagedModel)
     weights = model_in_folder(Path(name).expanduser()) if name else packaged_model()
     if kind == "local":
-        return _exported(weights.name, weights.dimension, models, lambda: weights)
+        export = models / f"{weights.name}+{EXPORT}"
+        return _exported(export, weights.dimension, lambda: TracedModel(weights))
     return SentenceEmbedder(weights)
 
 
@@ -71,18 +74,11 @@ def reranker_for(setting: str) -> Reranker | None:
     return CrossReranker(Path(setting).expanduser())
 
 
-def _exported(
-    name: str, dimension: int, models: Path, weights: Callable[[], SentenceModel]
-) -> OnnxEmbedder:
-    model = f"{name}+{EXPORT}"
-    folder = models / model
-
+def _exported(folder: Path, dimension: int, source: Callable[[], ExportSource]) -> OnnxEmbedder:
     def make() -> None:
-        from vaultsync.backends.embedders.onnx_export import export_model
+        export_model(source(), folder)
 
-        export_model(weights(), folder)
-
-    return OnnxEmbedder(folder, model=model, dimension=dimension, make=make)
+    return OnnxEmbedder(folder, model=folder.name, dimension=dimension, make=make)
 
 
 def _http_embedder(address: str, clock: Clock, key_variable: str) -> Embedder:

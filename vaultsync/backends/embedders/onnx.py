@@ -14,7 +14,7 @@ from vaultsync.errors import EmbedderError
 EXPORT = "int8-1"
 """Name and version of the way of exporting; another one makes other vectors."""
 _MANIFEST = "manifest.json"
-_INSTALL = "`pip install 'vaultsync[local]'` brings what is missing"
+INSTALL_LOCAL = "`pip install 'vaultsync[local]'` brings what is missing"
 
 
 class OnnxEmbedder:
@@ -60,7 +60,7 @@ class OnnxEmbedder:
                     return _Running(self._folder, manifest, self._threads)
                 except ImportError as missing:
                     raise EmbedderError(
-                        f"{self.model} cannot run: {missing}", hint=_INSTALL
+                        f"{self.model} cannot run: {missing}", hint=INSTALL_LOCAL
                     ) from missing
                 # onnxruntime has no class of errors for damaged files.
                 except Exception as broken:  # noqa: BLE001
@@ -141,7 +141,7 @@ class _Running:
         given = {
             "input_ids": ids,
             "attention_mask": self._numpy.ones_like(ids),
-            "token_type_ids": self._numpy.zeros_like(ids),
+            "token_type_ids": self._numpy.zeros_like(ids),  # of traced models
         }
         (vectors,) = self._session.run(None, {name: given[name] for name in self._takes})
         vector: list[float] = vectors[0].tolist()

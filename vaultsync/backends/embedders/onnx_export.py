@@ -1,4 +1,4 @@
-"""The int8 export of a model: made once from the reference model, and compared with it."""
+"""The int8 export of a model: made once, and compared with the model itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from hashlib import file_digest
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
 from vaultsync.backends.embedders.sentence import SentenceEmbedder, SentenceModel
@@ -26,6 +27,7 @@ _MANIFEST = "manifest.json"
 _MAX_LENGTH = 512
 _NEAREST = 3
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_INSTALL = "`pip install 'vaultsync[sentence]'` brings what is missing"
 _PACKAGES = ("onnx", "onnxruntime", "sentence-transformers", "torch")
 
 SENTENCES = (
@@ -57,7 +59,59 @@ SENTENCES = (
 """The texts by which an export is compared with the reference."""
 
 
-def export_model(source: SentenceModel, folder: Path) -> None:
+class ExportSource(Protocol):
+    """A model that is exported."""
+
+    dimension: int
+    hint: str
+    """What to do when its export is refused."""
+
+    def write(self, folder: Path) -> Mapping[str, object]:
+        """Write `model.onnx` and `tokenizer.json`; the answer goes into the manifest."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Its own vectors, which those of the export must agree with."""
+        ...
+
+
+class TracedModel:
+    """A model of sentence-transformers, traced by torch."""
+
+    def __init__(self, source: SentenceModel) -> None:
+        self._source = source
+        self.dimension = source.dimension
+        self.hint = f"use the model as it is: `sentence:{source.path}`"
+
+    @cached_property
+    def _reference(self) -> SentenceEmbedder:
+        return SentenceEmbedder(self._source)
+
+    def write(self, folder: Path) -> Mapping[str, object]:
+        """Trace the model, and copy its tokenizer. ImportError: a package is missing."""
+        from importlib.metadata import version
+
+        source = self._source.path
+        if not (source / "tokenizer.json").is_file():
+            raise EmbedderError(
+                f"{self._source.name} has no tokenizer.json, which its export needs", hint=self.hint
+            )
+        shutil.copyfile(source / "tokenizer.json", folder / "tokenizer.json")
+        loaded = self._reference.loaded()
+        with warnings.catch_warnings(action="ignore"):
+            _write_model(loaded, folder)
+        return {
+            "max_length": loaded.max_seq_length or _MAX_LENGTH,
+            "source_sha256": _sha(source / "model.safetensors"),
+            "made_with": {package: version(package) for package in _PACKAGES},
+        }
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """As sentence-transformers does."""
+        return self._reference.embed(texts)
+
+
+def export_model(source: ExportSource, folder: Path) -> None:
     """Make the export of a model in a folder that bears its name, unless it is there.
 
     The folder appears with all its files, or not at all; one process makes it.
@@ -84,49 +138,30 @@ def export_model(source: SentenceModel, folder: Path) -> None:
             shutil.rmtree(making, ignore_errors=True)
 
 
-def _make(source: SentenceModel, folder: Path, *, model: str) -> None:
-    from importlib.metadata import version
-
-    tokenizer = source.path / "tokenizer.json"
-    if not tokenizer.is_file():
-        raise EmbedderError(
-            f"{model} has no tokenizer.json, which its export needs",
-            hint=f"use it as it is: `sentence:{source.path}`",
-        )
-    shutil.copyfile(tokenizer, folder / "tokenizer.json")
-    reference = SentenceEmbedder(source)
-    loaded = reference.loaded()
+def _make(source: ExportSource, folder: Path, *, model: str) -> None:
     try:
-        with warnings.catch_warnings(action="ignore"):
-            _write_model(loaded, folder)
+        written = source.write(folder)
     except ImportError as missing:
         raise EmbedderError(
-            f"the export of {model} cannot be made: {missing}",
-            hint="`pip install 'vaultsync[local]'` brings what is missing",
+            f"the export of {model} cannot be made: {missing}", hint=_INSTALL
         ) from missing
     except (RuntimeError, ValueError, KeyError) as why:
         # The message may hold all weights: take its first line, and do not chain.
         reason = str(why).partition("\n")[0][:200]
         raise EmbedderError(
-            f"the export of {model} cannot be made: {reason}",
-            hint=f"use the model as it is: `sentence:{source.path}`",
+            f"the export of {model} cannot be made: {reason}", hint=source.hint
         ) from None
-    manifest = {
-        "model": model,
-        "max_length": loaded.max_seq_length or _MAX_LENGTH,
-        "source_sha256": _sha(source.path / "model.safetensors"),
-        "made_with": {package: version(package) for package in _PACKAGES},
-        "files": {name: _file_fingerprint(folder / name) for name in _FILES},
-    }
+    files = {name: _file_fingerprint(folder / name) for name in _FILES}
+    manifest = {"model": model, **written, "files": files}
     _write(folder / _MANIFEST, manifest)
     export = OnnxEmbedder(folder, model=model, dimension=source.dimension)
-    found = agreement(reference.embed(SENTENCES), export.embed(SENTENCES))
+    found = agreement(source.embed(SENTENCES), export.embed(SENTENCES))
     if found["cosine"] < MIN_COSINE or found["neighbours"] < MIN_SHARED_NEIGHBOURS:
         raise EmbedderError(
             f"the export of {model} does not agree with it: mean cosine"
             f" {found['cosine']:.3f} of {MIN_COSINE}, {found['neighbours']:.0%} of the"
             f" neighbours of {MIN_SHARED_NEIGHBOURS:.0%}",
-            hint=f"use the model as it is: `sentence:{source.path}`",
+            hint=source.hint,
         )
     _write(folder / _MANIFEST, {**manifest, "agreement": found})
 

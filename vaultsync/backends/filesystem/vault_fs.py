@@ -17,7 +17,6 @@ import errno
 import hashlib
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from vaultsync.backends.filesystem.staging import STAGING, StagingFolder
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
 from vaultsync.backends.filesystem.tree import FolderTree, IgnoreRules, is_foreign
 from vaultsync.errors import (
+    ConfigError,
     NoteChangedError,
     NoteError,
     NoteExistsError,
@@ -36,6 +36,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath, path_key, vault_path
+from vaultsync.settings import MARKER_BYTES, parse_toml
 from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 _MARKER = ".meta/config.toml"
@@ -87,11 +88,11 @@ class VaultFs:
             self.close()
         try:
             with self._tree.place(_MARKER) as place:
-                data = file_reading.read_stable(place, _MARKER, limit=self._max_bytes).data
-            return str(tomllib.loads(data.decode())["vault_id"])
+                data = file_reading.read_stable(place, _MARKER, limit=MARKER_BYTES).data
+            return str(parse_toml(data.decode(), Path(_MARKER))["vault_id"])
         except (NoteError, OSError) as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, ConfigError) as error:
             why = f"{_MARKER} holds no vault_id ({error})"
             raise VaultMissingError(self._tree.where, why) from error
 

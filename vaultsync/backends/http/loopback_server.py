@@ -7,9 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import uvicorn
-
 from vaultsync.backends.http.loopback_guard import Asgi
+from vaultsync.errors import needs_extra
 
 HOST = "127.0.0.1"
 _MAX_CONNECTIONS = 100
@@ -25,6 +24,7 @@ class LoopbackServer:
     the thread, and `lifespan` whether the application gets events of start and end.
 
     Raises:
+        MissingExtraError: uvicorn is not installed.
         OSError: none of the ports is free.
     """
 
@@ -36,6 +36,8 @@ class LoopbackServer:
         name: str,
         lifespan: Literal["on", "off"],
     ) -> None:
+        with needs_extra("a server"):
+            import uvicorn
         self._socket = _bound_socket(ports)
         self.port: int = self._socket.getsockname()[1]
         self._server = uvicorn.Server(

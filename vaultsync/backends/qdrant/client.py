@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -44,7 +44,7 @@ from vaultsync.backends.qdrant.qdrant_errors import (
     translate_error,
 )
 from vaultsync.backends.qdrant.retry import RetryPolicy
-from vaultsync.errors import ConfigError, StoreLayoutError
+from vaultsync.errors import ConfigError, StoreLayoutError, needs_extra
 from vaultsync.storage.clock import Clock
 
 Model: TypeAlias = Any
@@ -59,8 +59,8 @@ _MODES = {"any": None, "new": "insert_only", "known": "update_only"}
 
 def load_models() -> Model:
     """The models of the client."""
-    from qdrant_client import models
-
+    with needs_extra("a store in Qdrant"):
+        from qdrant_client import models
     return models
 
 
@@ -154,15 +154,12 @@ class ClientPointCollection(PointCollection):
         return self._client
 
     def _open(self) -> Model:
-        try:
+        with needs_extra("a store in Qdrant"):
             from qdrant_client import QdrantClient
-        except ImportError:
-            raise ConfigError(
-                "qdrant-client is not installed", hint="pip install 'vaultsync[qdrant]'"
-            ) from None
 
         place = self._place
         if place.kind == "local":
+            close_to_others(place.path)
             # Several threads may ask; one after the other, which the retry policy sees to.
             return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
         return QdrantClient(

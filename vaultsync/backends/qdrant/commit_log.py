@@ -59,6 +59,8 @@ class CommitDecision(NamedTuple):
     head: CommitRecord | None
     """The head that has to take the place of the one that was read; None for none."""
     rows: list[StoredFact]
+    replaced: list[StoredFact]
+    """The versions that have to be kept before the head is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class CommitRecord:
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
         written: dict[str, StoredFact] = {}
+        replaced: list[StoredFact] = []
         refused = set()
         for write in writes:
             before = last.get(write.fact_id)
@@ -117,10 +120,13 @@ class CommitRecord:
             old = before or StoredFact(row, None)
             body = old.fact_json if write.fact is None else wire.fact_to_json(write.fact)
             now = StoredFact(row, body, write.op or old.op)
+            # Of the versions that a batch replaces, only what was there before it was ever seen.
+            if before and write.fact_id not in written and _is_kept(before, write, body):
+                replaced.append(before)
             last[write.fact_id] = written[write.fact_id] = now
             answers.append(revision)
         if not written:
-            return CommitDecision(answers, None, [])
+            return CommitDecision(answers, None, [], [])
         rows = list(written.values())
         parts = len(_parted(rows))
         head = replace(
@@ -132,7 +138,7 @@ class CommitRecord:
             rows=tuple(rows) if parts == 1 else (),
             pages=0 if parts == 1 else parts,
         )
-        return CommitDecision(answers, head, rows)
+        return CommitDecision(answers, head, rows, replaced)
 
     def truncate_log(self) -> tuple[CommitRecord, Point | None]:
         """The head without its older batches, and the point that keeps those."""
@@ -180,6 +186,13 @@ class CommitRecord:
     def unchanged_condition(self) -> PointFilter:
         """What a point meets that is still this head."""
         return PointFilter((MatchAny("kind", ["head"]), MatchAny("revision", [self.revision])))
+
+
+def _is_kept(before: StoredFact, write: StoreWrite, body: str | None) -> bool:
+    """Whether the version that a write replaces has to be kept for an archive to record."""
+    if before.feed_row.deleted or before.fact_json is None or write.recorded:
+        return False
+    return write.fact is None or body != before.fact_json
 
 
 def page_id(mark: str, number: int) -> str:

@@ -32,6 +32,13 @@ class QdrantConnection:
     path: Path = Path()
     settings: QdrantSettings = _DEFAULTS
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder that holds the facts; None where a server does."""
+        if self.kind == "server":
+            return None
+        return self.path / self.collection if self.kind == "edge" else self.path
+
     def __str__(self) -> str:
         """As a URL, without a secret."""
         if self.kind != "server":
@@ -39,6 +46,13 @@ class QdrantConnection:
         scheme = "qdrant+tls" if self.tls else "qdrant"
         agent = self.collection.removeprefix("agent_memory_")
         return f"{scheme}://{self.host}:{self.port}/{agent}"
+
+
+def close_to_others(folder: Path) -> None:
+    """Make a folder of facts, or close it: only this user can reach what is in it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
 
 
 def parse_qdrant_settings(url: str, settings: QdrantSettings, *, root: Path) -> QdrantConnection:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
 from vaultsync.backends.qdrant.operations import (
     Condition,
     DeletePoints,
@@ -30,7 +30,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.qdrant_errors import ClosedError
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.errors import ConfigError
+from vaultsync.errors import needs_extra
 from vaultsync.storage.clock import Clock
 
 _ASKED = (
@@ -87,6 +87,7 @@ class EdgePointCollection(PointCollection):
             raise ClosedError
 
     def _load(self) -> None:
+        close_to_others(self._folder)
         self._shard = _edge().EdgeShard.load(str(self._folder))
         self._index()
 
@@ -109,7 +110,7 @@ class EdgePointCollection(PointCollection):
         edge = _edge()
         self._not_closed()
         if not _has_shard(self._folder):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            close_to_others(self._folder)
             params = edge.EdgeVectorParams(dimension, edge.Distance.Cosine)
             config = edge.EdgeConfig(
                 vectors={vector_name(dimension): params},
@@ -230,12 +231,8 @@ class EdgePointCollection(PointCollection):
 
 
 def _edge() -> EdgeValue:
-    try:
+    with needs_extra("a store in a folder of Qdrant's"):
         import qdrant_edge
-    except ImportError:
-        raise ConfigError(
-            "qdrant-edge-py is not installed", hint="pip install 'vaultsync[qdrant]'"
-        ) from None
     return qdrant_edge
 
 

@@ -16,15 +16,24 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.canonical import NEVER, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.storage.store import FeedRow
+from vaultsync.storage.store import AccessCount, FeedRow, ReplacedVersion
 
 FACT_KIND, TOMBSTONE_KIND = "fact", "tombstone"
 """The kinds of points that hold facts: words, as the embedded engine cannot filter by
 booleans."""
+ACCESSES_KIND, REPLACED_KIND = "accesses", "replaced"
+"""The kinds of points beside a fact: the count of its uses, and a version that was replaced
+before any archive recorded it."""
+KINDS_BESIDE_FACTS = {ACCESSES_KIND: "of", REPLACED_KIND: "of", "chunk": "fact"}
+"""The kinds of points that hold something of a fact under another id -> their key with its id."""
 FEED_KEYS = ("kind", "seq", "revision", "actor", "at")
 """The keys that the feed needs."""
 FACT_KEYS = (*FEED_KEYS, "content", "rest")
 """The keys that a fact needs."""
+ACCESS_KEYS = ("times", "used", "ops")
+"""The keys that the count of a fact's uses needs."""
+MAX_COUNTED_OPS = 8
+"""Batches of uses that a count remembers, so that each counts once."""
 _COMMON_KEYS = (
     *("agentId", "userId", "sessionId", "type", "content", "accessCount", "importance"),
     *("supersedesId", "supersededById", "source", "tags", "confidence", "scope", "status"),
@@ -105,6 +114,24 @@ def to_fact(payload: Mapping[str, Any], *, deleted: bool) -> Fact | None:
     if values is None or (payload["kind"] == TOMBSTONE_KIND) != deleted:
         return None
     return wire.fact_from_values(values, revision=payload["revision"])
+
+
+def to_replaced(row: StoredFact) -> dict[str, Any]:
+    """The payload of a version that is about to be replaced: what it takes to read it."""
+    payload = to_payload(row)
+    kept = {key: payload[key] for key in FACT_KEYS if key in payload}
+    return {**kept, "kind": REPLACED_KIND, "of": row.feed_row.fact_id}
+
+
+def to_replaced_version(payload: Mapping[str, Any]) -> ReplacedVersion:
+    """The version in such a payload."""
+    fact = wire.fact_from_values(_values(payload) or {}, revision=payload["revision"])
+    return ReplacedVersion(int(payload["seq"]), fact, payload["actor"], payload["at"])
+
+
+def to_access_count(payload: Mapping[str, Any] | None) -> AccessCount | None:
+    """The count of a fact's uses in a payload."""
+    return AccessCount(int(payload["times"]), payload["used"]) if payload else None
 
 
 def to_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,6 +15,7 @@ from vaultsync.backends.qdrant.commit_log import (
     log_of,
     page_id,
     pages_of,
+    point_id,
     rows_of,
 )
 from vaultsync.backends.qdrant.operations import (
@@ -30,21 +31,36 @@ from vaultsync.backends.qdrant.operations import (
     batches,
 )
 from vaultsync.backends.qdrant.payload import (
+    ACCESS_KEYS,
+    ACCESSES_KIND,
     FACT_KEYS,
     FACT_KIND,
     FEED_KEYS,
+    MAX_COUNTED_OPS,
+    REPLACED_KIND,
     TOMBSTONE_KIND,
     StoredFact,
+    to_access_count,
     to_fact,
     to_feed_row,
     to_payload,
+    to_replaced,
+    to_replaced_version,
     to_row,
 )
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.backoff import BackOff
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
+from vaultsync.storage.store import (
+    AccessCount,
+    FeedRow,
+    ReplacedVersion,
+    RevisionMismatch,
+    StoreState,
+    StoreWrite,
+    with_accesses,
+)
 
 _log = logging.getLogger(__name__)
 _TRIES = 200
@@ -55,6 +71,7 @@ _ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
 _FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
 _TOMBSTONES = PointFilter((MatchAny("kind", [TOMBSTONE_KIND]),))
 _PAGES = PointFilter((MatchAny("kind", ["page"]),))
+_REPLACED = PointFilter((MatchAny("kind", [REPLACED_KIND]),))
 
 
 class QdrantStore:
@@ -114,22 +131,31 @@ class QdrantStore:
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         found: dict[str, Fact] = {}
         for batch in batches(fact_ids):
-            for key, payload in self._committed(batch, FACT_KEYS)[1].items():
-                fact = to_fact(payload, deleted=False)
+            points = self._with_counts(batch)
+            for key in batch:
+                fact = _counted_fact(key, points)
                 if fact is not None:
                     found[key] = fact
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        payload = self._payload(fact_id, FACT_KEYS)
-        return to_fact(payload, deleted=True) if payload else None
+        return _counted_fact(fact_id, self._with_counts([fact_id]), deleted=True)
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
         self._committed()
-        for _, payload in self._points.walk_all(_FACTS, FACT_KEYS, after=after):
-            fact = to_fact(payload, deleted=False)
-            if fact is not None:
-                yield fact
+        for page in batches(self._points.walk_all(_FACTS, FACT_KEYS, after=after)):
+            ids = [_accesses_id(key) for key, _ in page]
+            points = {**dict(page), **self._points.take(ids, ACCESS_KEYS)}
+            for key, _ in page:
+                fact = _counted_fact(key, points)
+                if fact is not None:
+                    yield fact
+
+    def replaced_versions(self) -> list[ReplacedVersion]:
+        self._committed()
+        found = self._points.walk_all(_REPLACED, FACT_KEYS)
+        versions = [to_replaced_version(payload) for _, payload in found]
+        return sorted(versions, key=lambda each: each.seq)
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         payload = self._payload(fact_id, ("op",))
@@ -162,7 +188,13 @@ class QdrantStore:
             tried[mark] = decided.answers
             after, kept = decided.head.truncate_log()
             pages = pages_of(decided.rows, mark, at) if after.pages else []
-            beside = [*pages, *([kept] if kept else [])]
+            # What is about to be replaced is kept first: should another writer be faster, it
+            # replaces the same.
+            replaced = [
+                Point(point_id(f"replaced {row.feed_row.revision}"), to_replaced(row))
+                for row in decided.replaced
+            ]
+            beside = [*replaced, *pages, *([kept] if kept else [])]
             if beside:
                 self._points.do([UpsertPoints(beside)])
             self._points.do(
@@ -200,6 +232,43 @@ class QdrantStore:
             steps.append(DeletePoints(PointFilter((*_PAGES.must, pages))))
         self._points.do(steps)
 
+    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
+        """Add to the counts of facts, each in a point of its own; how many there are."""
+        return sum(self._count(batch, counts, op) for batch in batches(counts))
+
+    def _count(self, ids: Sequence[str], counts: Mapping[str, AccessCount], op: str) -> int:
+        waits = BackOff(first=0.002, longest=0.25, jitter=random.random)
+        for number in range(_TRIES):
+            if number > 1:
+                self._clock.sleep(waits.next())
+            points = self._with_counts(ids)
+            facts = [fact for key in ids if (fact := _counted_fact(key, points))]
+            after: dict[str, list[Point]] = {}
+            for fact in facts:
+                before = points.get(_accesses_id(fact.id), {})
+                ops = before.get("ops", [])
+                if op not in ops:
+                    last = ops[-1] if ops else ""
+                    point = _accesses_point(fact, counts[fact.id], [*ops, op])
+                    after.setdefault(last, []).append(point)
+            if not after:
+                return len(facts)
+            # A condition that fails is no error: another process counted, so look again.
+            self._points.do(
+                [
+                    UpsertPoints(some, PointFilter((MatchAny("revision", [last]),)), mode="known")
+                    if last
+                    else UpsertPoints(some, mode="new")
+                    for last, some in after.items()
+                ]
+            )
+        raise StoreUnavailableError("others count in it without a pause")
+
+    def drop_replaced(self, revisions: Iterable[str]) -> None:
+        for some in batches(revisions):
+            where = PointFilter((*_REPLACED.must, MatchAny("revision", some)))
+            self._points.do([DeletePoints(where)])
+
     def purge(self, *, days: float) -> int:
         """Forget tombstones older than some days, and pages of writes that broke off.
 
@@ -216,16 +285,20 @@ class QdrantStore:
             self._points.do([UpsertPoints([counted], head.unchanged_condition(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()
         steps: list[PointOperation] = []
-        forgotten = 0
+        forgotten: list[str] = []
         for kind in (_TOMBSTONES, _PAGES):
-            for _, point in self._points.walk_all(kind, ("at", "revision")):
+            for key, point in self._points.walk_all(kind, ("at", "revision")):
                 if point["at"] < since[:19] and point["revision"] != head.revision:
-                    forgotten += kind is _TOMBSTONES
+                    forgotten += [key] if kind is _TOMBSTONES else []
                     same = MatchAny("revision", [point["revision"]])
                     steps.append(DeletePoints(PointFilter((*kind.must, same))))
+        counts = MatchAny("kind", [ACCESSES_KIND])
+        steps += [
+            DeletePoints(PointFilter((counts, MatchAny("of", some)))) for some in batches(forgotten)
+        ]
         for some in batches(steps):
             self._points.do(some)
-        return forgotten
+        return len(forgotten)
 
     # ------------------------------------------------------------------ the head
 
@@ -254,6 +327,11 @@ class QdrantStore:
             self._carry_out_others()
         raise StoreUnavailableError("a batch of writes in it cannot be carried out")
 
+    def _with_counts(self, fact_ids: Sequence[str]) -> dict[str, Payload]:
+        """The points of some facts, and those with the counts of their uses."""
+        ids = [*fact_ids, *map(_accesses_id, fact_ids)]
+        return self._committed(ids, (*FACT_KEYS, *ACCESS_KEYS))[1]
+
     def _payload(self, fact_id: str, fields: Sequence[str]) -> Payload | None:
         return self._committed([fact_id], fields)[1].get(fact_id)
 
@@ -281,3 +359,30 @@ class QdrantStore:
         self._points.make(self._dimension())
         head = CommitRecord(secrets.token_hex(16), secrets.token_hex(4))
         self._points.do([UpsertPoints([head.point()], mode="new")])
+
+
+def _accesses_id(fact_id: str) -> str:
+    """The id of the point with the count of a fact's uses."""
+    return point_id(f"accesses {fact_id}")
+
+
+def _accesses_point(fact: Fact, more: AccessCount, ops: Sequence[str]) -> Point:
+    """The count of a fact's uses with some more, and the batches that it counted last."""
+    payload = {
+        "kind": ACCESSES_KIND,
+        "of": fact.id,
+        "times": fact.access_count + more.times,
+        "used": max(fact.last_accessed_at or "", more.at),
+        "ops": [*ops[-MAX_COUNTED_OPS:]],
+        "revision": ops[-1],
+    }
+    return Point(_accesses_id(fact.id), payload)
+
+
+def _counted_fact(
+    fact_id: str, points: Mapping[str, Payload], *, deleted: bool = False
+) -> Fact | None:
+    """The fact among some points, with the count of its uses."""
+    fact = to_fact(points[fact_id], deleted=deleted) if fact_id in points else None
+    count = to_access_count(points.get(_accesses_id(fact_id)))
+    return None if fact is None else with_accesses(fact, count)

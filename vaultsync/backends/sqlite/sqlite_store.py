@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,15 @@ from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableErro
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
+from vaultsync.storage.store import (
+    AccessCount,
+    FeedRow,
+    ReplacedVersion,
+    RevisionMismatch,
+    StoreState,
+    StoreWrite,
+    with_accesses,
+)
 
 _LOG_PAGES = 250
 """A short log is soon overwritten instead of growing, which makes small writes fast."""
@@ -30,9 +38,30 @@ _SELECT_STATE = (
 )
 _SELECT_FEED = "SELECT seq, id, revision, deleted, actor, at FROM facts "
 _SELECT_FACTS = (
-    "SELECT id, revision, CAST(body AS BLOB) FROM facts"
-    " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
+    "SELECT revision, CAST(body AS BLOB), times, used, id"
+    " FROM facts LEFT JOIN accesses ON fact_id = id "
 )
+_SELECT_REPLACED = (
+    "SELECT seq, revision, body, actor, at FROM revisions WHERE seq > ? ORDER BY seq LIMIT ?"
+)
+_DROP_REPLACED = "DELETE FROM revisions WHERE revision IN (SELECT value FROM json_each(?))"
+_SOME = "WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
+_SELECT_IDS = "SELECT id FROM facts WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0"
+_COUNT = """
+    INSERT INTO accesses (fact_id, times, used, last_op)
+    SELECT id,
+        max(coalesce(json_extract(body, '$.accessCount'), 0), coalesce(times, 0)) + ?2,
+        max(coalesce(json_extract(body, '$.lastAccessedAt'), ''), coalesce(used, ''), ?3),
+        ?4
+    FROM facts LEFT JOIN accesses ON fact_id = id
+    WHERE id = ?1 AND deleted = 0 AND last_op IS NOT ?4
+    ON CONFLICT (fact_id) DO UPDATE SET times = excluded.times, used = excluded.used, last_op = ?4
+"""
+_KEEP = """
+    INSERT OR IGNORE INTO revisions (seq, fact_id, revision, actor, at, body)
+    SELECT seq, id, revision, actor, at, body FROM facts
+    WHERE id = ? AND deleted = 0 AND body IS NOT ?
+"""
 _WRITE = """
     INSERT INTO facts
         (id, seq, revision, deleted, actor, at, op, type, scope, status, body)
@@ -74,8 +103,29 @@ def m003_ops(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE facts ADD COLUMN op TEXT")
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log, m003_ops)
+def m004_accesses(db: sqlite3.Connection) -> None:
+    """The counts of uses, beside the facts; what a body says counts where it is larger."""
+    db.execute(
+        "CREATE TABLE accesses (fact_id TEXT PRIMARY KEY, times INTEGER NOT NULL,"
+        " used TEXT NOT NULL, last_op TEXT NOT NULL)"
+    )
+
+
+def m005_revisions(db: sqlite3.Connection) -> None:
+    """Versions that were replaced before any archive recorded them."""
+    db.execute(
+        "CREATE TABLE revisions (seq INTEGER PRIMARY KEY, fact_id TEXT NOT NULL,"
+        " revision TEXT NOT NULL UNIQUE, actor TEXT NOT NULL, at TEXT NOT NULL, body TEXT)"
+    )
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
+    *(m001_facts, m002_log, m003_ops),
+    *(m004_accesses, m005_revisions),
+)
 """In order. A name once released stays."""
+FACT_TABLES = {"facts": "id", "accesses": "fact_id", "revisions": "fact_id"}
+"""The tables that hold something of a fact -> their column with its id."""
 
 
 class SqliteStore:
@@ -112,54 +162,60 @@ class SqliteStore:
         return rows[0][0] if rows else None
 
     def get(self, fact_id: str) -> Fact:
-        rows = self._rows("SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id)
+        rows = self._rows(_SELECT_FACTS + "WHERE id = ? AND deleted = 0", fact_id)
         if not rows:
             raise FactNotFoundError(fact_id)
-        return wire.fact_from_json(rows[0][1], revision=rows[0][0])
+        return _fact(rows[0])
 
     def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
         wanted = json.dumps(list(fact_ids))
         with self._connection_or_error() as db:
-            rows = db.execute(_SELECT_FACTS, (wanted,))
-            return {
-                fact_id: wire.fact_from_json(body, revision=revision)
-                for fact_id, revision, body in rows
-            }
+            rows = db.execute(_SELECT_FACTS + _SOME, (wanted,))
+            return {row[-1]: _fact(row) for row in rows}
 
     def tombstone(self, fact_id: str) -> Fact | None:
-        rows = self._rows(
-            "SELECT revision, body FROM facts WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
-            fact_id,
-        )
-        return wire.fact_from_json(rows[0][1], revision=rows[0][0]) if rows else None
+        dead = "WHERE id = ? AND deleted = 1 AND body IS NOT NULL"
+        rows = self._rows(_SELECT_FACTS + dead, fact_id)
+        return _fact(rows[0]) if rows else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        while rows := self._rows(
-            "SELECT revision, body, id FROM facts WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
-            after,
-            sqlite_file.BATCH_ROWS,
-        ):
-            for revision, body, _ in rows:
-                yield wire.fact_from_json(body, revision=revision)
-            after = rows[-1][2]
+        page = "WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?"
+        while rows := self._rows(_SELECT_FACTS + page, after, sqlite_file.BATCH_ROWS):
+            yield from map(_fact, rows)
+            after = rows[-1][-1]
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         # Made before the file is locked: other processes wait for what is inside.
         columns = [_columns(each.fact) for each in writes]
-        with self._connection_or_error() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                answers = _write_all(db, writes, columns, at=at)
-                done = any(isinstance(each, str) for each in answers)
-                db.execute("COMMIT" if done else "ROLLBACK")
-            except BaseException:
-                sqlite_file.roll_back(db)
-                raise
-        return answers
+        with self._transaction() as db:
+            return _write_all(db, writes, columns, at=at)
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         return bool(self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op))
+
+    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
+        if not counts:
+            return 0
+        with self._transaction() as db:
+            db.executemany(_COUNT, [(key, *count, op) for key, count in counts.items()])
+            return len(db.execute(_SELECT_IDS, (json.dumps(list(counts)),)).fetchall())
+
+    def replaced_versions(self) -> list[ReplacedVersion]:
+        found: list[ReplacedVersion] = []
+        while rows := self._rows(
+            _SELECT_REPLACED, found[-1].seq if found else 0, sqlite_file.BATCH_ROWS
+        ):
+            found += [
+                ReplacedVersion(seq, wire.fact_from_json(body, revision=revision), actor, at)
+                for seq, revision, body, actor, at in rows
+            ]
+        return found
+
+    def drop_replaced(self, revisions: Iterable[str]) -> None:
+        if names := list(revisions):
+            with self._transaction() as db:
+                db.execute(_DROP_REPLACED, (json.dumps(names),))
 
     def close(self) -> None:
         with self._lock:
@@ -169,6 +225,19 @@ class SqliteStore:
     def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
         with self._connection_or_error() as db:
             return db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is on the disk when its block ends, and undone when it raises."""
+        with self._connection_or_error() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                # One that changed nothing ends without a wait for the disk.
+                db.execute("COMMIT")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
 
     @contextmanager
     def _connection_or_error(self) -> Iterator[sqlite3.Connection]:
@@ -243,6 +312,7 @@ def _write_all(
     answers: list[str | RevisionMismatch] = []
     refused = set()
     rows, log = [], []
+    kept: dict[str, tuple[str, str | None] | None] = {}
     for write, texts in zip(writes, columns, strict=True):
         found, deleted = known.get(write.fact_id, (None, True))
         if found != write.expect or write.needs in refused:
@@ -257,11 +327,15 @@ def _write_all(
         known[write.fact_id] = (revision, gone)
         source = (write.actor, at, write.op or None)
         rows.append((write.fact_id, seq, revision, gone, *source, *texts))
+        # Of the versions that a batch replaces, only what was there before it was ever seen.
+        kept.setdefault(write.fact_id, None if write.recorded else (write.fact_id, texts[-1]))
         log.append((seq, revision))
         answers.append(revision)
+    db.executemany(_KEEP, filter(None, kept.values()))
     db.executemany(_WRITE, rows)
     db.executemany("INSERT INTO log VALUES (?, ?)", log)
-    db.execute("UPDATE store SET seq = ?, facts = ?", (seq, facts))
+    if rows:
+        db.execute("UPDATE store SET seq = ?, facts = ?", (seq, facts))
     return answers
 
 
@@ -280,6 +354,12 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
     if fact is None:
         return (None, None, None, None)
     return (fact.type, fact.scope, fact.status, wire.fact_line(fact).decode())
+
+
+def _fact(row: tuple[Any, ...]) -> Fact:
+    revision, body, times, used, _ = row
+    fact = wire.fact_from_json(body, revision=revision)
+    return fact if times is None else with_accesses(fact, AccessCount(times, used))
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:

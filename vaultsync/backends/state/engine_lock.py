@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -10,18 +11,22 @@ import filelock
 
 from vaultsync.errors import EngineBusyError
 
+_log = logging.getLogger(__name__)
+
 
 class EngineLock:
     """One engine per vault: a lock on a file of the state folder.
 
-    The operating system releases the lock when its process ends; the file stays.
+    The operating system releases the lock when its process ends; the file stays. Beside it,
+    a process that holds the lock for a run writes down its id, so that others can ask who it
+    is without taking the lock themselves.
     """
 
     def __init__(self, state_dir: Path, vault: str) -> None:
         self._holder = state_dir / "engine.json"
         self._vault = vault
         self._lock = filelock.FileLock(state_dir / "engine.lock", mode=0o600)
-        self.unlock = self._lock.release
+        self._written = False
 
     def try_lock(self) -> bool:
         """Acquire the lock if it is free; it is reentrant, with one `unlock()` for each time."""
@@ -31,25 +36,48 @@ class EngineLock:
             return False
         return True
 
-    def holder(self) -> str:
-        """Which process has the lock, in words; `idle` when none has."""
+    def unlock(self) -> None:
+        """Undo one `try_lock()`."""
+        if self._written and self._lock.lock_counter == 1:
+            self._written = False
+            try:
+                self._holder.unlink()
+            except OSError as error:  # the id of a process that has ended counts as none
+                _log.debug("%s stays: %s", self._holder, error)
+        self._lock.release()
+
+    def holder(self, unknown: str = "idle") -> str:
+        """Which process has the lock, in words.
+
+        Args:
+            unknown: the answer when no process has written down that it has it.
+        """
         if self._lock.is_locked:
             return "this process"
-        if self.try_lock():
-            self.unlock()
-            return "idle"
         try:
-            values = json.loads(self._holder.read_text(encoding="utf-8"))
-            return f"process {int(values['pid'])}"
-        except (OSError, ValueError, KeyError, TypeError):
-            return "another process"
+            pid = int(json.loads(self._holder.read_bytes())["pid"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return unknown
+        return f"process {pid}" if _is_alive(pid) else unknown
 
     def __enter__(self) -> None:
         """Acquire the lock; `EngineBusyError` if another engine has it."""
         if not self.try_lock():
-            raise EngineBusyError(self._vault, self.holder())
+            raise EngineBusyError(self._vault, self.holder("another process"))
         self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
+        self._written = True
 
     def __exit__(self, *_: object) -> None:
         """Release the lock."""
         self.unlock()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        if pid > 0:  # others name groups of processes
+            os.kill(pid, 0)
+    except PermissionError:
+        return True  # of another user
+    except (OSError, OverflowError):
+        return False
+    return pid > 0

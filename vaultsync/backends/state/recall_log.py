@@ -1,4 +1,4 @@
-"""The log of recalled facts, in a file of the state folder: one line for each answer."""
+"""The log of facts that were used, in a file of the state folder: one line for each answer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from vaultsync.model.canonical import NEVER, to_microseconds
-from vaultsync.recall.ports import RecallCount
+from vaultsync.recall.ports import LoggedUses
+from vaultsync.storage.store import AccessCount
 
 _log = logging.getLogger(__name__)
 RECALL_LOG_NAME = "recalled.log"
 
 
 class FileRecallLog:
-    """A `RecallLog` in a file: a line is one write, not flushed; `take()` removes the file."""
+    """A `RecallLog` in a file: a line is one write, not flushed.
+
+    A batch is a file of its own, the log under another name. While there is one, the log
+    grows and is not made another batch, so a store that is away leaves two files.
+    """
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / RECALL_LOG_NAME
@@ -31,29 +36,39 @@ class FileRecallLog:
             finally:
                 os.close(fd)
         except OSError as error:
-            _log.debug("a recall was not counted: %s", error)
+            _log.debug("a use was not counted: %s", error)
 
     def size(self) -> int:
+        found = 0
+        for path in (self._path, *self._batches()):
+            with suppress(OSError):  # nothing was noted, or another process drops it
+                found += path.stat().st_size
+        return found
+
+    def batch(self) -> LoggedUses | None:
+        path = next(iter(self._batches()), None)
         try:
-            return self._path.stat().st_size
-        except OSError:
-            return 0
+            if path is None:
+                path = self._path.with_name(f"{RECALL_LOG_NAME}.{os.urandom(4).hex()}")
+                self._path.rename(path)
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:  # nothing was noted, or another process drops it
+            return None
+        return LoggedUses(path.suffix[1:], parse_uses(line.split() for line in lines))
 
-    def take(self) -> dict[str, RecallCount]:
-        taken = self._path.with_name(f"{RECALL_LOG_NAME}.{os.urandom(4).hex()}")
-        lines: list[str] = []
-        with suppress(OSError):  # nothing was noted, or another process takes it
-            self._path.rename(taken)
-            lines = taken.read_text(encoding="utf-8", errors="replace").splitlines()
-            taken.unlink()
-        return parse_recalls(line.split() for line in lines)
+    def drop(self, op: str) -> None:
+        with suppress(OSError):  # another process was faster
+            self._path.with_name(f"{RECALL_LOG_NAME}.{op}").unlink()
+
+    def _batches(self) -> list[Path]:
+        return sorted(self._path.parent.glob(f"{RECALL_LOG_NAME}.*"))
 
 
-def parse_recalls(lines: Iterable[Iterable[str]]) -> dict[str, RecallCount]:
+def parse_uses(lines: Iterable[Iterable[str]]) -> dict[str, AccessCount]:
     """The counts of lines of a time and fact ids; other lines are ignored."""
-    found: dict[str, RecallCount] = {}
+    found: dict[str, AccessCount] = {}
     for at, *fact_ids in filter(None, map(list, lines)):
         for each in fact_ids if to_microseconds(at) != NEVER else ():
-            before = found.get(each, RecallCount(0, at))
-            found[each] = RecallCount(before.times + 1, max(before.at, at))
+            before = found.get(each, AccessCount(0, at))
+            found[each] = AccessCount(before.times + 1, max(before.at, at))
     return found

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 
 from vaultsync.backends.replace_file import replace_file
-from vaultsync.errors import ConfigError
+from vaultsync.backends.state.settings_files import read_marker
+from vaultsync.errors import ConfigError, CopiedVaultError, VaultsyncError
+from vaultsync.settings import parse_toml
+
+_log = logging.getLogger(__name__)
 
 _MARKER = """\
 # The marker and settings of this vault. Keep it with the notes.
 vault_id = {vault_id}
 default_scope = {scope}
-{store}
+
 # Folders whose notes are left alone, for example templates:
 # ignore = ["Templates"]
 """
 
 
-def make_marker(root: Path, vault_id: str, *, scope: str, store: str | None) -> None:
-    """Write `.meta/config.toml`, unless there is one; `ConfigError` if it cannot be written."""
-    text = _MARKER.format(
-        vault_id=json.dumps(vault_id),
-        scope=json.dumps(scope),
-        store=f"store = {json.dumps(store)}\n" if store else "",
-    )
+def make_marker(root: Path, vault_id: str, *, scope: str) -> bool:
+    """Write `.meta/config.toml`, unless there is one, and say whether it was written.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    text = _MARKER.format(vault_id=json.dumps(vault_id), scope=json.dumps(scope))
     try:
         (root / ".meta").mkdir(parents=True, exist_ok=True)
         path = root / ".meta" / "config.toml"
@@ -34,26 +39,11 @@ def make_marker(root: Path, vault_id: str, *, scope: str, store: str | None) -> 
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        return
+        return False
     except OSError as error:
         message = f"no vault can be made at {root}: {error.strerror}"
         raise ConfigError(message, hint="give a folder that you may write in") from None
-
-
-def set_store(root: Path, store: str) -> None:
-    """Name another store in the marker; every other line of it stays."""
-    path = root / ".meta" / "config.toml"
-    line = f"store = {json.dumps(store)}"
-    before = path.read_text(encoding="utf-8").split("\n")
-    table = next((n for n, each in enumerate(before) if each.startswith("[")), None)
-    top, rest = before[:table], before[len(before) if table is None else table :]
-    at = [n for n, each in enumerate(top) if each.partition("=")[0].strip() == "store"]
-    if at:
-        top[at[0]] = line
-    else:
-        top.insert(len(top) - (table is None and top[-1:] == [""]), line)
-    text = "\n".join([*top, *rest])
-    replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
+    return True
 
 
 def make_state_dir(path: Path) -> None:
@@ -70,3 +60,35 @@ def make_state_dir(path: Path) -> None:
     except OSError as error:
         message = f"the state folder {path} cannot be used: {error.strerror}"
         raise ConfigError(message, hint="name another one with --state-dir") from None
+
+
+def claim_state_dir(state_dir: Path, root: Path, vault_id: str) -> None:
+    """Remember which folder is the vault of a state folder, and refuse a second one.
+
+    A vault that was moved is the same vault: its old folder is gone, or has another id. A
+    vault that was copied with its state folder shares nothing with the original.
+
+    Raises:
+        CopiedVaultError: the folder that was the vault is still there, with the same id.
+    """
+    file = state_dir / "root"
+    try:
+        before, _, state = os.fsdecode(file.read_bytes()).partition("\0")
+    except OSError:
+        before = state = ""
+    if (before, state) == (str(root), str(state_dir)):
+        return
+    is_other = before and state == str(state_dir) and _is_vault(Path(before), vault_id)
+    if is_other and not Path(before).samefile(root):
+        raise CopiedVaultError(str(root), before)
+    try:
+        replace_file(file, os.fsencode(f"{root}\0{state_dir}"))
+    except OSError as error:
+        _log.debug("the folder of the vault is not remembered: %s", error)
+
+
+def _is_vault(root: Path, vault_id: str) -> bool:
+    try:
+        return parse_toml(read_marker(root).text, root).get("vault_id") == vault_id
+    except (VaultsyncError, OSError):
+        return False

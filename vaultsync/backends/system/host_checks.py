@@ -27,16 +27,15 @@ class HostCheck(NamedTuple):
     hint: str = ""
 
 
-def machine_checks(root: Path, state_dir: Path) -> Iterator[HostCheck]:
+def machine_checks(root: Path, state_dir: Path, store: Path | None = None) -> Iterator[HostCheck]:
     """Look at Python, SQLite, the file system of the vault, rights and space."""
     python = sys.version.split()[0]
     yield HostCheck("python", ok=True, message=f"Python {python}")
     yield HostCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
     yield _exchange(root)
-    mode = state_dir.stat().st_mode & 0o777
-    ok = not mode & 0o077
-    message = f"{state_dir} has the permissions {mode:o}"
-    yield HostCheck("state folder", ok, message, "" if ok else f"chmod 700 {state_dir}")
+    yield _closed("state folder", state_dir)
+    if store is not None and store.exists():
+        yield _closed("store place", store)
     free = shutil.disk_usage(root).free
     hint = "" if free > _LOW else "make room; nothing is written to a full disk"
     yield HostCheck("space", free > _LOW, f"{free >> 20} MiB are free", hint)
@@ -46,6 +45,14 @@ def machine_checks(root: Path, state_dir: Path) -> Iterator[HostCheck]:
     if synced:
         message = "the state folder is in a synced folder"
     yield HostCheck("state place", not synced, message, "move it with --state-dir" * synced)
+
+
+def _closed(name: str, path: Path) -> HostCheck:
+    """Whether other users can reach a file or a folder."""
+    mode = path.stat().st_mode & 0o777
+    ok = not mode & 0o077
+    message = f"{path} has the permissions {mode:o}"
+    return HostCheck(name, ok, message, "" if ok else f"chmod go= {path}")
 
 
 def _exchange(root: Path) -> HostCheck:

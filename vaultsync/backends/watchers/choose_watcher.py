@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from vaultsync.backends.watchers import watch_checks
 from vaultsync.daemon.ports import Watcher
-from vaultsync.errors import ConfigError
+from vaultsync.errors import MissingExtraError
 from vaultsync.settings import Settings
 
 _NATIVE = ("watchfiles", "watchdog")
@@ -17,7 +17,7 @@ _NATIVE = ("watchfiles", "watchdog")
 def watcher_maker(settings: Settings, wake: Callable[[], None]) -> Callable[[bool], Watcher]:
     """A function that makes the watcher of a vault; given true, one that polls.
 
-    `ConfigError`: no package that can watch is installed.
+    `MissingExtraError`: no package that can watch is installed.
     """
     wanted = settings.watch.watcher
     native = _first_installed((wanted,) if wanted in _NATIVE else _NATIVE)
@@ -51,5 +51,4 @@ def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
     for name in names:
         with suppress(ImportError):
             return _load(name)
-    message = f"{' and '.join(names)} cannot be loaded, so changes cannot be watched"
-    raise ConfigError(message, hint="pip install 'vaultsync[live]'")
+    raise MissingExtraError("watching for changes", names[0], "live")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -13,6 +14,10 @@ from vaultsync.model.paths import VaultPath
 
 MAX_PATHS = 50_000
 """Paths that are kept; with more of them a full scan is cheaper."""
+SIGNALS_FOLDER = "watch"
+"""The folder of the state folder that a watcher watches beside the vault."""
+STORE_SIGNAL = "store"
+"""The file in it that is touched by a process that wrote to the store."""
 PROBE_FILE = "probe"
 """The file in the state folder that is touched to test whether the watcher hears it."""
 
@@ -22,15 +27,17 @@ class EventCollector:
 
     def __init__(self, root: Path, state_dir: Path, wake: Callable[[], None]) -> None:
         self.root = str(root)
-        self.canary = state_dir / "watch"
+        self.canary = state_dir / SIGNALS_FOLDER
         self._prefix = self.root.rstrip("/") + "/"
         self._probe = str(self.canary / PROBE_FILE)
+        self._store_signal = str(self.canary / STORE_SIGNAL)
         self._wake = wake
         self._lock = threading.Lock()
         self._notes: set[VaultPath] = set()
         self._others: set[VaultPath] = set()
         self._lost = ""
         self._probes = 0
+        self._store = False
         self._failure = ""
         self._identity: tuple[int, int] | None = None
 
@@ -45,10 +52,10 @@ class EventCollector:
 
     def add(self, paths: Iterable[str]) -> None:
         """Add paths as the system reports them."""
-        notes, others, probes = [], [], 0
+        notes, others, signals = [], [], []
         for path in paths:
-            if path == self._probe:
-                probes += 1
+            if path in (self._probe, self._store_signal):
+                signals.append(path)
                 continue
             inside = path.removeprefix(self._prefix)
             if inside is path or not inside or inside[0] == "." or "/." in inside:
@@ -61,10 +68,11 @@ class EventCollector:
                 notes.append(VaultPath(inside))
             elif _may_be_folder(path):
                 others.append(VaultPath(inside))
-        if not (notes or others or probes):
+        if not (notes or others or signals):
             return
         with self._lock:
-            self._probes += probes
+            self._probes += signals.count(self._probe)
+            self._store = self._store or self._store_signal in signals
             self._notes.update(notes)
             self._others.update(others)
             if len(self._notes) + len(self._others) > MAX_PATHS:
@@ -90,9 +98,10 @@ class EventCollector:
     def drain(self) -> WatchEvents:
         with self._lock:
             notes, others = frozenset(self._notes), frozenset(self._others)
-            events = WatchEvents(notes, others, self._lost, self._probes)
+            events = WatchEvents(notes, others, self._lost, self._probes, self._store)
             self._forget("")
             self._probes = 0
+            self._store = False
         return events
 
     def failure(self) -> str:
@@ -108,6 +117,16 @@ class EventCollector:
         path = self.canary / PROBE_FILE
         path.write_bytes(b"")
         path.unlink(missing_ok=True)
+
+
+def signal_store_change(state_dir: Path) -> None:
+    """Tell a daemon of this machine that the store was written to.
+
+    Raises:
+        OSError: the state folder cannot be written.
+    """
+    with contextlib.suppress(FileNotFoundError):  # no daemon has watched this vault yet
+        (state_dir / SIGNALS_FOLDER / STORE_SIGNAL).write_bytes(b"")
 
 
 def _may_be_folder(path: str) -> bool:

@@ -18,10 +18,10 @@ from vaultsync.backends.watchers.collector import EventCollector
 from vaultsync.backends.watchers.watch_checks import system_limit
 
 _TOGETHER_MS = 50
-_STEP_MS = 25
+_STEP_MS = 50
 """Changes within a step come together, after `_TOGETHER_MS` at the latest."""
-_TIMEOUT_MS = 100
-_PAUSE = 10
+_TIMEOUT_MS = 500
+_PAUSE = 2
 """Timeouts in a row that end a burst."""
 _QUEUE = 16_384
 """The default length of the queue of inotify."""

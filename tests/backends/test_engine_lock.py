@@ -1,0 +1,98 @@
+"""Who has the engine of a vault can be asked without taking it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.errors import EngineBusyError
+
+TAKES_IT = """
+import sys
+from pathlib import Path
+from vaultsync.backends.state.engine_lock import EngineLock
+with EngineLock(Path(sys.argv[1]), "v"):
+    print("taken", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> EngineLock:
+    return EngineLock(tmp_path, "v")
+
+
+def test_asking_who_has_the_engine_takes_no_lock(lock: EngineLock, tmp_path: Path) -> None:
+    assert lock.holder() == "idle"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_has_the_engine_is_named_until_it_releases_it(
+    lock: EngineLock, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", TAKES_IT, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == "taken\n"
+        named = lock.holder()
+        with pytest.raises(EngineBusyError, match=f"process {other.pid}"), lock:
+            pass
+        other.stdin.close()
+    assert named == f"process {other.pid}"
+    assert lock.holder() == "idle"
+    with lock:
+        assert lock.holder() == "this process"
+
+
+def test_the_engine_is_released_by_the_last_of_nested_holders(
+    lock: EngineLock, tmp_path: Path
+) -> None:
+    other = EngineLock(tmp_path, "v")
+    assert lock.try_lock()
+    with lock:
+        pass
+    assert not other.try_lock()
+    assert other.holder("another process") == f"process {os.getpid()}"
+    lock.unlock()
+    assert other.holder() == "idle"
+    assert other.try_lock()
+    other.unlock()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda: json.dumps({"pid": _ended()}),
+        lambda: json.dumps({"pid": 10**30}),
+        lambda: json.dumps({"pid": -1}),
+        lambda: "[" * 10_000,
+        lambda: "{}",
+        lambda: "nonsense",
+    ],
+    ids=["ended", "huge", "negative", "deep", "empty", "no JSON"],
+)
+def test_a_record_of_no_process_is_no_holder(
+    lock: EngineLock, tmp_path: Path, record: Callable[[], str]
+) -> None:
+    (tmp_path / "engine.json").write_text(record())
+    assert lock.holder() == "idle"
+    assert lock.holder("another process") == "another process"
+    with lock:
+        assert lock.holder() == "this process"
+    assert lock.holder() == "idle"
+
+
+def _ended() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid

@@ -1,0 +1,139 @@
+"""Counts of uses and replaced versions in Qdrant: points of their own, which several share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.fakes import FakeClock
+from tests.qdrants import in_memory, store_in
+from vaultsync.backends.qdrant import qdrant_store
+from vaultsync.backends.qdrant.operations import (
+    MatchAny,
+    PointCollection,
+    PointFilter,
+    PointOperation,
+    UpsertPoints,
+)
+from vaultsync.backends.qdrant.payload import ACCESSES_KIND, MAX_COUNTED_OPS
+from vaultsync.backends.qdrant.qdrant_store import QdrantStore
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.model.fact import make_fact
+from vaultsync.storage.store import AccessCount, StoreWrite
+
+CLOCK = FakeClock()
+A, B = CLOCK.new_id(), CLOCK.new_id()
+ONE = AccessCount(1, "2026-02-14T13:45:00Z")
+
+
+@pytest.fixture
+def points() -> PointCollection:
+    return in_memory(clock=FakeClock())
+
+
+@pytest.fixture
+def store(points: PointCollection) -> QdrantStore:
+    opened = store_in(points, FakeClock())
+    opened.write([_write(A), _write(B)])
+    return opened
+
+
+def _write(fact_id: str, title: str = "Tea", expect: str | None = None) -> StoreWrite:
+    return StoreWrite(fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy")
+
+
+def _before_each_step(
+    points: PointCollection, act: Callable[[Sequence[PointOperation]], None]
+) -> None:
+    """Let somebody act before each request that writes."""
+    whole = points.do
+
+    def do(steps: Sequence[PointOperation]) -> None:
+        act(steps)
+        whole(steps)
+
+    points.do = do  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_processes_that_count_at_once_count_every_use(
+    store: QdrantStore, points: PointCollection, times: int
+) -> None:
+    store.count_accesses(dict.fromkeys([A] * bool(times), ONE), "before")
+    rivals = iter(range(times or 1))
+    busy = False
+
+    def rival(_: Sequence[PointOperation]) -> None:
+        nonlocal busy
+        number = None if busy else next(rivals, None)
+        if number is not None:
+            busy = True
+            store_in(points, FakeClock()).count_accesses({A: ONE, B: ONE}, f"rival{number}")
+            busy = False
+
+    _before_each_step(points, rival)
+    assert store.count_accesses({A: ONE, B: ONE}, "mine") == 2
+    counts = [store.get(each).access_count for each in (A, B)]
+    assert counts == [(times or 1) + 1 + bool(times), (times or 1) + 1]
+
+
+def test_a_count_that_others_change_without_a_pause_is_given_up(
+    store: QdrantStore, points: PointCollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_store, "_TRIES", 5)
+    monkeypatch.setattr(points, "do", lambda steps: None)
+    with pytest.raises(StoreUnavailableError, match="without a pause"):
+        store.count_accesses({A: ONE}, "x")
+
+
+def test_a_batch_counts_once_though_others_were_counted_since(store: QdrantStore) -> None:
+    names = [f"op{number}" for number in range(MAX_COUNTED_OPS)]
+    for name in [*names, *names]:
+        store.count_accesses({A: ONE}, name)
+    assert store.get(A).access_count == MAX_COUNTED_OPS
+
+
+def test_a_write_that_breaks_off_before_the_head_changes_keeps_a_version_once(
+    store: QdrantStore, points: PointCollection
+) -> None:
+    now = store.get(A).revision
+
+    def break_off(steps: Sequence[PointOperation]) -> None:
+        if any(isinstance(each, UpsertPoints) and each.mode == "known" for each in steps):
+            raise StoreUnavailableError("gone")
+
+    whole = points.do
+    _before_each_step(points, break_off)
+    with pytest.raises(StoreUnavailableError):
+        store.write([_write(A, "Mate", now)])
+    points.do = whole  # type: ignore[method-assign]
+    assert [each.fact.revision for each in store.replaced_versions()] == [now]
+    assert store.get(A).revision == now
+
+    store.write([_write(A, "Mate", now)])
+
+    assert [each.fact.revision for each in store.replaced_versions()] == [now]
+
+
+def test_the_count_of_a_tombstone_goes_with_it(points: PointCollection) -> None:
+    clock = FakeClock()
+    store = store_in(points, clock)
+    first, _ = store.write([_write(A), _write(B)])
+    store.count_accesses({A: ONE, B: ONE}, "x")
+    store.write([StoreWrite(A, None, str(first), "indy", recorded=True)])
+    clock.advance(100 * 86_400)
+    assert store.purge(days=90) == 1
+    counts = PointFilter((MatchAny("kind", [ACCESSES_KIND]),))
+    assert [point["of"] for _, point in points.walk(counts, ("of",))] == [B]
+
+
+def test_counts_and_kept_versions_are_no_facts_and_no_rows_of_the_feed(store: QdrantStore) -> None:
+    store.count_accesses({A: ONE}, "x")
+    store.write([_write(A, "Mate", store.get(A).revision)])
+    assert [each.id for each in store.iter_facts()] == [A, B]
+    assert [row.fact_id for row in store.feed()] == [B, A]
+    assert store.state().facts == 2
+    assert store.purge(days=0) == 0
+    assert store.get(A).access_count == 1
+    assert len(store.replaced_versions()) == 1

@@ -1,0 +1,135 @@
+"""Edits of files of settings: the lines of one setting, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.backends.state.settings_files import edit_machine_file, edit_toml, read_machine_file
+from vaultsync.errors import ConfigError
+
+FILE = Path("id.toml")
+TEXT = """\
+# The first line.
+store = "x"  # mine
+
+[memory_file] # files
+files = [
+  "a.md",  # one
+  "[watch]",
+]
+
+[watch]
+settle_seconds = 1
+
+[trust]
+sha256 = "1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "gone", "added"),
+    [
+        ({("store",): None}, ['store = "x"  # mine\n'], ""),
+        ({("store",): "y"}, ['store = "x"  # mine\n'], 'store = "y"\n'),
+        ({("embedder",): "hash"}, [], 'embedder = "hash"\n'),
+        ({("watch", "watcher"): "polling"}, [], 'watcher = "polling"\n'),
+        ({("watch", "settle_seconds"): 2.5}, ["settle_seconds = 1\n"], "settle_seconds = 2.5\n"),
+        ({("trust", "sha256"): None}, ['\n[trust]\nsha256 = "1"\n'], ""),
+        ({("qdrant", "tls"): True}, [], "\n[qdrant]\ntls = true\n"),
+        (
+            {("memory_file", "files"): None},
+            ['[memory_file] # files\nfiles = [\n  "a.md",  # one\n  "[watch]",\n]\n\n'],
+            "",
+        ),
+        ({("reranker",): None}, [], ""),
+        ({("watch", "sha256"): None}, [], ""),
+    ],
+)
+def test_an_edit_changes_the_lines_of_one_setting(
+    changes: dict[tuple[str, ...], object], gone: list[str], added: str
+) -> None:
+    after = edit_toml(TEXT, changes, FILE)
+    rest = TEXT
+    for each in gone:
+        assert each in rest
+        rest = rest.replace(each, "")
+    assert after.replace(added, "", 1) == rest
+    tomllib.loads(after)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["watch.watcher = 'auto'\n", "watch = {watcher = 'auto'}\n", '[watch]\n"wat\\u0063her" = 1\n'],
+)
+def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"watch\.watcher"):
+        edit_toml(text, {("watch", "watcher"): None}, FILE)
+    with pytest.raises(ConfigError):
+        edit_toml("x = ", {("watch", "watcher"): None}, FILE)
+
+
+SCALARS = st.one_of(
+    st.booleans(),
+    st.integers(-(2**40), 2**40),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+)
+VALUES = SCALARS | st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=9))
+NAMES = st.sampled_from(["a", "b", "a_b"])
+
+
+@given(
+    st.lists(st.tuples(NAMES) | st.tuples(st.sampled_from(["t", "a_t"]), NAMES), unique=True),
+    st.data(),
+)
+def test_any_values_can_be_set_and_removed_again(
+    paths: list[tuple[str, ...]], data: st.DataObject
+) -> None:
+    text, wanted = "# Mine.\nkept = 1\n", {}
+    for path in [*paths, *paths]:
+        wanted[path] = data.draw(VALUES)
+        text = edit_toml(text, {path: wanted[path]}, FILE)
+    found: Any = tomllib.loads(text)
+    for path, value in wanted.items():
+        at = found
+        for name in path:
+            at = at[name]
+        assert at == value
+    for path in paths:
+        text = edit_toml(text, {path: None}, FILE)
+    assert text.rstrip() == "# Mine.\nkept = 1"
+
+
+def test_the_file_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    file = tmp_path / "config" / "vaults" / "id.toml"
+    assert read_machine_file(file) == ""
+    edit_machine_file(file, {("store",): "x"})
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert tomllib.loads(read_machine_file(file)) == {"store": "x"}
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "large", "latin-1"])
+def test_what_is_no_file_of_settings_is_refused(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "id.toml"
+    match kind:
+        case "link":
+            (tmp_path / "other").write_text("")
+            file.symlink_to(tmp_path / "other")
+        case "pipe":
+            os.mkfifo(file)
+        case "folder":
+            file.mkdir()
+        case "large":
+            file.write_text("#" * 70_000)
+        case _:
+            file.write_bytes("# ü".encode("latin-1"))
+    with pytest.raises(ConfigError, match=str(file)):
+        read_machine_file(file)

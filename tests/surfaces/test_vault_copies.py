@@ -1,0 +1,124 @@
+"""Vaults that are copied, moved, or made inside one another."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import vaultsync
+from vaultsync.cli.main import cli
+from vaultsync.errors import CopiedVaultError, NestedVaultError
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    vault = tmp_path / "vault"
+    vaultsync.init(str(vault), state_dir=str(tmp_path / "state"))
+    with vaultsync.open(str(vault), state_dir=str(tmp_path / "state")) as memory:
+        memory.remember("We meet on Tuesdays.", title="Meeting")
+        memory.sync()
+    return vault
+
+
+def run(vault: Path, *words: str) -> Result:
+    place = ["--vault", str(vault), "--state-dir", str(vault.parent / "state")]
+    return CliRunner().invoke(cli, [words[0], *place, *words[1:]])
+
+
+def titles(vault: Path) -> list[str]:
+    with vaultsync.open(str(vault), state_dir=str(vault.parent / "state")) as memory:
+        return sorted(fact.title for fact in memory.list().facts)
+
+
+def test_a_copy_does_not_share_the_store_of_its_original(vault: Path) -> None:
+    copy = vault.with_name("copy")
+    shutil.copytree(vault, copy)
+    with pytest.raises(CopiedVaultError) as refused:
+        titles(copy)
+    assert str(copy) in refused.value.message
+    assert str(vault) in refused.value.message
+    assert f"vaultsync init --new-id {copy}" in refused.value.hint
+    told = run(copy, "doctor")
+    assert told.exit_code == 1
+    assert str(vault) in told.output
+    assert titles(vault) == ["Meeting"]
+
+
+def test_a_copy_gets_an_id_and_a_store_of_its_own(vault: Path) -> None:
+    copy = vault.with_name("copy")
+    shutil.copytree(vault, copy)
+    marker = (copy / ".meta" / "config.toml").read_text()
+    made = run(copy, "init", "--new-id", str(copy))
+    assert made.exit_code == 0, made.output
+    assert "rebuild --from vault" in made.output
+    after = (copy / ".meta" / "config.toml").read_text()
+    assert len(set(marker.splitlines()) ^ set(after.splitlines())) == 2
+    assert run(copy, "rebuild", "--from", "vault").exit_code == 0
+    with vaultsync.open(str(copy), state_dir=str(vault.parent / "state")) as memory:
+        memory.remember("Only in the copy.", title="Copied")
+        assert memory.verify().equal
+    assert titles(copy) == ["Copied", "Meeting"]
+    assert titles(vault) == ["Meeting"]
+
+
+def test_a_vault_that_was_moved_goes_on(vault: Path) -> None:
+    moved = vault.with_name("moved")
+    vault.rename(moved)
+    assert titles(moved) == ["Meeting"]
+    assert titles(moved) == ["Meeting"]
+
+
+def test_a_vault_that_is_copied_with_its_state_shares_nothing(vault: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    for name in ("vault", "state"):
+        shutil.copytree(tmp_path / name, backup / name)
+    assert titles(backup / "vault") == ["Meeting"]
+    assert titles(vault) == ["Meeting"]
+
+
+def test_a_vault_with_two_paths_is_one(vault: Path) -> None:
+    link = vault.with_name("link")
+    link.symlink_to(vault)
+    assert titles(link) == ["Meeting"]
+    assert titles(vault) == ["Meeting"]
+
+
+def test_a_folder_that_became_another_vault_is_no_original(vault: Path) -> None:
+    copy = vault.with_name("copy")
+    shutil.copytree(vault, copy)
+    run(vault, "init", "--new-id", str(vault))
+    assert titles(copy) == ["Meeting"]
+
+
+def test_no_vault_is_made_inside_another(vault: Path) -> None:
+    inner = vault / "public" / "inner"
+    with pytest.raises(NestedVaultError) as refused:
+        vaultsync.init(str(inner), state_dir=str(vault.parent / "state"))
+    assert str(vault) in refused.value.message
+    assert not inner.exists()
+    assert run(vault, "init", str(inner)).exit_code == 2
+    assert run(vault, "init", str(vault)).exit_code == 0
+
+
+def test_a_second_machine_names_its_own_store(vault: Path) -> None:
+    """The vault arrives there by git, or through a cloud folder."""
+    there = vault.parent / "there"
+    shutil.copytree(vault, there / "vault")
+    state = str(there / "state")
+    shutil.rmtree(vault)
+    done = vaultsync.init(str(there / "vault"), store="sqlite:../own.sqlite3", state_dir=state)
+    assert Path(done.store).resolve() == there / "own.sqlite3"
+
+
+def test_a_vault_whose_id_is_none_can_be_given_one(vault: Path) -> None:
+    marker = vault / ".meta" / "config.toml"
+    lines = marker.read_text().splitlines(keepends=True)
+    marker.write_text('vault_id = "zzz"\n' + "".join(x for x in lines if "vault_id" not in x))
+    refused = run(vault, "status")
+    assert refused.exit_code == 2
+    assert "vaultsync init --new-id" in refused.output
+    assert run(vault, "init", "--new-id", str(vault)).exit_code == 0
+    assert run(vault, "status").exit_code == 3  # a note with an id waits for its fact

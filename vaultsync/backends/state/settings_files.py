@@ -1,0 +1,279 @@
+"""Files of settings: that of a vault, and the user's own; read with their owner, edited by lines.
+
+An edit changes the lines of one setting, and nothing else: the file is parsed again before it
+is written, and is left alone where that shows anything but the change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vaultsync.backends.replace_file import replace_file
+from vaultsync.errors import ConfigError, NotAVaultError
+from vaultsync.settings import MARKER, MARKER_BYTES, Table, parse_toml
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_HEADER = re.compile(r"\s*\[")
+Changes = Mapping[tuple[str, ...], object]
+"""Values by the path of their setting, such as `("watch", "watcher")`; None removes one."""
+
+
+class Marker(NamedTuple):
+    """The settings of a vault, as text."""
+
+    text: str
+    owner: str
+    """Another user to whom the vault belongs; empty if it is this user's, or root's."""
+
+
+def read_marker(root: Path) -> Marker:
+    """Read `.meta/config.toml`, without following links.
+
+    Raises:
+        NotAVaultError: there is none.
+        ConfigError: it cannot be read, or is no file of settings.
+    """
+    path = root / MARKER
+    try:
+        folder = path.parent.lstat()
+        if stat.S_ISLNK(folder.st_mode):
+            raise ConfigError(f"{path.parent} is a link", hint="put the folder itself there")
+        text, found = _read(path)
+        owner = _other_user(root.stat(), folder, found)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotAVaultError(str(root)) from None
+    except OSError as error:
+        why = "it is a link" if path.is_symlink() else error.strerror
+        raise ConfigError(
+            f"{path} cannot be read: {why}", hint="give yourself the right to read it"
+        ) from None
+    return Marker(text, owner)
+
+
+def read_machine_file(path: Path) -> str:
+    """The user's own settings for a vault; empty when there are none.
+
+    Raises:
+        ConfigError: it cannot be read, or another user could write it.
+    """
+    try:
+        text, found = _read(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        why = "it is a link" if path.is_symlink() else error.strerror
+        raise ConfigError(
+            f"{path} cannot be read: {why}", hint="give yourself the right to read it"
+        ) from None
+    if _other_user(found) or found.st_mode & 0o022:
+        raise ConfigError(
+            f"others can write {path}, which says what this machine may do",
+            hint=f"look through it, then `chmod 600 {path}`",
+        )
+    return text
+
+
+def edit_machine_file(path: Path, changes: Changes) -> None:
+    """Change the user's own settings for a vault; the file is made when there is none.
+
+    Raises:
+        ConfigError: it cannot be written, or not without changing more than that.
+    """
+    before = read_machine_file(path)
+    header = "# What this machine does for one vault. Only you should write this file.\n"
+    text = edit_toml(before or header, changes, path)
+    try:
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.chmod(0o700)
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be written: {error.strerror}",
+            hint="give yourself the right to write it, or name another folder with"
+            " VAULTSYNC_CONFIG_DIR",
+        ) from None
+
+
+def edit_marker(root: Path, changes: Changes) -> None:
+    """Change the settings of a vault; every other line stays.
+
+    Raises:
+        ConfigError: it cannot be written, or not without changing more than that.
+    """
+    path = root / MARKER
+    text = edit_toml(read_marker(root).text, changes, path)
+    try:
+        replace_file(path, text.encode(), mode=path.stat().st_mode & 0o777)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be written: {error.strerror}", hint="give yourself the right to"
+        ) from None
+
+
+def edit_toml(text: str, changes: Changes, path: Path) -> str:
+    """A text of TOML with other values, and every other line as it was.
+
+    Raises:
+        ConfigError: the text is no TOML, or a setting is written in a way that cannot be
+            changed by lines.
+    """
+    for names, value in changes.items():
+        table, key = names[:-1], names[-1]
+        without = _copy(parse_toml(text, path))
+        _table(without, table).pop(key, None)
+        lines = text.splitlines(keepends=True)
+        lines = _without(lines, key, without, path)
+        if value is None and table and not _table(without, table):
+            lines = _without_header(lines, table)
+        if value is not None:
+            _table(without, table)[key] = _plain(value)
+            _insert(lines, table, f"{key} = {_literal(value)}\n")
+        text = "".join(lines)
+        try:
+            is_right = parse_toml(text, path) == _pruned(without, text, path)
+        except ConfigError:
+            is_right = False
+        if not is_right:
+            raise _unchangeable(path, names)
+    return text
+
+
+def _without(lines: Sequence[str], key: str, wanted: dict[str, Any], path: Path) -> list[str]:
+    """The lines without those of a setting; all of them if it has none."""
+    begins = re.compile(rf"""\s*(["']?){re.escape(key)}\1\s*=""")
+    for start, line in enumerate(lines):
+        if not begins.match(line):
+            continue
+        for end in range(start + 1, len(lines) + 1):
+            rest = [*lines[:start], *lines[end:]]
+            try:
+                found = parse_toml("".join(rest), path)
+            except ConfigError:
+                continue
+            if found == _pruned(wanted, "".join(rest), path):
+                return rest
+            break
+    return list(lines)
+
+
+def _without_header(lines: list[str], table: Sequence[str]) -> list[str]:
+    """The lines without the header of a table that has nothing left, not even a comment."""
+    header = _header(table)
+    start = next((n for n, each in enumerate(lines) if header.match(each)), len(lines))
+    end = start + 1
+    while end < len(lines) and not lines[end].strip():
+        end += 1
+    if start == len(lines) or (end < len(lines) and not _HEADER.match(lines[end])):
+        return lines
+    kept = [*lines[:start], *lines[end:]]
+    while end >= len(lines) and kept and not kept[-1].strip():
+        kept.pop()
+    return kept
+
+
+def _header(table: Sequence[str]) -> re.Pattern[str]:
+    name = ".".join(table)
+    return re.compile(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(?:#.*)?$")
+
+
+def _pruned(wanted: dict[str, Any], text: str, path: Path) -> Table:
+    """The tables that are wanted, without empty ones that the text does not have either."""
+    found = parse_toml(text, path)
+    return {k: v for k, v in wanted.items() if v != {} or k in found}
+
+
+def _insert(lines: list[str], table: Sequence[str], line: str) -> None:
+    """Put a line at the end of its table, which is made when there is none."""
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    at = 0
+    if table:
+        header = _header(table)
+        heads = [n for n, each in enumerate(lines) if header.match(each)]
+        if not heads:
+            name = ".".join(table)
+            lines += [*(["\n"] if lines else []), f"[{name}]\n", line]
+            return
+        at = heads[0] + 1
+    while at < len(lines) and not _HEADER.match(lines[at]):
+        at += 1
+    while at and not lines[at - 1].strip():
+        at -= 1
+    lines.insert(at, line)
+
+
+def _read(path: Path) -> tuple[str, os.stat_result]:
+    fd = os.open(path, _READ)
+    with os.fdopen(fd, "rb") as file:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise ConfigError(f"{path} is not a file", hint="restore it from a backup")
+        data = file.read(MARKER_BYTES + 1)
+    if len(data) > MARKER_BYTES:
+        why = f"it has more than {MARKER_BYTES:,} bytes"
+        raise ConfigError(f"{path} cannot be read: {why}", hint="restore it from a backup")
+    try:
+        return data.decode(), found
+    except UnicodeDecodeError as error:
+        message = f"{path} cannot be read: {error}"
+        raise ConfigError(message, hint="save the file as UTF-8") from None
+
+
+def _other_user(*found: os.stat_result) -> str:
+    """The first owner who is neither this user nor root; empty if there is none."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    allowed = {0, os.geteuid()}
+    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
+        allowed.add(int(os.environ["SUDO_UID"]))
+    other = next((each.st_uid for each in found if each.st_uid not in allowed), None)
+    return "" if other is None else _user_name(other)
+
+
+def _user_name(number: int) -> str:
+    import pwd
+
+    try:
+        return f"{pwd.getpwuid(number).pw_name} (user {number})"
+    except KeyError:
+        return f"user {number}"
+
+
+def _table(tables: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    for name in names:
+        tables = tables.setdefault(name, {})
+    return tables
+
+
+def _copy(tables: Table) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, dict) else v for k, v in tables.items()}
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _literal(value: object) -> str:
+    """A value as TOML."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return repr(value)
+
+
+def _unchangeable(path: Path, names: Sequence[str]) -> ConfigError:
+    return ConfigError(
+        f"`{'.'.join(names)}` in {path} is written in a way that cannot be changed safely;"
+        " nothing was written",
+        hint="change it by hand",
+    )

@@ -1,0 +1,83 @@
+"""`trust`: allow what a vault asks of this machine, once, or revoke it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from vaultsync.api.vault_trust import (
+    VaultTrust,
+    move_requests,
+    read_trust,
+    revoke_trust,
+    trust_vault,
+)
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_NEEDS_REVIEW
+from vaultsync.cli.options import common
+from vaultsync.cli.output import (
+    Options,
+    clean_one_line,
+    echo,
+    is_terminal,
+    print_json,
+    print_message,
+)
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Allow it without a question, for scripts.")
+@click.option("--move", is_flag=True, help="Move it to your own settings, out of the vault.")
+@click.option("--revoke", is_flag=True, help="Revoke what was allowed.")
+@common
+def trust(options: Options, *, yes: bool, move: bool, revoke: bool) -> int:
+    """Show what a vault asks of this machine, and allow it.
+
+    A vault's own settings may name a store, a model, memory files or variables of the
+    environment. They are not used before you have allowed them here; what is changed
+    later asks again.
+    """
+    if revoke and (yes or move):
+        message = "--revoke takes neither --yes nor --move"
+        raise click.UsageError(message)
+    if revoke:
+        _print(options, revoke_trust(options.vault))
+        return EXIT_DONE
+    seen = read_trust(options.vault)
+    if not seen.requests or (seen.trusted and not move) or (options.json and not yes):
+        _print(options, seen)
+        return EXIT_DONE if seen.trusted else EXIT_NEEDS_REVIEW
+    if not options.json:
+        _print(options, seen)
+    if not yes:
+        if not _can_ask():
+            message = "there is no terminal to ask on: add --yes, or run it on one"
+            raise click.UsageError(message)
+        question = "Move these to your own settings?" if move else "Allow this?"
+        if not click.confirm(question, default=False, err=True):
+            return EXIT_FAILED
+    done = move_requests(seen) if move else trust_vault(seen)
+    if options.json:
+        print_json(done)
+    did = "moved to" if move else "allowed in"
+    print_message(options, f"{did} {clean_one_line(done.file)}")
+    return EXIT_DONE
+
+
+def _can_ask() -> bool:
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def _print(options: Options, trust: VaultTrust) -> None:
+    """Print what a vault asks for; the requests are data, what is said of them is not."""
+    if options.json:
+        print_json(trust)
+        return
+    vault = clean_one_line(trust.vault)
+    if not trust.requests:
+        print_message(options, f"the vault at {vault} asks for nothing beyond its notes")
+        return
+    state = "is allowed" if trust.trusted else "asks, and is not allowed"
+    print_message(options, f"the vault at {vault} {state} to:")
+    for each in trust.requests:
+        echo(f"  - {clean_one_line(each.line())}")
