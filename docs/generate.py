@@ -545,7 +545,9 @@ def python_memory() -> str:
 def _callable(name: str, function: Callable[..., object]) -> str:
     signature = inspect.signature(function)
     given = [each for key, each in signature.parameters.items() if key != "self"]
-    call = f"def {name}{signature.replace(parameters=given)}: ...".replace("'", "")
+    call = f"def {name}{signature.replace(parameters=given)}: ...".replace("= ''", '= ""').replace(
+        "'", ""
+    )
     if len(call) > WIDTH:
         before, _, after = call.rpartition(") -> ")
         first, _, inner = before.partition("(")

@@ -20,6 +20,8 @@ TIMES = (
     *("2026-02-14T13:45:00.000001Z", "2026-02-14T13:45:00+02:00"),
 )
 USERS = (None, "ada")
+AGENTS = ("Indy", "ada", None)
+EXPIRIES = (None, "2026-02-14T13:45:00Z", "2999-01-01")
 
 
 def _fact(number: int) -> Fact:
@@ -36,6 +38,8 @@ def _fact(number: int) -> Fact:
         "priority": number % 11 % 5,
         "userId": USERS[number % 13 % 2],
         "supersededById": IDS[0] if number % 4 == 3 else None,
+        "agentId": AGENTS[number % 17 % 3],
+        "expiresAt": EXPIRIES[number % 19 % 3],
     }
     return make_fact(values)
 
@@ -73,12 +77,19 @@ filters = st.builds(
     heads_only=st.booleans(),
     user=st.none() | st.sampled_from(["ada", "bob"]),
     tiers=st.frozensets(st.sampled_from(["critical", "notable", "background"])),
+    superseded_only=st.booleans(),
+    hidden_statuses=st.frozensets(st.sampled_from(["dormant", "it's", "none"])),
+    hide_background=st.booleans(),
+    alive_at=st.none() | st.sampled_from(["2026-02-14T13:44:59Z", "2026-02-14T13:45:00Z"]),
+    agent=st.none() | st.sampled_from(AGENTS),
 )
 
 
 def check_found(found: Collection[str], asked: FactFilters) -> None:
     """All that pass were found, and nothing else but what an index may leave to others."""
-    loose = asked._replace(user=None, tiers=frozenset())
+    loose = asked.unhidden._replace(
+        user=None, tiers=frozenset(), heads_only=asked.heads_only, superseded_only=False, agent=None
+    )
     assert len(set(found)) == len(found)
     assert {each.id for each in FACTS if asked.admits(each)} <= set(found)
     assert set(found) <= {each.id for each in FACTS if loose.admits(each)}

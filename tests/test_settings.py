@@ -100,6 +100,11 @@ def test_hygiene_is_on_and_its_patterns_are_expressions_or_kinds(tmp_path: Path)
         ("root = '/'", "'root' in .meta/config.toml"),
         ("[hygiene]\noptional = []", "in [hygiene] of .meta/config.toml the settings are patterns"),
         ("[watch]\nwacther = 'auto'", "in [watch] of .meta/config.toml did you mean 'watcher'?"),
+        ("map = 1", "map"),
+        ("[map]\nmood.high = 1", "a field such as type or priority"),
+        ("[map]\nid.x = 'y'", "a field such as type or priority"),
+        ("[map]\npriority.high = 9", "map.priority.high"),
+        ("[map]\ntype.book = 'reference'", "map.type.book"),
         ("zzz = 1", "unknown setting 'zzz' in .meta/config.toml the settings are vault_id, "),
     ],
 )
@@ -387,3 +392,8 @@ def test_another_language_makes_a_new_index(root: Path) -> None:
     assert _titles(root, "Datenbank") == []
     assert _titles(root, "Datenbank", 'language = "German"') == ["Datenbanken"]
     assert _titles(root, "Datenbank") == []
+
+
+def test_words_of_the_author_get_the_values_that_they_mean(tmp_path: Path) -> None:
+    settings = _load(tmp_path, "[map]\ntype.Book = 'note'\npriority.high = 1\npriority.HIGHEST = 0")
+    assert settings.map == {"type": {"book": "note"}, "priority": {"high": 1, "highest": 0}}

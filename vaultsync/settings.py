@@ -21,10 +21,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert, structs
 
-from vaultsync.errors import ConfigError, UnsafePathError
+from vaultsync.errors import ConfigError, UnsafePathError, UsageError
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
+from vaultsync.model.canonical import canonical
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.schema import ALL_FIELDS_BY_KEY, FieldOwner
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
@@ -154,6 +156,8 @@ class VaultSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The ranking of hits."""
     hygiene: FurtherSecrets = FurtherSecrets()
     """Redaction and escaping."""
+    map: Mapping[str, Mapping[str, Any]] = {}
+    """Field -> a word that notes give it and that it does not take -> the value it means."""
     watch: WatchTiming = WatchTiming()
 
 
@@ -274,6 +278,7 @@ def check_file(given: Table, where: str) -> MachineSettings:
         "index_folder": _index_folder(found.index_folder, where),
         "language": _language(found.language, where),
         "weights": _weights(found.weights, where),
+        "map": _meanings(found.map, where),
     }
     return structs.replace(found, **checked)
 
@@ -383,6 +388,22 @@ def _language(language: str, where: str) -> str:
         expected = "one of " + ", ".join(sorted({*STEMMER_LANGUAGES}))
         raise _bad_value("language", language, expected, where)
     return language.lower()
+
+
+def _meanings(given: Mapping[str, Mapping[str, Any]], where: str) -> dict[str, dict[str, Any]]:
+    """Field -> folded word -> canonical value."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, words in given.items():
+        row = ALL_FIELDS_BY_KEY.get(key)
+        if row is None or row.owner in (FieldOwner.IDENTITY, FieldOwner.PLACE):
+            expected = "a field such as type or priority"
+            raise _bad_value("map", key, expected, where)
+        for word, value in words.items():
+            try:
+                found.setdefault(key, {})[word.strip().casefold()] = canonical(row, value)
+            except UsageError as error:
+                raise _bad_value(f"map.{key}.{word}", value, error.message, where) from None
+    return found
 
 
 def _weights(given: RankingWeights, where: str) -> RankingWeights:

@@ -45,6 +45,7 @@ export interface ContextPack {
 	format: string;
 	counter: string;
 	degraded: Array<string>;
+	hidden: Array<HiddenMatches>;
 }
 
 /** The state of the daemon, as it reports it. */
@@ -114,6 +115,7 @@ export interface FieldConflict {
 export interface ForgetResult {
 	id: string;
 	status: "active" | "forgotten";
+	previous: string | null;
 }
 
 /** An id that nothing has. */
@@ -131,6 +133,13 @@ export interface GraphColours {
 export interface GraphJson {
 	nodes: Array<Record<string, unknown>>;
 	links: Array<Record<string, unknown>>;
+}
+
+/** Facts that match, and were left out by a default. */
+export interface HiddenMatches {
+	count: number;
+	reason: string;
+	shown_by: string;
 }
 
 /** The changes of one fact, oldest first. */
@@ -295,6 +304,7 @@ export interface PublicFact {
 export interface PublicPage {
 	facts: Array<PublicFact>;
 	next: string | null;
+	hidden: Array<HiddenMatches>;
 }
 
 /** The answer to a question. A sequence of its hits. */
@@ -305,6 +315,7 @@ export interface RecallResult {
 	degraded: Array<string>;
 	seconds: number;
 	hits: Array<Hit>;
+	hidden: Array<HiddenMatches>;
 	stages?: Array<RecallStage>;
 }
 

@@ -96,6 +96,7 @@ def test_the_counts_of_an_older_store_are_taken_over(path: Path) -> None:
         )
         for table in ("accesses", "revisions"):
             db.execute(f"DROP TABLE {table}")
+        db.execute("DROP INDEX tombstones")
         db.execute("DELETE FROM migrations WHERE name > 'm003_ops'")
 
     store = opened_at(path)

@@ -261,6 +261,22 @@ def test_filters_mean_the_same_in_all(filled: NoteIndex, asked: FactFilters) -> 
     check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
+@given(asked=filters)
+def test_matches_are_counted_exactly(filled: NoteIndex, asked: FactFilters) -> None:
+    passing = sum(map(asked.admits, FACTS))
+    assert filled.count_matches("tea", asked) == passing
+    assert filled.count_matches("", asked, phrases=["green tea"]) == passing
+    assert filled.count_matches("cocoa", asked) == filled.count_matches("", asked) == 0
+
+
+def test_an_index_counts_what_an_agent_may_see(index: NoteIndex) -> None:
+    assert index.count("indy") == 0
+    put(index, a_fact(A, scope="public"), a_fact(B, scope="private-indy"))
+    assert [index.count(each) for each in (None, "Indy", "ada")] == [2, 2, 1]
+    index.update([], [B], version="2")
+    assert [index.count(each) for each in (None, "Indy", "ada")] == [1, 1, 1]
+
+
 def test_equal_matches_come_by_id_and_no_more_than_asked_for(index: NoteIndex) -> None:
     facts = [a_fact(each, "Green.") for each in IDS[:40]]
     put(index, *facts[20:])

@@ -314,6 +314,34 @@ def test_facts_are_walked_by_id_from_where_one_wants(store: Store, many: list[st
 
 
 @PAGED
+def test_facts_are_walked_from_the_newest_and_deleted_ones_apart(
+    store: Store, many: list[str]
+) -> None:
+    revisions = store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
+    gone = many[::3]
+    known = dict(zip(many, revisions, strict=True))
+    store.write([StoreWrite(each, None, str(known[each]), "x") for each in gone])
+    alive = sorted({*many} - {*gone})
+
+    for deleted, expected in ((False, alive), (True, gone)):
+        start = expected[20]
+
+        def ids(after: str = "", *, newest: bool = False, deleted: bool = deleted) -> list[str]:
+            found = store.iter_facts(after, newest=newest, deleted=deleted)
+            return [fact.id for fact in found]
+
+        assert ids() == expected
+        assert ids(start) == expected[21:]
+        assert ids(newest=True) == expected[::-1]
+        assert ids(start, newest=True) == expected[19::-1]
+        assert ids(expected[0], newest=True) == []
+    for fact in store.iter_facts(deleted=True):
+        tombstone = store.tombstone(fact.id)
+        assert tombstone is not None
+        assert tombstone.revision == fact.revision
+
+
+@PAGED
 def test_facts_can_be_written_while_they_are_walked(store: Store, many: list[str]) -> None:
     store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
 

@@ -96,10 +96,13 @@ class MemoryStore:
         self._enter("buried")
         return self._find(fact_id, deleted=True)
 
-    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+    def iter_facts(
+        self, after: str = "", *, newest: bool = False, deleted: bool = False
+    ) -> Iterator[Fact]:
         self._enter("iter_facts")
-        for fact_id in sorted(each for each in self._rows if each > after):
-            fact = self._find(fact_id, deleted=False)
+        wanted = [x for x in self._rows if (not after or x < after if newest else x > after)]
+        for fact_id in sorted(wanted, reverse=newest):
+            fact = self._find(fact_id, deleted=deleted)
             if fact is not None:
                 yield fact
 

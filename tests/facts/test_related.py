@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from msgspec import to_builtins
@@ -230,3 +230,22 @@ def test_a_missing_note_has_no_backlinks_and_a_lost_fact_is_none(world: Around) 
         world.archive.put_bases([missing])
     assert VaultPath(tea.path or "") not in world.archive.paths()
     assert world.linking_to(tea) == []
+
+
+def test_a_note_that_an_index_names_is_found_without_reading_all_facts(world: LinkedWorld) -> None:
+    tea = world.mirrored("A drink.", title="Tea", aliases=["Chai"])
+    other = world.mirrored("Another.", title="Coffee")
+    walk, walks = world.store.iter_facts, []
+
+    def counting(after: str = "", **more: bool) -> Iterator[Fact]:
+        walks.append(after)
+        return walk(after, **more)
+
+    world.store.iter_facts = counting  # type: ignore[method-assign]
+    ids = {"Tea": [tea.id], "chai": [other.id, tea.id], "Nothing": None, "Coffee": []}
+    for name in ("Tea", "chai", world.path(other.id), "Coffee"):
+        found = related_work.find_fact(world.ctx, name, agent=None, called=lambda x: ids.get(x, []))
+        assert found.id == (tea.id if name in ("Tea", "chai") else other.id)
+    assert len(walks) == 1  # the index did not know Coffee, whose file has another name
+    with pytest.raises(NotFoundError):
+        related_work.find_fact(world.ctx, "Nothing", agent=None, called=ids.get)

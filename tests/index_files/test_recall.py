@@ -197,3 +197,12 @@ def test_no_more_notes_are_read_than_are_needed(world: CloneWorld) -> None:
     world.vault.before = steps.append
     assert len(world.ask("penguin", limit=1)) == 1
     assert steps.count("read") == NOTES_READ_FACTOR
+
+
+def test_what_an_agent_wrote_for_the_background_is_hidden_and_counted(world: CloneWorld) -> None:
+    assert world.titles("cabinet") == []
+    (hidden,) = world.ask("cabinet").hidden
+    assert (hidden.count, hidden.reason) == (1, "background")
+    assert world.ask("cabinet", all=True).hidden == ()
+    assert world.titles("cabinet", all=True) == ["The cabinet gets warm"]
+    assert world.ask("cabinet", since="2027-01-01").hidden == ()

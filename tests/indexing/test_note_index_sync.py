@@ -17,7 +17,7 @@ from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_context as neighbours
-from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
+from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import neighbour_texts
 from vaultsync.model.fact import Fact
@@ -327,3 +327,13 @@ def _change(world: World, fact_id: str, what: str, name: str | None, n: int) -> 
         "drop": None,
     }
     world.store.write([StoreWrite(fact_id, changed[what], known.revision, "indy")])
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_visible_facts_are_counted_whether_the_index_is_current_or_not(indexed: bool) -> None:
+    world, index = World(), MemoryIndex()
+    world.agent_remembers("Of all.", scope="public")
+    world.agent_remembers("Of Ada.", agent="ada", scope="private-ada")
+    if indexed:
+        catch_up_note_index(world.ctx, index)
+    assert [count_visible_facts(world.ctx, index, each) for each in ("ada", "indy")] == [2, 1]

@@ -135,3 +135,21 @@ def test_phrases_are_found_across_line_ends_and_case() -> None:
     assert has_phrases(["green  tea", "a cup"], "Green\ntea in A CUP")
     assert not has_phrases(["green tea", "a pot"], "Green\ntea in A CUP")
     assert has_phrases([], "")
+
+
+QUOTED: list[tuple[list[str], str, list[str], int]] = [
+    (["東京", "京タ", "タワ", "ワー", "ーの"], "東京タワーへ。高さのタワ", ["東京タワー"], 1),
+    (["東京", "京タ", "タワ", "ワー"], "京都のタワー", ["タワー"], 1),
+    (["为什", "什么", "向量", "量数", "数据"], "我们选择了向量数据库。", ["向量数据"], 2),
+    (["港", "と", "潮"], "港の潮", ["港", "潮"], 3),
+    (["lancedb", "を選", "選ぶ"], "LanceDB を選ぶ理由", ["LanceDB", "を選ぶ"], 2),
+    (["green", "berth"], "Berths are green", ["green", "Berths"], 2),
+    ([], "Berths", [], 0),
+]
+
+
+@pytest.mark.parametrize(("stems", "text", "words", "asked"), QUOTED)
+def test_words_of_every_script_are_quoted_whole(
+    stems: list[str], text: str, words: list[str], asked: int
+) -> None:
+    assert QueryTerms(stems).quoted_words(text) == (words, asked)

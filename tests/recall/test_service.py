@@ -439,7 +439,7 @@ def test_the_answer_as_json_has_the_keys_of_the_contract(world: RecallWorld) -> 
     result = world.ask("berths", mode="index", explain=True)
     found = json.decode(json.encode(result))
     assert list(found) == [
-        *("query", "source", "confidence", "degraded", "seconds", "hits", "stages")
+        *("query", "source", "confidence", "degraded", "seconds", "hits", "hidden", "stages")
     ]
     assert found["degraded"] == []
     assert list(found["hits"][0]) == [

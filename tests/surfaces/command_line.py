@@ -132,7 +132,7 @@ PACK = ContextPack(
 )
 WHY, SNIPPET = "Has “sqlite” and “fast”.", "It is embedded."
 HIT = Hit(ID, FACT.title, FACT.type, NOTE, 0.81, 0.9, 0.7, 0.5, "index", WHY, SNIPPET)
-FOUND = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
+FOUND = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,), ())
 
 FILE = "~/work/MEMORY.md"
 SECTIONS = [
@@ -149,6 +149,7 @@ ANSWERS: Mapping[str, Any] = {
     **dict.fromkeys(("remember", "get", "update", "supersede"), FACT),
     **dict.fromkeys(("sync", "adopt", "undo", "rebuild", "maintain"), QUIET),
     "list": FactPage((FACT,), ID),
+    "is_note_deleted": False,
     "forget": ForgetResult(ID, "forgotten"),
     "restore": ForgetResult(ID, "active"),
     "waits": False,

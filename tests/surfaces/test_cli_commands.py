@@ -55,11 +55,12 @@ from vaultsync.graph.stats import graph_stats
 from vaultsync.memory_files.report import AddResult, FileResult, counts_of, report_of_files
 from vaultsync.memory_files.sections import memory_file_notice
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import FieldConflict
+from vaultsync.notes.conflict_note import CHANGED_SIDE, DELETED_SIDE, NOTE_FIELD, FieldConflict
 from vaultsync.operations.check_links import LinkReport
 from vaultsync.recall.result import RecallResult, RecallStage, StageCandidate
-from vaultsync.sync.decision_table import REASON_BASE_ONLY
+from vaultsync.sync.decision_table import REASON_BASE_ONLY, REASON_GONE
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, LastRun, Report, notices_of, proof_of
 
 OLD_COLOURS = GraphColours("/v/.obsidian/graph.json", changed=False)
@@ -109,8 +110,8 @@ update 01a1 --content new --set priority=1 --set x=a=b --add-tag a --remove-tag 
 
 list --type note --scope public --status active --tag a --since 2026-01 --until 2026-02
     --links-to Tea --links-from a.md --newest --limit 5 --after 01a1
--> list(after='01a1', limit=5, links_from='a.md', links_to='Tea', newest=True, scope='public',
-    since='2026-01', status='active', tag='a', type='note', until='2026-02')
+-> list(after='01a1', all=False, limit=5, links_from='a.md', links_to='Tea', newest=True,
+    scope='public', since='2026-01', status='active', tag='a', type='note', until='2026-02')
 
 sync --dry-run --allow-scope-moves --max-delete 0 --confirm r1
 -> sync(allow_scope_moves=True, confirm='r1', dry_run=True, max_delete=0, progress=None)
@@ -140,14 +141,15 @@ memory-file sync m x --scope public --include '*.md' --exclude b --again --dry-r
 -> sync_memory_file('m', 'x', again=True, dry_run=True, exclude=('b',), include=('*.md',),
     progress=None, scope='public')
 
-context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u
+context q --budget 9 --format xml --intent recent --type task --scope public --tag a --user u --all
 -> pack(ContextRequest(query='q', types=('task',), scopes=('public',), tags=('a',), since=None,
-    budget=9, format='xml', intent='recent', mode='auto', max_priority=4, user='u', agent=None))
+    status='', all=True, budget=9, format='xml', intent='recent', mode='auto', max_priority=4,
+    user='u', agent=None))
 
 recall q --limit 3 --mode fused --type decision --scope public --tag a --tag b
-    --max-priority 4 --since 2026-01-01 --user u-1 --explain
+    --max-priority 4 --since 2026-01-01 --user u-1 --status done --explain
 -> answer(RecallRequest(query='q', types=('decision',), scopes=('public',), tags=('a', 'b'),
-    since='2026-01-01', limit=3, max_priority=4, until=None, mode='fused', status='active',
+    since='2026-01-01', status='done', all=False, limit=3, max_priority=4, until=None, mode='fused',
     heads_only=True, user='u-1', explain=True, agent=None))
 
 memory-file add m text --section Lessons --replace
@@ -181,6 +183,11 @@ def notices(*found: object, base: Report = QUIET) -> dict[str, object]:
 
 
 WAIT = ActionTaken("wait", ID, NOTE, (), "the note is gone")
+GONE = ActionTaken("wait", ID, NOTE, (), REASON_GONE)
+SETTLED = ActionTaken("resolve_conflict", ID, NOTE, ("content",), "its conflict note was deleted")
+DELETED_BESIDE = replace(
+    CONFLICT, fields=(FieldConflict(NOTE_FIELD, "3-1", DELETED_SIDE, CHANGED_SIDE),)
+)
 SAME = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
 MOVED = ActionTaken("record_base", ID, "public/notes/A.md", (), "moved in the vault")
 MANY = [ActionTaken("create_note", ID, f"public/{n}.md", (), "") for n in range(25)]
@@ -238,8 +245,13 @@ CASES = {
         f"update {ID} --add-tag x", get=errors.StoreUnavailableError("it is away")
     ),
     "an update beside an edit": case(f"update {ID} --add-tag x", conflicts=(CONFLICT,)),
+    "an update beside a deletion": case(f"update {ID} --add-tag x", conflicts=(DELETED_BESIDE,)),
+    "an update of a deleted note": case(f"update {ID} --add-tag x", is_note_deleted=True),
     "a fact that replaces another": case(f"supersede {ID} text"),
     "a fact is forgotten": case(f"forget {ID}"),
+    "the newest version is forgotten": case(
+        f"forget {ID}", forget=ForgetResult(ID, "forgotten", RUN)
+    ),
     "a fact that an edit kept": case(f"forget {ID}", forget=KEPT, conflicts=(CONFLICT,)),
     "a fact that an edit kept, without a conflict": case(f"forget {ID}", forget=KEPT),
     "a fact is restored": case(f"restore {ID}"),
@@ -254,6 +266,8 @@ CASES = {
     "all actions": case("sync -v", **acts(SAME, MOVED)),
     "waiting notes": case("sync", **acts(*BUSY_PASS.actions, WAIT)),
     "nothing but waiting notes": case("sync", sync=structs.replace(QUIET, actions=[WAIT, WAIT])),
+    "deleted notes": case("sync", sync=structs.replace(QUIET, actions=[GONE, GONE])),
+    "a conflict that was settled": case("sync", sync=structs.replace(QUIET, actions=[SETTLED])),
     "open conflicts": case("sync", conflicts=(CONFLICT,)),
     "a notice, even with quiet": case("sync --quiet", **notices(NOTICE, base=BUSY_PASS)),
     "a notice does not repeat the path of its message": case(
@@ -283,9 +297,19 @@ CASES = {
     "an answer": case("recall 'why sqlite?'"),
     "what an answer lacks": case(
         "recall q",
-        answer=RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT)),
+        answer=RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (HIT, HIT), ()),
     ),
-    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, (), 0.001, ())),
+    "no hits": case("recall q", answer=RecallResult("q", "index", 0.0, (), 0.001, (), ())),
+    "hidden hits": case(
+        "recall q",
+        answer=RecallResult(
+            "q", "index", 0.5, (), 0.001, (HIT,), (HiddenMatches(12, "superseded"),)
+        ),
+    ),
+    "hidden hits alone": case(
+        "recall q",
+        answer=RecallResult("q", "index", 0.0, (), 0.001, (), (HiddenMatches(1, "archived"),)),
+    ),
     "an explained answer": case("recall q --explain", answer=structs.replace(FOUND, stages=STAGES)),
     "a pack": case("context why?"),
     "a quiet pack": case("context why? --quiet"),
@@ -303,6 +327,7 @@ CASES = {
     "settings that are not JSON": case("graph colours", graph_colours=errors.ConfigError("no")),
     "every link resolves": case("links check"),
     "broken links": case("links check", links_check=BROKEN),
+    "one kind of link": case("links check --kind alias-only", links_check=BROKEN),
     "fixed links": case("links check --fix", links_check=FIXED),
     "fixed links, quietly": case("links check --quiet", links_check=FIXED),
     "a memory file": case("memory-file sync m", sync_memory_file=FILE_REPORT),

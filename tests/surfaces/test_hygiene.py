@@ -132,6 +132,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "waits": lambda m: m.waits(planted.fact),
+        "is_note_deleted": lambda m: m.is_note_deleted(planted.fact),
         "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
         **{name: methodcaller(name) for name in more},
     }

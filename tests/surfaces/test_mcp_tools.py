@@ -174,7 +174,7 @@ def test_a_fact_is_stored_updated_superseded_and_forgotten(home: Home, memory: A
     assert [hit["id"] for hit in found["hits"]] == [newer["id"]]
 
     gone = call(memory, "memory_forget", id=newer["id"])
-    assert gone == {"id": newer["id"], "status": "forgotten"}
+    assert gone == {"id": newer["id"], "status": "forgotten", "previous": made["id"]}
     assert not home.note(newer["path"]).exists()
     again = call(memory, "memory_forget", id=newer["id"])
     assert again["error"]["kind"] == "FactForgottenError"

@@ -19,8 +19,10 @@ from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
+from vaultsync.backends.state.tables_lock import tables_lock
 from vaultsync.backends.watchers.collector import signal_store_change
 from vaultsync.errors import EngineBusyError, StoreUnavailableError, VaultError, VaultsyncError
+from vaultsync.index_files.service import tables_are_current, write_tables
 from vaultsync.indexing.embedding_cost import EmbeddingCost
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -30,6 +32,8 @@ from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.sync_request import SyncRequest
 from vaultsync.sync.write_through import NoteWriter
 
+MAX_TABLE_ROUNDS = 3
+"""How often `.index/` is written again because others wrote facts meanwhile."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,6 +50,8 @@ class Engine:
         self.embedding = EmbeddingWorker(services)
         """Makes the vectors, in a process of its own."""
         self._writer = NoteWriter(self.ctx)
+        self._tables_behind = False
+        """Whether facts were written since `.index/` was."""
 
     @contextmanager
     def exclusive(self, *, hint: str = "") -> Iterator[SyncContext]:
@@ -75,6 +81,7 @@ class Engine:
 
     def write_note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact, which gets a `path`, unless another engine does it."""
+        self._tables_behind = True
         if not self.lock.try_lock():
             self._signal_daemon()
             return fact
@@ -93,6 +100,7 @@ class Engine:
 
     def update_notes(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes, unless another engine has the vault."""
+        self._tables_behind = True
         if not self.lock.try_lock():
             self._signal_daemon()
             return
@@ -104,6 +112,26 @@ class Engine:
             _log.debug("the next run updates the notes of %s: %s", fact_ids, error)
         finally:
             self.lock.unlock()
+
+    def update_tables(self) -> None:
+        """Bring `.index/` up to the facts that were written here, unless another engine does.
+
+        The engine's lock is not held meanwhile: others go on writing notes. Who finds the
+        files being written leaves them to that process, which looks once more at its end.
+        """
+        services, ctx = self._services, self.ctx
+        behind, self._tables_behind = self._tables_behind, False
+        if not (behind and services.settings.derive and self.lock.try_lock()):
+            return
+        self.lock.unlock()
+        with tables_lock(services.settings.state_dir) as is_ours:
+            try:
+                for _ in range(MAX_TABLE_ROUNDS if is_ours else 0):
+                    if tables_are_current(ctx):
+                        break
+                    write_tables(ctx, services.table_inputs)
+            except (VaultsyncError, OSError) as error:
+                _log.debug("the next run writes `.index/`: %s", error)
 
     def _signal_daemon(self) -> None:
         """Tell the daemon, which has the vault, that the store was written to."""

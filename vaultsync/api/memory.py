@@ -34,6 +34,7 @@ from vaultsync.errors import (
     EngineBusyError,
     InvalidFieldError,
     NoteMissingError,
+    StoreUnavailableError,
     UnsafePathError,
     UsageError,
     VaultsyncError,
@@ -48,11 +49,13 @@ from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.note_index_sync import catch_up_note_index, count_visible_facts
 from vaultsync.indexing.ports import Embedder
 from vaultsync.memory_files.report import AddResult, MemoryFileReport
 from vaultsync.memory_files.service import FileSyncRequest
 from vaultsync.memory_files.write_queue import files_with_queue
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_deletion
@@ -74,6 +77,7 @@ from vaultsync.recall.recall_request import DEFAULT_BUDGET, ContextRequest, Reca
 from vaultsync.recall.result import RecallResult
 from vaultsync.settings import MARKER, Settings
 from vaultsync.storage.archive import HistoryEntry
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.conflicts import ConflictResolution, redact_conflict, resolve_conflict
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import (
@@ -92,6 +96,8 @@ from vaultsync.sync.status import read_status
 from vaultsync.sync.sync_request import SyncRequest
 
 SIDES = ("vault", "store")
+MAX_CALLED = 50
+"""Facts that are compared with a name; those that have it as a whole come first."""
 T = TypeVar("T")
 _SYNC_BY_DAEMON = "it does this by itself, and `vaultsync status` shows how far it is"
 _ADOPT_BY_DAEMON = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
@@ -169,6 +175,7 @@ class Memory:
         """Finish the bookkeeping and close all files; harmless when repeated."""
         try:
             self._engine.record_bases()
+            self._engine.update_tables()
             if self._wrote and self.settings.derive:
                 self._engine.embedding.start(changes=FEW_CHANGES)
         finally:
@@ -279,6 +286,15 @@ class Memory:
         """
         return bool(fact_service.queued_changes(self._ctx, id))
 
+    def is_note_deleted(self, id: str) -> bool:
+        """Whether the user deleted the note of a fact, and the next sync writes it again.
+
+        Args:
+            id: of the fact.
+        """
+        base = self._ctx.archive.find_base(id)
+        return base is not None and base.missing_since is not None
+
     def list(
         self,
         *,
@@ -293,6 +309,7 @@ class Memory:
         newest: bool = False,
         limit: int = 100,
         after: str | None = None,
+        all: bool = False,
     ) -> FactPage:
         """Facts in the order of their ids, a page at a time; superseded ones too.
 
@@ -300,7 +317,7 @@ class Memory:
             type: only facts of this type.
             scope: only facts of this scope.
             status: only facts of this status; `forgotten` lists deleted facts, which
-                `restore()` brings back.
+                `restore()` brings back, and `superseded` those that a newer one replaces.
             tag: only facts with this tag, or one below it.
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
@@ -311,6 +328,8 @@ class Memory:
             newest: the newest first: an id that vaultsync made begins with its time.
             limit: the maximum number of facts, 1 or more.
             after: continue after the fact of this id, as `FactPage.next` says.
+            all: whether deleted facts are listed too, with the status `forgotten`;
+                `FactPage.hidden` says how many are left out without it.
 
         Raises:
             UsageError: a filter that cannot be.
@@ -331,6 +350,7 @@ class Memory:
             newest=newest,
             limit=limit,
             after=after,
+            include_deleted=all,
         )
 
     def update(
@@ -410,7 +430,12 @@ class Memory:
         return self._ctx.view.redact(self._with_path(fact))
 
     def forget(
-        self, id: str, *, expect: str | None = None, agent: str | None = None
+        self,
+        id: str,
+        *,
+        expect: str | None = None,
+        agent: str | None = None,
+        restore_previous: bool = False,
     ) -> ForgetResult:
         """Delete a fact and its note; `restore()` brings both back.
 
@@ -418,10 +443,12 @@ class Memory:
             id: of the fact.
             expect: the revision that is to be deleted; any when it is None.
             agent: who deletes it; the agent of this memory when it is None.
+            restore_previous: whether the older version that it replaced is found again.
 
         Returns:
             The status of the fact: `forgotten`, or still `active` where the user edited
-            the note at the same moment, because edits win over deletions.
+            the note at the same moment, because edits win over deletions. `previous` is the
+            id of an older version that stays hidden; `restore()` brings it back.
 
         Raises:
             FactNotFoundError.
@@ -430,6 +457,10 @@ class Memory:
         self._engine.record_bases()
         done = fact_service.forget(self._ctx, id, agent=agent or self.agent, expect=expect)
         self._engine.update_notes(done.id)
+        if restore_previous and done.previous is not None:
+            fact_service.restore(self._ctx, done.previous, agent=agent or self.agent)
+            self._engine.update_notes(done.previous)
+            done = ForgetResult(done.id, done.status)
         try:
             if self._ctx.store.find_many([done.id]):
                 return ForgetResult(done.id, fact_service.STATUS_ACTIVE)
@@ -438,7 +469,9 @@ class Memory:
         return done
 
     def restore(self, id: str, *, expect: str | None = None) -> ForgetResult:
-        """Bring back a deleted fact and its note as they were.
+        """Bring back a deleted fact and its note as they were, or an older version.
+
+        An older version comes back when the one that replaced it was deleted.
 
         Args:
             id: of the fact.
@@ -450,7 +483,8 @@ class Memory:
         """
         self._engine.record_bases()
         done = fact_service.restore(self._ctx, id, agent=self.agent, expect=expect)
-        self._engine.update_notes(done.id)
+        replaced = self._ctx.store.find_many([done.id]).get(done.id)
+        self._engine.update_notes(done.id, (replaced and replaced.supersedes_id) or "")
         return done
 
     def export(self, write: Callable[[str], object]) -> int:
@@ -491,9 +525,10 @@ class Memory:
         types: Iterable[str] = (),
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
-        max_priority: int = 2,
-        status: str | None = "active",
+        max_priority: int | None = None,
+        status: str | None = "",
         heads_only: bool = True,
+        all: bool = False,
         since: str | None = None,
         until: str | None = None,
         user: str | None = None,
@@ -514,9 +549,13 @@ class Memory:
             scopes: only facts of these scopes, of those that the agent may see.
             tags: only facts with all of these tags, or ones below them.
             max_priority: the lowest priority that is searched, from 0 (critical) to 4
-                (background).
-            status: only facts of this status; any when it is None.
+                (background); when it is None, all but background facts that agents wrote.
+            status: only facts of this status, such as `active`, `archived` or
+                `superseded`; any when it is None, and when it is empty any but those that
+                retire a fact.
             heads_only: whether facts that a newer one supersedes are left out.
+            all: whether retired facts and the background are searched too; `hidden` of the
+                result says how many matches are left out without it.
             since: only facts created on this day (`2026-01-31`), in this month or at this
                 time, or later.
             until: only facts created on this day or in this month, or earlier.
@@ -539,6 +578,7 @@ class Memory:
                 max_priority=max_priority,
                 status=status,
                 heads_only=heads_only,
+                all=all,
                 since=since,
                 until=until,
                 user=user,
@@ -571,6 +611,8 @@ class Memory:
         scopes: Iterable[str] = (),
         tags: Iterable[str] = (),
         max_priority: int = 4,
+        status: str | None = "",
+        all: bool = False,
         since: str | None = None,
         user: str | None = None,
         agent: str | None = None,
@@ -590,6 +632,8 @@ class Memory:
             scopes: as in `recall()`.
             tags: as in `recall()`.
             max_priority: as in `recall()`, but background facts are packed too.
+            status: as in `recall()`.
+            all: as in `recall()`.
             since: as in `recall()`.
             user: as in `recall()`.
             agent: who asks; the agent of this memory when it is None.
@@ -612,6 +656,8 @@ class Memory:
                 scopes=tuple(scopes),
                 tags=tuple(tags),
                 max_priority=max_priority,
+                status=status,
+                all=all,
                 since=since,
                 user=user,
                 agent=agent,
@@ -811,18 +857,39 @@ class Memory:
         except ValidationError as error:
             _log.debug("the state of the daemon is of another version: %s", error)
             daemon = None
-        status = read_status(self._ctx, engine=holder, daemon=daemon)
+        status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
         status = structs.replace(status, embedding=self._engine.embedding.state())
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:
         """A status, with a notice for each memory file that texts of agents wait for.
 
+        An agent's counts and notices are of what it may see.
+
         Args:
             status: without these notices.
         """
-        waiting = notices_of(files_with_queue(self._memory_files.queue))
-        return structs.replace(status, attention=(*status.attention, *waiting, *self._refused()))
+        view = AgentView(self._ctx, self.agent)
+        waiting = [*notices_of(files_with_queue(self._memory_files.queue)), *self._refused()]
+        status = structs.replace(status, attention=(*status.attention, *view.notices(waiting)))
+        if self.agent is None:
+            return status
+        ids = [each.fact_id for each in self._ctx.archive.outbox()]
+        visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
+        index = self._services.note_index
+        try:
+            facts = count_visible_facts(self._ctx, index, self.agent)
+        except StoreUnavailableError:
+            facts = index.count(self.agent)
+        conflicts, daemon = len(self.conflicts()), status.daemon
+        if daemon is not None:
+            # What it last failed at, and how far it is, may be about facts of others.
+            daemon = DaemonState(
+                daemon.since, conflicts=conflicts, attention=len(status.attention), pid=daemon.pid
+            )
+        return structs.replace(
+            status, facts=facts, conflicts=conflicts, outbox=len(visible), daemon=daemon
+        )
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
@@ -1277,18 +1344,28 @@ class Memory:
         return self.agent or "person"
 
     def _with_path(self, fact: Fact) -> Fact:
-        base = self._ctx.archive.find_base(fact.id)
-        return fact.evolve(path=base.path if base else None)
+        return fact.evolve(path=self._ctx.archive.note_paths([fact.id]).get(fact.id))
 
     def _linked(self, to: str | None, source: str | None) -> set[str] | None:
         """The ids of facts that link to a note, and that another links to; None for all."""
         links = self._services.link_index
         found = []
         if to is not None:
-            found.append(linking_to(self._ctx, links, to, agent=self.agent))
+            called = self._called
+            found.append(linking_to(self._ctx, links, to, agent=self.agent, called=called))
         if source is not None:
-            found.append(linked_from(self._ctx, links, source, agent=self.agent))
+            called = self._called
+            found.append(linked_from(self._ctx, links, source, agent=self.agent, called=called))
         return found[0].intersection(*found[1:]) if found else None
+
+    def _called(self, name: str) -> builtins.list[str] | None:
+        """The facts whose title or alias may be a name, by the note index."""
+        index = self._services.note_index
+        if catch_up_note_index(self._ctx, index).degraded:
+            return None
+        filters = FactFilters(status=None, heads_only=False, agent=self.agent)
+        found = index.search(name, filters, limit=MAX_CALLED, names_only=True)
+        return [each.fact_id for each in found]
 
     def _ask_daemon(
         self,

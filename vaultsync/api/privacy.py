@@ -28,7 +28,9 @@ def note_view_for(settings: Settings, key: bytes | None = None) -> NoteView:
     """
     hygiene = settings.hygiene
     redactor = _redactor(settings, key or read_or_make_key(settings.state_dir / KEY_FILE))
-    return NoteView.of(redactor, redacts=hygiene.secrets, escapes=hygiene.neutralise)
+    return NoteView.of(
+        redactor, redacts=hygiene.secrets, escapes=hygiene.neutralise, meanings=settings.map
+    )
 
 
 def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -24,11 +26,13 @@ from vaultsync.backends.state.vault_marker import claim_state_dir, make_state_di
 from vaultsync.backends.system.background import run_in_thread
 from vaultsync.backends.system.system_clock import SystemClock
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import RecallSearch
 from vaultsync.settings import Settings
+from vaultsync.storage.visible_store import VisibleStore
 from vaultsync.sync.context import ReadContext, SyncContext, SyncPolicy
 
 if TYPE_CHECKING:
@@ -69,6 +73,7 @@ class Services:
         self._app = app
         self._closing = ExitStack()
         self._store_place = store_place(settings)
+        self._agent_indexes: dict[str, NoteIndex] = {}
         self.store_path = str(self._store_place)
         """The file or the collection that holds the facts, as it is shown."""
         make_state_dir(settings.state_dir)
@@ -183,9 +188,19 @@ class Services:
     @cached_property
     def note_index(self) -> NoteIndex:
         """The keyword index of all facts."""
+        return self._open_note_index("words")
+
+    def _index_of(self, agent: str) -> NoteIndex:
+        """The keyword index of the facts that one agent may see."""
+        if agent not in self._agent_indexes:
+            name = sha256(agent.encode()).hexdigest()[:16]
+            self._agent_indexes[agent] = self._open_note_index(f"words-{name}")
+        return self._agent_indexes[agent]
+
+    def _open_note_index(self, name: str) -> NoteIndex:
         from vaultsync.backends.tantivy.index import TantivyIndex
 
-        folder, weights = self._index_folder("words"), self.settings.weights.fields
+        folder, weights = self._index_folder(name), self.settings.weights.fields
         index = TantivyIndex(folder, weights=weights, language=self.settings.language)
         self._closing.callback(index.close)
         return index
@@ -313,7 +328,7 @@ class Services:
         """
         agent, user = request.agent or self.settings.agent, request.user or self.settings.user
         request = structs.replace(request, agent=agent, user=user)
-        answer = search(self.recall_sources(ctx), request)
+        answer = search(self.recall_sources(ctx, agent), request)
         if not isinstance(answer, RecallResult):
             used = [each.id for each in answer.items if each.tier != "entities"]
             self.access_counter.add(used)
@@ -330,8 +345,8 @@ class Services:
 
         return build_context(sources, self.token_counter, request)
 
-    def recall_sources(self, ctx: ReadContext) -> RecallSources:
-        """What a question is answered from."""
+    def recall_sources(self, ctx: ReadContext, agent: str | None = None) -> RecallSources:
+        """What a question is answered from, for an agent."""
         return RecallSources(
             ctx,
             self.note_index,
@@ -339,7 +354,21 @@ class Services:
             embedder=lambda: self.embedder,
             reranker=lambda: self.reranker,
             weights=self.settings.weights,
+            visible_index=partial(self._visible_index, ctx, agent.casefold()) if agent else None,
         )
+
+    def _visible_index(self, ctx: ReadContext, agent: str) -> tuple[ReadContext, NoteIndex]:
+        """The keyword index that answers an agent, and what it is brought up to date from.
+
+        How rare a word is among all facts says something of those that an agent cannot see,
+        and scores and the confidence are made of it. So an agent has an index of its own as
+        soon as there are private facts of others.
+        """
+        index = self.note_index
+        catch_up_note_index(ctx, index)
+        if index.count(agent) == index.count():
+            return ctx, index
+        return replace(ctx, store=VisibleStore(ctx.store, agent)), self._index_of(agent)
 
     # ------------------------------------------------------------------------ private
 

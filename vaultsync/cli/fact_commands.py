@@ -150,7 +150,11 @@ def get(options: Options, *, fact_id: str) -> None:
 @click.command("list")
 @type_option(text="Only facts of this type.")
 @click.option("--scope", metavar="S", help="Only facts in this scope.")
-@click.option("--status", metavar="S", help="Only facts with this status, such as active.")
+@click.option(
+    "--status",
+    metavar="S",
+    help="Only facts with this status, such as active, superseded or forgotten.",
+)
 @click.option("--tag", metavar="X", help="Only facts with this tag.")
 @click.option("--since", metavar="DATE", help="Only facts created on or after this day or month.")
 @click.option("--until", metavar="DATE", help="Only facts created on or before this day or month.")
@@ -161,6 +165,7 @@ def get(options: Options, *, fact_id: str) -> None:
 )
 @click.option("--links-from", metavar="NOTE", help="Only facts that this note links to.")
 @click.option("--newest", is_flag=True, help="List the newest first.")
+@click.option("--all", is_flag=True, help="List deleted facts too.")
 @number_option("--limit", "Maximum number of facts.", least=1, default=100)
 @click.option("--after", metavar="ID", help="Start after this fact: the next page.")
 @agent_option
@@ -205,9 +210,10 @@ def update(
         fact = memory.update(fact_id, content=content, set=fields, **changes)
         conflict = show.conflict_of(memory.conflicts(), fact.id)
         queued = memory.waits(fact.id)
+        is_gone = conflict is None and memory.is_note_deleted(fact.id)
     what = "unchanged" if fact.revision == before and not queued else "changed"
-    show.print_changed(options, fact, what, conflict=conflict, queued=queued)
-    return EXIT_NEEDS_REVIEW if conflict else EXIT_DONE
+    show.print_changed(options, fact, what, conflict=conflict, queued=queued, is_gone=is_gone)
+    return EXIT_NEEDS_REVIEW if conflict or is_gone else EXIT_DONE
 
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
@@ -237,12 +243,15 @@ def supersede(options: Options, *, fact_id: str, text: str | None) -> None:
 
 @click.command()
 @click.argument("fact_id", metavar="ID")
+@click.option(
+    "--restore-previous", is_flag=True, help="Find the older version again that it replaced."
+)
 @agent_option
 @common
-def forget(options: Options, *, fact_id: str) -> int:
+def forget(options: Options, *, fact_id: str, restore_previous: bool) -> int:
     """Delete a fact and its note; `restore` undoes it."""
     with open_memory(options) as memory:
-        done = memory.forget(fact_id)
+        done = memory.forget(fact_id, restore_previous=restore_previous)
         kept = done.status != "forgotten"
         conflict = show.conflict_of(memory.conflicts(), done.id) if kept else None
         queued = memory.waits(done.id)
@@ -257,7 +266,10 @@ def forget(options: Options, *, fact_id: str) -> int:
 @agent_option
 @common
 def restore(options: Options, *, fact_id: str) -> None:
-    """Restore a forgotten fact and its note."""
+    """Restore a forgotten fact and its note.
+
+    Of a fact whose newer version was forgotten, the newest one that is left.
+    """
     with open_memory(options) as memory:
         done = memory.restore(fact_id)
     show.print_forgotten(options, done)

@@ -25,9 +25,10 @@ from vaultsync.cli.output import (
 from vaultsync.facts.listing import FactPage, public_page
 from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import describe_hidden
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import fact_to_values, public_new, public_values
-from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.conflict_note import Conflict, is_deletion
 
 WIDE_TERMINAL = 120
 """Columns from which a table has room for both scope and path."""
@@ -99,18 +100,36 @@ def print_remembered(options: Options, fact: Fact, *, queued: bool) -> None:
 
 
 def print_changed(
-    options: Options, fact: Fact, what: str, *, conflict: Conflict | None = None, queued: bool
+    options: Options,
+    fact: Fact,
+    what: str,
+    *,
+    conflict: Conflict | None = None,
+    queued: bool,
+    is_gone: bool = False,
 ) -> None:
-    """Print a fact after a change, and the conflict that the change led to."""
+    """Print a fact after a change, and the conflict that the change led to, or will lead to."""
     if options.json:
-        extra = {"conflict": conflict.id} if conflict else {}
+        extra: dict[str, Value] = {"conflict": conflict.id} if conflict else {}
+        if is_gone:
+            extra["note_deleted"] = True
         print_json({**public_values(fact), **extra, **_queued_json(queued)})
         return
     echo(clean_one_line(fact.id))
     where = "its note follows" if queued else _note_path(fact)
     print_message(options, f"{_quoted_title(fact)}: {what}, {where}")
     _print_queued(options, queued=queued)
-    if conflict is not None:
+    if is_gone:
+        print_message(
+            options,
+            "the user deleted its note: the next sync writes it again, beside a conflict note in"
+            " which the user decides",
+        )
+    if conflict is not None and any(map(is_deletion, conflict.fields)):
+        kept = conflict.conflict_path or f"conflict {conflict.id}"
+        message = f"the user deleted its note, which was written again: decide in {kept}"
+        print_message(options, clean_one_line(message))
+    elif conflict is not None:
         fields = ", ".join(each.field for each in conflict.fields)
         kept = conflict.conflict_path or f"conflict {conflict.id}"
         message = f"the user changed {fields} too: the note keeps the user's value, yours is in"
@@ -174,6 +193,8 @@ def print_page(options: Options, found: FactPage) -> None:
     table(heads, rows, whole=("id", "type", "p", "scope"))
     if not found.facts:
         print_message(options, "no facts")
+    if found.hidden:
+        print_message(options, describe_hidden(found.hidden))
     if found.next:
         print_message(options, f"more facts follow: --after {clean_one_line(found.next)}")
 
@@ -191,6 +212,13 @@ def print_forgotten(options: Options, done: ForgetResult, *, queued: bool = Fals
     _print_queued(options, queued=queued)
     if done.status == "forgotten":
         print_message(options, f"`vaultsync restore {clean_one_line(done.id)}` restores it")
+    if done.previous:
+        older = clean_one_line(done.previous)
+        print_message(
+            options,
+            f"the older version that it replaced stays hidden: `vaultsync restore {older}` brings"
+            " that back",
+        )
 
 
 def conflict_of(conflicts: Sequence[Conflict], fact_id: str) -> Conflict | None:

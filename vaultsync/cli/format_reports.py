@@ -21,7 +21,12 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.sync.decision_table import REASON_BASE_ONLY
+from vaultsync.sync.decision_table import (
+    REASON_BASE_ONLY,
+    REASON_GONE,
+    REASON_GONE_BOTH,
+    REASON_MOVED,
+)
 from vaultsync.sync.report import (
     ActionTaken,
     DaemonState,
@@ -60,11 +65,21 @@ def run_summary(done: Report) -> str:
         for name, word, verb in _COUNT_WORDS
         if (number := done.counts.get(name, 0))
     ]
-    if waits := sum(each.action == "wait" for each in done.actions):
+    is_settled = [each.action == "resolve_conflict" for each in done.actions]
+    if settled := sum(is_settled):
+        parts.append(f"{count_noun(settled, 'conflict')} resolved")
+    has_changes = bool(parts)
+    waiting = [each.reason for each in done.actions if each.action == "wait"]
+    if gone := waiting.count(REASON_GONE):
+        facts = "its fact" if gone == 1 else "their facts"
+        parts.append(f"{count_noun(gone, 'note')} gone: the next sync deletes {facts}")
+    if waits := len(waiting) - gone:
         parts.append(f"{count_noun(waits, 'note')} waiting")
-    if not parts or parts[0].endswith("waiting"):
+    if not has_changes:
         same = count_noun(done.counts.get("unchanged", 0), "fact")
-        idle = "nothing changed on either side" if done.actions else "nothing to do"
+        idle = "nothing to do"
+        if done.actions:
+            idle = "nothing was changed yet" if gone else "nothing changed on either side"
         return ", ".join([idle, *parts, f"{same} unchanged"])
     line = ", ".join(parts)
     return f"dry run, nothing was changed; planned: {line}" if done.dry_run else line
@@ -106,6 +121,13 @@ def print_report(
     return code
 
 
+_ACTION_WORDS = {
+    ("record_base", REASON_MOVED): "move",
+    ("drop_base", REASON_GONE_BOTH): "both gone",
+}
+"""Action and reason -> what the action is called where its name says what happens inside."""
+
+
 def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
     if not verbose:  # changes that both sides have already are not worth a row
         taken = [each for each in taken if each.reason != REASON_BASE_ONLY]
@@ -115,7 +137,7 @@ def _print_actions(taken: Sequence[ActionTaken], options: Options, *, verbose: b
     heads = ["action", "note or fact", "fields", "why"]
     rows = [
         [
-            each.action.replace("_", " "),
+            _ACTION_WORDS.get((each.action, each.reason), each.action.replace("_", " ")),
             each.path or each.fact_id,
             ", ".join(each.fields),
             each.reason,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import click
+from msgspec import structs
 
 from vaultsync.api.memory import GraphExport
 from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
@@ -121,8 +122,13 @@ def _via(near: Neighbor) -> str:
     return ", ".join(labels)
 
 
-def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> int:
-    """Print the problems with links, and return the exit code."""
+def print_link_check(
+    options: Options, found: LinkReport, *, kind: str | None = None, verbose: bool
+) -> int:
+    """Print the problems with links, or those of one kind, and return the exit code."""
+    if kind is not None:
+        others = {each: () for each in found.by_kind if each != kind}
+        found = structs.replace(found, **others)
     code = EXIT_NEEDS_REVIEW if found.problems else EXIT_DONE
     if options.json:
         print_json(found)
@@ -141,9 +147,10 @@ def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> i
         summary = ", ".join(parts) or "every link resolves"
         where = f"{count_noun(links, 'link')} in {count_noun(found.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
-    _print_links(options, found.fixed, {}, verbose=verbose)
-    kinds = {id(p): kind for kind, some in found.by_kind.items() for p in some}
-    _print_links(options, found.problems, kinds, verbose=verbose)
+    _print_links(options, found.fixed, "", verbose=verbose)
+    for each, some in found.by_kind.items():  # what is broken comes first
+        if kind in (None, each):
+            _print_links(options, some, each, verbose=verbose)
     if found.unreadable:
         names = ", ".join(found.unreadable[:MAX_LISTED])
         print_message(options, f"\nnotes that could not be read fully: {clean_one_line(names)}")
@@ -157,29 +164,24 @@ def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> i
 
 
 def _print_links(
-    options: Options, problems: Sequence[LinkProblem], kinds: Mapping[int, str], *, verbose: bool
+    options: Options, problems: Sequence[LinkProblem], kind: str, *, verbose: bool
 ) -> None:
-    """Print a table of problems by their kinds, or of what was fixed (no kinds)."""
+    """Print a table of the problems of a kind, or of what was fixed (no kind)."""
     some = problems if verbose else problems[:MAX_LISTED]
     if not some:
         return
-    heads = ["problem" if kinds else "fixed", "note", "link", "why", "fix"]
+    what = kind.replace("_", " ") or "fixed"
+    heads = ["problem" if kind else "fixed", "note", "link", "why", "fix"]
     rows = [
-        [
-            kinds.get(id(each), "fixed").replace("_", " "),
-            f"{each.path}:{each.line}",
-            each.link,
-            each.why,
-            each.fix or "",
-        ]
-        for each in some
+        [what, f"{each.path}:{each.line}", each.link, each.why, each.fix or ""] for each in some
     ]
     if is_terminal(sys.stdout):
         echo()
         if not any(each.fix for each in some):
             heads, rows = heads[:-1], [row[:-1] for row in rows]
     table(heads, rows, whole=(heads[0], "link"))
-    _and_more(options, len(problems) - len(some), "--verbose lists them all")
+    narrowed = f"--kind {kind.replace('_', '-')} --verbose" if kind else "--verbose"
+    _and_more(options, len(problems) - len(some), f"{narrowed} lists them all")
 
 
 @click.group()
@@ -191,9 +193,14 @@ def links() -> None:
 @click.option(
     "--fix", is_flag=True, help="Fix links that have only one possible target, in notes of facts."
 )
+@click.option(
+    "--kind",
+    type=click.Choice([each.replace("_", "-") for each in (BROKEN, AMBIGUOUS, ALIAS_ONLY)]),
+    help="List only this kind of problem.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="List every link, not only the first 20.")
 @common
-def check(options: Options, *, fix: bool, verbose: bool) -> int:
+def check(options: Options, *, fix: bool, kind: str | None, verbose: bool) -> int:
     """Find links that Obsidian cannot resolve, or not unambiguously.
 
     Broken: no file has this name, or the note has no such heading or block. Ambiguous:
@@ -201,7 +208,8 @@ def check(options: Options, *, fix: bool, verbose: bool) -> int:
     """
     with open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.links_check(fix=fix, progress=bar)
-    return print_link_check(options, found, verbose=verbose)
+    kind = kind and kind.replace("-", "_")
+    return print_link_check(options, found, kind=kind, verbose=verbose)
 
 
 GRAPH_FORMATS = ("json", "graphml", "canvas", "html")

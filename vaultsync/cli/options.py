@@ -96,10 +96,21 @@ dry_run_option = click.option(
 )
 
 
+all_option = click.option("--all", is_flag=True, help="Include what is hidden by default.")
+
+
 def filters(command: Command) -> Command:
-    """Add the options that filter results: `types`, `scopes`, `tags` and `user`."""
+    """Add the options that filter results: `types`, `scopes`, `tags`, `user`, `status`, `all`."""
     several = functools.partial(click.option, multiple=True)
     for option in (
+        all_option,
+        click.option(
+            "--status",
+            metavar="S",
+            default="",
+            help="Only facts with this status, such as active, archived or superseded; default:"
+            " all but retired facts.",
+        ),
         click.option("--user", metavar="U", help="Only facts about this user."),
         several("--tag", "tags", metavar="X", help="Only facts with this tag; repeatable."),
         several("--scope", "scopes", metavar="S", help="Only facts in this scope; repeatable."),

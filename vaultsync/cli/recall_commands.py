@@ -25,6 +25,7 @@ from vaultsync.cli.output import (
     style,
 )
 from vaultsync.errors import UsageError
+from vaultsync.model.hiding import describe_hidden
 from vaultsync.recall.recall_request import ContextRequest, RecallRequest
 from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
@@ -43,8 +44,9 @@ def print_pack(options: Options, pack: ContextPack) -> None:
     if pack.text:
         echo(clean(pack.text))
     _explain_pack(options, pack)
-    for sentence in pack.degraded:
-        print_message(options, clean_one_line(sentence))
+    for sentence in (describe_hidden(pack.hidden), *pack.degraded):
+        if sentence:
+            print_message(options, clean_one_line(sentence))
 
 
 def _explain_pack(options: Options, pack: ContextPack) -> None:
@@ -92,8 +94,9 @@ def print_hits(options: Options, found: RecallResult, *, empty: bool = False) ->
     for sentence in found.degraded:
         print_message(options, clean_one_line(sentence))
     count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
+    hidden = describe_hidden(found.hidden)
     if not found.hits:
-        hint = "try other words, fewer filters or --max-priority 4"
+        hint = hidden.replace(" more", "", 1) or "try other words or fewer filters"
         if empty:
             hint = "the memory is empty; `vaultsync adopt` turns your notes into facts"
         print_message(options, f"nothing found: {hint}")
@@ -103,6 +106,8 @@ def print_hits(options: Options, found: RecallResult, *, empty: bool = False) ->
         f"{count} {_SOURCES[found.source]} in {found.seconds * 1000:.0f} ms,"
         f" confidence {found.confidence:.2f}",
     )
+    if hidden:
+        print_message(options, hidden)
 
 
 def _on_terminal(rank: int, hit: Hit) -> None:
@@ -185,7 +190,11 @@ MODE_NAMES = ("auto", "index", "vector", "fused")
     help="Keyword (index), semantic (vector) or hybrid (fused) search.",
 )
 @filters
-@number_option("--max-priority", "Lowest priority to include; 4 includes all.", most=4, default=2)
+@number_option(
+    "--max-priority",
+    "Lowest priority to include; default: all but what agents wrote for the background.",
+    most=4,
+)
 @click.option("--since", metavar="DATE", help="Only facts created on or after this day.")
 @click.option("--vault-only", is_flag=True, help="Search only the files of .index/, not the store.")
 @click.option("--explain", is_flag=True, help="Show the candidates and the time of each stage.")

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import HiddenMatches
 
 ENTITY_TIER = "entities"
 PACK_TIERS = ("critical", "notable", "background", ENTITY_TIER)
@@ -108,3 +109,5 @@ class ContextPack(Struct, frozen=True):
     """The tokenizer that counted, or `estimate`."""
     degraded: tuple[str, ...] = ()
     """What was missing in the recall, a sentence each."""
+    hidden: tuple[HiddenMatches, ...] = ()
+    """How many facts match and were left out by each default."""

@@ -13,6 +13,7 @@ from vaultsync.context_packs.pack import INTENTS, ContextPack, PackCandidate
 from vaultsync.context_packs.packer import pack_context
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors import InvalidFieldError, StoreUnavailableError
+from vaultsync.indexing.ports import NoteIndex
 from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
@@ -72,10 +73,10 @@ def build_context(
         count=tokens.count,
         form=request.format,
         intent=request.intent,
-        entities=_entities(sources, facts, request.agent, request.user),
+        entities=_entities(sources, search.index, facts, request),
     )
     _log.debug("%d of %d facts packed in %d tokens", len(pack.items), len(facts), pack.tokens)
-    return replace(pack, counter=tokens.name, degraded=found.degraded)
+    return replace(pack, counter=tokens.name, degraded=found.degraded, hidden=found.hidden)
 
 
 def _reason(fact: Fact, why: str) -> str:
@@ -85,7 +86,7 @@ def _reason(fact: Fact, why: str) -> str:
 
 
 def _entities(
-    sources: RecallSources, facts: Sequence[Fact], agent: str | None, user: str | None
+    sources: RecallSources, index: NoteIndex, facts: Sequence[Fact], request: ContextRequest
 ) -> list[PackCandidate]:
     """The entities that most of the facts name, each with the facts that name it."""
     naming: dict[str, set[str]] = defaultdict(set)
@@ -96,9 +97,9 @@ def _entities(
     if not names:
         return []
     # An entity explains a name whatever its own status and priority are.
-    matches = sources.index.search(
+    matches = index.search(
         " ".join(names),
-        FactFilters(types=PACK_ENTITY_TYPES, status=None),
+        FactFilters(types=PACK_ENTITY_TYPES, status=None, agent=request.agent),
         limit=2 * MAX_ENTITIES,
         names_only=True,
     )
@@ -114,9 +115,9 @@ def _entities(
         own_names = {fold_case(each) for each in (entity.title, *entity.aliases)}
         named_by = frozenset[str]().union(*(naming[name] for name in own_names & set(names)))
         # An entity may belong to no user, but not to another one.
-        is_users = user is None or entity.user_id in (None, user)
+        is_users = request.user is None or entity.user_id in (None, request.user)
         is_entity = entity.type in PACK_ENTITY_TYPES
-        if named_by and is_entity and is_users and can_see(agent, entity.scope):
+        if named_by and is_entity and is_users and can_see(request.agent, entity.scope):
             reason = f"named by {len(named_by)} fact{'' if len(named_by) == 1 else 's'}"
             with_path = entity.evolve(path=paths.get(fact_id))
             candidates.append(PackCandidate(with_path, reason, named_by=named_by))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice
 
 from msgspec import Struct
 
 from vaultsync.errors import InvalidFieldError
-from vaultsync.facts.service import STATUS_FORGOTTEN
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.scope import can_see, check_scope
+from vaultsync.model.hiding import FORGOTTEN, SUPERSEDED, HiddenMatches
+from vaultsync.model.scope import check_scope
 from vaultsync.model.serialization import PublicFact, public_values
 from vaultsync.model.time_span import time_span
 from vaultsync.sync.context import SyncContext
+
+MAX_COUNTED_DELETED = 1_000
+"""Maximum number of deleted facts that are looked at to say how many a list hides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class FactPage:
 
     facts: tuple[Fact, ...]
     next: str | None
+    hidden: tuple[HiddenMatches, ...] = ()
 
 
 class PublicPage(Struct, frozen=True):
@@ -33,11 +38,13 @@ class PublicPage(Struct, frozen=True):
     facts: list[PublicFact]
     next: str | None
     """The value of `after` for the next page; None at the end."""
+    hidden: tuple[HiddenMatches, ...] = ()
+    """How many deleted facts match and are not listed; up to 1,000 are counted."""
 
 
 def public_page(page: FactPage) -> PublicPage:
     """A page as surfaces show it."""
-    return PublicPage([public_values(each) for each in page.facts], page.next)
+    return PublicPage([public_values(each) for each in page.facts], page.next, page.hidden)
 
 
 def select_facts(
@@ -54,6 +61,7 @@ def select_facts(
     newest: bool = False,
     limit: int = 100,
     after: str | None = None,
+    include_deleted: bool = False,
 ) -> FactPage:
     """The facts that match all filters, superseded ones included, ordered by id.
 
@@ -66,42 +74,50 @@ def select_facts(
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
-    deleted = status == STATUS_FORGOTTEN
+    deleted = status == FORGOTTEN
+    superseded = status == SUPERSEDED
     span = time_span(since, until)
     filters = FactFilters(
         scopes=None if scope is None else frozenset({check_scope(scope)}),
         types=frozenset(() if type_name is None else {check_type(type_name)}),
         tags=frozenset({tag} if tag else ()),
-        status=None if deleted else status or None,
+        status=None if deleted or superseded else status or None,
         since=span.since,
         until=span.until,
         heads_only=False,
+        superseded_only=superseded,
+        agent=agent,
     )
     start = check_id(after) if after else ""
-    begin = "" if newest else start
+    store = ctx.redacted_store
+    tombstones = store.iter_facts(start, newest=newest, deleted=True)
     if deleted:
-        facts = _tombstones(ctx, begin, among)
+        facts = tombstones
     elif among is not None:
-        known = ctx.redacted_store.find_many(each for each in among if each > begin)
-        facts = (known[each] for each in sorted(known))
+        after_start = (x for x in among if not start or (x < start if newest else x > start))
+        known = store.find_many(after_start)
+        facts = (known[each] for each in sorted(known, reverse=newest))
     else:
-        facts = ctx.redacted_store.iter_facts(begin)
-    if newest:
-        before = [fact for fact in facts if not start or fact.id < start]
-        facts = iter(sorted(before, key=lambda fact: fact.id, reverse=True))
-    matches = (fact for fact in facts if can_see(agent, fact.scope) and filters.admits(fact))
+        facts = store.iter_facts(start, newest=newest)
+    if include_deleted and not deleted:
+        gone = (fact.evolve(status=FORGOTTEN) for fact in tombstones)
+        facts = merge(facts, gone, key=lambda fact: fact.id, reverse=newest)
+    matches = (
+        fact for fact in facts if filters.admits(fact) and (among is None or fact.id in among)
+    )
     page = list(islice(matches, limit + 1))
     shown = with_note_paths(ctx, page[:limit])
-    return FactPage(shown, shown[-1].id if len(page) > limit else None)
+    hidden = () if status or include_deleted else _count_deleted(ctx, filters, among)
+    return FactPage(shown, shown[-1].id if len(page) > limit else None, hidden)
 
 
-def _tombstones(ctx: SyncContext, start: str, among: Collection[str] | None) -> Iterator[Fact]:
-    """Deleted facts as they last were, by id."""
-    rows = (row.fact_id for row in ctx.redacted_store.feed() if row.deleted)
-    for fact_id in sorted(each for each in rows if each > start):
-        fact = ctx.redacted_store.tombstone(fact_id)
-        if fact is not None and (among is None or fact_id in among):
-            yield fact
+def _count_deleted(
+    ctx: SyncContext, filters: FactFilters, among: Collection[str] | None
+) -> tuple[HiddenMatches, ...]:
+    """How many deleted facts match, of the first ones: a list has to stay fast."""
+    some = islice(ctx.store.iter_facts(deleted=True), MAX_COUNTED_DELETED)
+    count = sum(filters.admits(x) and (among is None or x.id in among) for x in some)
+    return (HiddenMatches(count, FORGOTTEN),) if count else ()
 
 
 def with_note_paths(ctx: SyncContext, facts: Collection[Fact]) -> tuple[Fact, ...]:

@@ -5,11 +5,13 @@ Notes are found by the names that users give them, and links are resolved as Obs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from vaultsync.errors import InvalidIdError
+from vaultsync.errors import InvalidIdError, NotFoundError
 from vaultsync.facts.listing import with_note_paths
 from vaultsync.facts.service import get
 from vaultsync.links.index_sync import RELATED_KEY, update_link_index
@@ -144,7 +146,7 @@ def find_backlinks(
         return []
     # Paths with other names cannot matter to the links found.
     keys = {name_key(each) for each in names}
-    resolver = LinkResolver.of(path for path in ctx.archive.paths() if name_key(path) in keys)
+    resolver = LinkResolver.of(_files_called(ctx.archive.paths(), keys))
     found = []
     for key, group in by_fact.items():
         fact = facts.get(key)
@@ -160,46 +162,87 @@ def find_backlinks(
     return sorted(found, key=lambda fact: (fact.path or "", fact.id))
 
 
-def find_fact(ctx: SyncContext, name: str, *, agent: str | None) -> Fact:
+def _files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[VaultPath]:
+    """The paths whose file name has one of some keys; most paths are ruled out by a glance."""
+    for path in paths:
+        lowered = path.lower()
+        for key in keys:
+            if (key in lowered or not lowered.isascii()) and name_key(path) == key:
+                yield path
+                break
+
+
+CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
+"""Ids of the facts whose title or alias may be a name; None where that is not known."""
+
+
+def find_fact(
+    ctx: SyncContext, name: str, *, agent: str | None, called: CalledLike | None = None
+) -> Fact:
     """The fact with an id, a path, a file name, a title or an alias; with its path.
 
-    An id or path wins over a name, and a name over an alias, as in the graph.
+    An id or path wins over a name, and a name over an alias, as in the graph. With `called`
+    all facts are read only where none of its facts has the name.
 
     Raises:
         NotFoundError: the agent can see no such fact, or more than one.
     """
     paths = {fact_id: path for path, fact_id in ctx.archive.paths().items()}
+    store = ctx.redacted_store
+
+    def among(facts: Iterable[Fact]) -> Fact:
+        visible = (fact for fact in facts if can_see(agent, fact.scope))
+        found = find_by_name(
+            name,
+            visible,
+            lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
+            kind="note",
+        )
+        return found.evolve(path=paths.get(found.id))
+
     try:
-        facts: Iterable[Fact] = ctx.redacted_store.find_many([check_id(name)]).values()
+        return among(store.find_many([check_id(name)]).values())
     except InvalidIdError:
-        facts = ctx.redacted_store.iter_facts()
-    visible = (fact for fact in facts if can_see(agent, fact.scope))
-    found = find_by_name(
-        name,
-        visible,
-        lambda fact: NoteNames(fact.id, paths.get(fact.id), fact.title, fact.aliases),
-        kind="note",
-    )
-    return found.evolve(path=paths.get(found.id))
+        ids = None if called is None else called(name)
+    if ids is not None:
+        files = set(_files_called(paths.values(), {name_key(name)}))
+        by_file = (fact_id for fact_id, path in paths.items() if path in files)
+        with suppress(NotFoundError):
+            return among(store.find_many({*ids, *by_file}).values())
+    return among(store.iter_facts())
 
 
-def linking_to(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+def linking_to(
+    ctx: SyncContext,
+    links: LinkIndex,
+    name: str,
+    *,
+    agent: str | None,
+    called: CalledLike | None = None,
+) -> set[str]:
     """The ids of the facts whose notes link to a note.
 
     Raises:
         NotFoundError: as `find_fact()`.
         StoreUnavailableError, IndexBusyError, OSError: as `find_backlinks()`.
     """
-    target = find_fact(ctx, name, agent=agent)
+    target = find_fact(ctx, name, agent=agent, called=called)
     return {fact.id for fact in find_backlinks(ctx, links, target.id, agent=agent)}
 
 
-def linked_from(ctx: SyncContext, links: LinkIndex, name: str, *, agent: str | None) -> set[str]:
+def linked_from(
+    ctx: SyncContext,
+    links: LinkIndex,
+    name: str,
+    *,
+    agent: str | None,
+    called: CalledLike | None = None,
+) -> set[str]:
     """The ids of the facts that a note links to, as Obsidian resolves its links.
 
     Raises: as `linking_to()`.
     """
-    source = find_fact(ctx, name, agent=agent)
+    source = find_fact(ctx, name, agent=agent, called=called)
     update_link_index(ctx.redacted_store, links)
     paths = ctx.archive.paths()
     resolver = LinkResolver.of(paths)

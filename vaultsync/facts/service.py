@@ -54,11 +54,14 @@ CONTENDED = ("the one just read", "another, again and again")
 """Expected and found revision in the error of a write that lost every try."""
 
 
-class ForgetResult(Struct, frozen=True):
+class ForgetResult(Struct, frozen=True, omit_defaults=True):
     """A fact that was deleted or brought back."""
 
     id: str
     status: Literal["forgotten", "active"]
+    previous: str | None = None
+    """The older version that the deleted fact replaced, which stays hidden; `restore` brings
+    it back. Left out when there is none."""
 
 
 def remember(ctx: SyncContext, values: Mapping[str, Value], *, agent: str | None) -> Fact:
@@ -138,7 +141,7 @@ def get(ctx: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
         fact = last_known
     if not can_see(agent, fact.scope):
         raise FactNotFoundError(fact_id)
-    return fact.evolve(path=base.path if base else None)
+    return fact.evolve(path=base.path if base and not base.missing_since else None)
 
 
 def is_visible(ctx: SyncContext, fact_id: str, *, agent: str | None) -> bool:
@@ -360,7 +363,8 @@ def forget(
             _check_revision(fact, expect)
             write = overwrite(ctx, fact.id, None, fact.revision, agent or "person")
             if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
-                return ForgetResult(fact.id, STATUS_FORGOTTEN)
+                previous = _hidden_version(ctx, fact, agent=agent)
+                return ForgetResult(fact.id, STATUS_FORGOTTEN, previous.id if previous else None)
         except StoreUnavailableError:
             # Delete the version that was read, not one that its reader never saw.
             known = known or offline_fact(ctx, check_id(fact_id))
@@ -370,6 +374,15 @@ def forget(
             _queue(ctx, agent, (known.id, "delete", fact_to_values(known), {}), expect=expect)
             return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact | None:
+    """The version that a fact replaced, if the agent sees it and nothing else replaces it."""
+    with suppress(StoreUnavailableError):  # it is offered later, by the chain
+        older = ctx.store.find_many([fact.supersedes_id or ""]).get(fact.supersedes_id or "")
+        if older is not None and older.superseded_by_id == fact.id and can_see(agent, older.scope):
+            return older
+    return None
 
 
 def _check_settable(values: Mapping[str, Value]) -> None:
@@ -393,7 +406,9 @@ def _check_revision(fact: Fact, expect: str | None) -> None:
 def restore(
     ctx: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
 ) -> ForgetResult:
-    """Bring back a fact that was deleted on either side.
+    """Bring back a fact that was deleted on either side, or whose replacement was.
+
+    A fact that comes back replaces the version again that it replaced before.
 
     Raises:
         FactNotFoundError: the store never had it, or the agent cannot see it.
@@ -403,16 +418,29 @@ def restore(
     for _ in range(MAX_UPDATE_TRIES):
         tombstone = ctx.store.tombstone(fact_id)
         if tombstone is None:
-            get(ctx, fact_id, agent=agent)
+            fact = get(ctx, fact_id, agent=agent)
+            successor = fact.superseded_by_id
+            if successor is not None and not ctx.store.find_many([successor]):
+                update(ctx, fact_id, {"supersededById": None}, agent=agent, expect=expect)
             return ForgetResult(fact_id, STATUS_ACTIVE)
         if not can_see(agent, tombstone.scope):
             raise FactNotFoundError(fact_id)
         _check_revision(tombstone, expect)
         fact = tombstone.evolve(updated_at=ctx.today())
         write = StoreWrite(fact_id, fact, tombstone.revision, agent or "person")
-        if not isinstance(ctx.store.write([write])[0], RevisionMismatch):
+        writes = [write, *_replacing_again(ctx, fact, agent=agent)]
+        if not isinstance(ctx.store.write(writes)[0], RevisionMismatch):
             return ForgetResult(fact_id, STATUS_ACTIVE)
     raise RevisionMismatchError(fact_id, *CONTENDED)
+
+
+def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list[StoreWrite]:
+    """The write by which a fact that comes back replaces its older version again."""
+    older = ctx.store.find_many([fact.supersedes_id or ""]).get(fact.supersedes_id or "")
+    if older is None or older.superseded_by_id or not can_see(agent, older.scope):
+        return []
+    replaced = older.evolve(superseded_by_id=fact.id, updated_at=fact.updated_at)
+    return [StoreWrite(older.id, replaced, older.revision, agent or "person", needs=fact.id)]
 
 
 def check_access(

@@ -27,6 +27,7 @@ class ListQuery(EmptyBody):
     scope: Word | None = None
     status: Word | None = None
     tag: Word | None = None
+    all: bool = False
     limit: PageSize = 100
     after: Word | None = None
 

@@ -7,9 +7,9 @@ is no semantic search.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import IndexEntry, parse_entry_line
@@ -19,8 +19,9 @@ from vaultsync.links.wikilinks import find_links
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath, file_name_of, stem_of
-from vaultsync.model.scope import PUBLIC, can_see, is_scope
+from vaultsync.model.scope import PUBLIC, is_scope
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 from vaultsync.recall.explanation import QueryTerms, explain_hit, fact_text, snippet
@@ -75,10 +76,10 @@ def recall_vault_only(
         VaultMissingError: the vault does not exist.
     """
     began = clone.clock.monotonic()
-    query, filters = parse_request(request, today=clone.clock.now().date())
+    query, filters = parse_request(request, now=clone.clock.now())
     entries = _read_entries(clone)
     terms, weights = QueryTerms(clone.index.tokens(query.words)), weights or RankingWeights()
-    search = _IndexFileSearch(clone, query, filters, request.agent, weights, terms)
+    search = _IndexFileSearch(clone, query, filters, weights, terms)
     hits: tuple[Hit, ...] = ()
     if entries:
         # Each entry is a short fact, whose id is its path.
@@ -97,6 +98,7 @@ def recall_vault_only(
         degraded=() if entries else (NO_TABLES_REASON,),
         seconds=clone.clock.monotonic() - began,
         hits=hits,
+        hidden=tuple(HiddenMatches(n, reason) for reason, n in sorted(search.hidden.items())),
     )
 
 
@@ -153,11 +155,12 @@ class _IndexFileSearch:
     clone: StorelessVault
     query: ParsedQuery
     filters: FactFilters
-    agent: str | None
     weights: RankingWeights
     terms: QueryTerms
     confidence: float = 0.0
     """The share of the query terms in the best hit, scaled to `MAX_CONFIDENCE`."""
+    hidden: Counter[str] = field(default_factory=Counter)
+    """How many of the notes that were read each default hides."""
 
     def hits(self, entries: _EntriesByPath, limit: int) -> tuple[Hit, ...]:
         """The best notes whose entries match keywords."""
@@ -185,10 +188,11 @@ class _IndexFileSearch:
             path = VaultPath(match.fact_id)
             if len(notes) == max_notes:
                 break
-            if can_see(self.agent, _scope(self.clone, path)):
-                fact = _read_fact(self.clone, path, entries[path][0])
-                if fact is not None and filters.admits(fact):
-                    notes.append((fact, match.score))
+            fact = _read_fact(self.clone, path, entries[path][0])
+            if fact is not None and filters.admits(fact):
+                notes.append((fact, match.score))
+            elif fact is not None and filters.unhidden.admits(fact):
+                self.hidden[filters.hidden_by(fact)] += 1
         return notes
 
     def _hit(self, fact: Fact, similarity: float) -> Hit:
@@ -197,7 +201,6 @@ class _IndexFileSearch:
             recency(fact.created_at, fact.type, self.clone.clock.now()),
             utility(fact.importance, fact.access_count),
         )
-        words = self.terms.matched_words(fact_text(fact))
         return Hit(
             id=fact.id,
             title=fact.title,
@@ -209,8 +212,7 @@ class _IndexFileSearch:
             utility=round(signals.utility, 4),
             stage=INDEX_FILES_SOURCE,
             why=explain_hit(
-                list(words.values()),
-                len(self.terms.stems),
+                *self.terms.quoted_words(fact_text(fact)),
                 matches_hints=self.query.has_hints and self.query.matches_hints(fact),
                 importance=fact.importance,
             ),

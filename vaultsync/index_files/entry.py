@@ -12,8 +12,8 @@ from typing import NamedTuple
 from vaultsync.context_packs.formats import fact_body, is_code, text_paragraphs
 from vaultsync.links.wikilinks import is_linkable, wiki_link
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import RETIRED_STATUSES
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import DEFAULT_STATUS
 
 ENTRY_TITLE_LENGTH = 120
 ENTRY_SUMMARY_LENGTH = 120
@@ -39,8 +39,8 @@ class IndexEntry(NamedTuple):
 
 
 def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
-    """The entry of a fact; None when it is not active, or was superseded."""
-    if fact.status != DEFAULT_STATUS or fact.superseded_by_id is not None:
+    """The entry of a fact; None when it was retired."""
+    if fact.status in RETIRED_STATUSES or fact.superseded_by_id is not None:
         return None
     body = fact_body(fact)
     return IndexEntry(

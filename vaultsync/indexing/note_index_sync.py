@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_context import index_documents
+from vaultsync.model.scope import can_see
 from vaultsync.storage.feed_cursor import feed_backlog, version_of
 from vaultsync.sync.context import ReadContext
 
@@ -37,6 +38,18 @@ class IndexReport(NamedTuple):
     """Another process is writing the index; it, or the next run, indexes these facts."""
     degraded: str = ""
     """Why the index may be behind the facts; empty when it is not."""
+
+
+def count_visible_facts(ctx: ReadContext, index: NoteIndex, agent: str) -> int:
+    """The number of facts that an agent may see; never writes the index.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    state = ctx.redacted_store.state()
+    if index.version() == version_of(state.store_id, state, NOTE_INDEX_SCHEMA):
+        return index.count(agent)
+    return sum(can_see(agent, fact.scope) for fact in ctx.store.iter_facts())
 
 
 def catch_up_note_index(

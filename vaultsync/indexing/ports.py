@@ -204,6 +204,15 @@ class NoteIndex(Protocol):
         """
         ...
 
+    def count_matches(
+        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> int:
+        """The number of facts that `search()` would find without a limit.
+
+        Unlike a search it leaves no filter to its caller.
+        """
+        ...
+
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         """The turns of some sessions, of some facts, and of the sessions of those facts.
 
@@ -215,8 +224,8 @@ class NoteIndex(Protocol):
         """The terms under which a text is indexed: stemmed, without stop words."""
         ...
 
-    def count(self) -> int:
-        """Number of facts in the index."""
+    def count(self, agent: str | None = None) -> int:
+        """Number of facts in the index that an agent may see; all for None."""
         ...
 
     def close(self) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from vaultsync.api.memory import Memory
 from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 from vaultsync.facts import service as fact_service
@@ -14,10 +12,9 @@ from vaultsync.facts.listing import FactPage
 from vaultsync.index_files.service import tables_for
 from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import can_see, private_scope
+from vaultsync.model.scope import private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
-from vaultsync.sync.report import Status
 from vaultsync.sync.sync_request import SyncRequest
 
 ENGINE_LOCK_TIMEOUT = 0.5
@@ -93,12 +90,6 @@ class AgentMemory(Memory):
             clock.sleep(LOCK_POLL_SECONDS)
             found = self._with_path(found)
         return found
-
-    def status(self) -> Status:
-        """What waits and what is wrong, as far as the agent may know of it."""
-        status = super().status()
-        visible = [x for x in status.attention if can_see(self.name, x.path.partition("/")[0])]
-        return replace(status, conflicts=len(self.conflicts()), attention=visible)
 
     def some(self, ids: Sequence[str]) -> tuple[FactPage, list[str]]:
         """The facts of some ids as a page, and the ids of which there is none.

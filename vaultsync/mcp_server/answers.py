@@ -51,6 +51,15 @@ class UpdateFactResult(PublicFact):
             ),
         ]
     ]
+    note_deleted: NotRequired[
+        Annotated[
+            bool,
+            Meta(
+                description="The user deleted its note. The next sync writes it again, and the"
+                " user decides in a conflict."
+            ),
+        ]
+    ]
 
 
 class QueryVaultResult(PublicPage, frozen=True):

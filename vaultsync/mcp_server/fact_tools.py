@@ -86,7 +86,10 @@ def update(memory: AgentMemory, args: UpdateFactArgs) -> ToolAnswer:
     changes = structs.asdict(args)
     fact = memory.update(changes.pop("id"), **changes)
     conflict = next((each for each in memory.conflicts() if each.fact_id == fact.id), None)
-    return {**public_values(fact), **({"conflict": conflict.id} if conflict else {})}
+    answer = {**public_values(fact), **({"conflict": conflict.id} if conflict else {})}
+    if conflict is None and memory.is_note_deleted(fact.id):
+        answer["note_deleted"] = True
+    return answer
 
 
 class SupersedeArgs(ToolArgs, frozen=True):
@@ -118,16 +121,17 @@ class QueryVaultArgs(ToolArgs, frozen=True):
     ids: Annotated[tuple[str, ...], about("Read these in full."), Meta(max_length=MAX_FACTS)] = ()
     type: Annotated[TypeName | None, about("As in memory_store_fact.")] = None
     scope: Annotated[str | None, about("Only this scope.")] = None
-    tag: Annotated[str | None, about("With those below it.")] = None
-    status: Annotated[str | None, about("Such as active or forgotten.")] = None
-    links_to: Annotated[str | None, about("Links to this id, path or title.")] = None
+    tag: Annotated[str | None, about("Or below it.")] = None
+    status: Annotated[str | None, about("Such as forgotten.")] = None
+    links_to: Annotated[str | None, about("Links to this note.")] = None
     links_from: Annotated[str | None, about("This note links to it.")] = None
     since: Since = None
     until: Until = None
+    all: Annotated[bool, about("Deleted too.")] = False
     newest: Annotated[bool, about("Newest first.")] = True
     limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_FACTS)] = 20
     after: Annotated[str | None, about("`next` of the last page.")] = None
-    offset: Annotated[int, about("First character of contents that were cut."), Meta(ge=0)] = 0
+    offset: Annotated[int, about("First character of cut contents."), Meta(ge=0)] = 0
 
 
 def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
@@ -145,7 +149,7 @@ def query(memory: AgentMemory, args: QueryVaultArgs) -> ToolAnswer:
         rests = tuple(f.evolve(content=f.content[args.offset :]) for f in page.facts)
         page = replace(page, facts=rests)
     shown = public_page(page)
-    return QueryVaultResult(shown.facts, shown.next, missing or UNSET)
+    return QueryVaultResult(shown.facts, shown.next, shown.hidden, missing or UNSET)
 
 
 FACT_TOOLS: tuple[Tool[Any], ...] = (

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, structs
 
-from vaultsync.mcp_server.tool import Scopes, Since, Tags, Tool, ToolAnswer, Types, Until, about
+from vaultsync.mcp_server.tool import (
+    All,
+    Scopes,
+    Since,
+    Status,
+    Tags,
+    Tool,
+    ToolAnswer,
+    Types,
+    Until,
+    about,
+)
 from vaultsync.recall.recall_request import (
     DEFAULT_BUDGET,
     QUERY_HELP,
@@ -36,10 +47,12 @@ class RecallArgs(RecallQuestion, frozen=True, kw_only=True):
     since: Since = None
     until: Until = None
     limit: Annotated[int, about("Maximum."), Meta(ge=1, le=MAX_HITS)] = 10
-    max_priority: Annotated[Priority, about("2 leaves out background facts.")] = 2
+    max_priority: Annotated[Priority | None, about("0 to 4.")] = None
+    status: Status = ""
+    all: All = False
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],
-        about("Keyword search (index), semantic (vector) or both (fused)."),
+        about("Keyword (index), semantic (vector) or both (fused)."),
     ] = "auto"
 
 
@@ -56,6 +69,8 @@ class ContextArgs(ContextQuestion, frozen=True, kw_only=True):
     scopes: Scopes = ()
     tags: Tags = ()
     since: Since = None
+    status: Status = ""
+    all: All = False
     budget: Annotated[int, about("Tokens."), Meta(ge=0, le=MAX_TOKENS)] = DEFAULT_BUDGET
     format: Annotated[Literal["markdown", "xml", "json"], about("Of the text.")] = "markdown"
     intent: Annotated[

@@ -37,11 +37,13 @@ Fields = Annotated[
         " the note."
     ),
 ]
-Since = Annotated[Word | None, about("Day or month, such as 2026-02-14.")]
+Since = Annotated[Word | None, about("Such as 2026-02.")]
 Until = Annotated[Word | None, about("Day or month.")]
 Types = Annotated[tuple[TypeName, ...], about("As in memory_store_fact."), Meta(max_length=1_000)]
-Scopes = Annotated[Words, about("Empty for all that you may see.")]
+Scopes = Annotated[Words, about("All if empty.")]
 Tags = Annotated[Words, about("All of these.")]
+Status = Annotated[str, about("Else not retired.")]
+All = Annotated[bool, about("Retired too.")]
 
 
 KEY_DESCRIPTIONS = {

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from vaultsync.model.canonical import FOREVER, tag_key, tag_keys_with_parents, to_microseconds
 from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import ARCHIVED, BACKGROUND, EXPIRED, SUPERSEDED, is_agents_background
 from vaultsync.model.schema import tier_of
+from vaultsync.model.scope import can_see
 
 
 class FactFilters(NamedTuple):
@@ -29,6 +31,23 @@ class FactFilters(NamedTuple):
     """Only facts about this user (`userId`). An index may leave this filter to its caller."""
     tiers: frozenset[str] = frozenset()
     """Only these tiers. An index may leave this filter to its caller."""
+    superseded_only: bool = False
+    """Only superseded facts. An index may leave this filter, and those below, to its caller."""
+    hidden_statuses: frozenset[str] = frozenset()
+    """Leave out facts of these statuses."""
+    hide_background: bool = False
+    """Leave out background facts that agents wrote."""
+    alive_at: str | None = None
+    """Leave out facts that had expired by this time."""
+    agent: str | None = None
+    """Only facts that this agent may see; None is the user, who sees all."""
+
+    @property
+    def unhidden(self) -> FactFilters:
+        """The same filters without those that hide facts by default."""
+        return self._replace(
+            heads_only=False, hidden_statuses=frozenset(), hide_background=False, alive_at=None
+        )
 
     @property
     def words(self) -> dict[str, frozenset[str]]:
@@ -48,6 +67,20 @@ class FactFilters(NamedTuple):
         until = FOREVER if self.until is None else to_microseconds(self.until)
         return to_microseconds(self.since or ""), until
 
+    def hidden_by(self, fact: Fact) -> str:
+        """The first default that hides a fact; empty when none does."""
+        if (self.heads_only and fact.superseded_by_id) or (
+            fact.status == SUPERSEDED and SUPERSEDED in self.hidden_statuses
+        ):
+            return SUPERSEDED
+        if fact.status == ARCHIVED and ARCHIVED in self.hidden_statuses:
+            return ARCHIVED
+        if self._has_expired(fact) or (fact.status == EXPIRED and EXPIRED in self.hidden_statuses):
+            return EXPIRED
+        if fact.status in self.hidden_statuses:
+            return fact.status
+        return BACKGROUND if self.hide_background and is_agents_background(fact) else ""
+
     def admits(self, fact: Fact) -> bool:
         """Whether a fact passes all filters; every index must agree."""
         return (
@@ -56,10 +89,17 @@ class FactFilters(NamedTuple):
             and (not self.tags or self.plain_tags <= tag_keys_with_parents(fact.tags))
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
-            and not (self.heads_only and fact.superseded_by_id)
             and self.user in (None, fact.user_id)
             and (not self.tiers or tier_of(fact.priority) in self.tiers)
             and ((self.since or self.until) is None or self._is_in_time(fact))
+            and not (self.superseded_only and not fact.superseded_by_id)
+            and not self.hidden_by(fact)
+            and can_see(self.agent, fact.scope)
+        )
+
+    def _has_expired(self, fact: Fact) -> bool:
+        return bool(self.alive_at and fact.expires_at) and (
+            to_microseconds(fact.expires_at or "") <= to_microseconds(self.alive_at or "")
         )
 
     def _is_in_time(self, fact: Fact) -> bool:

@@ -315,9 +315,12 @@ def is_note_name(name: str) -> bool:
 
 
 # "(Conflicted copy Phone 202601021530)" is Obsidian Sync's since 1.9.7, "(Ann's
-# conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. The date excludes notes that are
-# about conflicted copies.
-_CONFLICT_COPY = r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}"
+# conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. Obsidian Sync also writes
+# "(Conflicted copy)" alone. The date, or the end, excludes notes about conflicted copies.
+_CONFLICT_COPY = (
+    r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\(conflicted copy\)(?:\.md)?\Z"
+    r"|\.sync-conflict-[0-9]{8}-[0-9]{6}"
+)
 
 
 def is_foreign_conflict_copy(name: str) -> bool:

@@ -35,8 +35,13 @@ def private_scope(agent: str) -> str:
     return check_scope(f"private-{agent.casefold()}")
 
 
+def is_private(scope: str) -> bool:
+    """Whether only one agent may see facts of `scope`."""
+    return scope.startswith("private-")
+
+
 def can_see(agent: str | None, scope: str) -> bool:
     """Whether `agent` may read and write facts of `scope`; the user (None) sees all."""
-    if agent is None or not scope.startswith("private-"):
+    if agent is None or not is_private(scope):
         return True
     return scope == f"private-{agent.casefold()}"

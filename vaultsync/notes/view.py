@@ -67,18 +67,28 @@ class NoteView:
     """Whether the user has own rules, which may find a secret in any text."""
     version: str = ""
     """Differs when answers redact other things; the same in all processes of a vault."""
+    meanings: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """Field -> a word of the author's that it does not take, folded -> the value it means."""
     _seen: dict[int, bool | None] = field(default_factory=dict, compare=False, repr=False)
     """Hashes of texts without secrets, and whether they have no active content either: a
     run asks several times for each fact."""
 
     @staticmethod
-    def of(redactor: Redactor, *, redacts: bool, escapes: bool) -> NoteView:
+    def of(
+        redactor: Redactor,
+        *,
+        redacts: bool,
+        escapes: bool,
+        meanings: Mapping[str, Mapping[str, Value]] | None = None,
+    ) -> NoteView:
         """A view with its version."""
         rules = [row.pattern for row in providers()]
         rules += [each.pattern for each in redactor.patterns]
         rules += [DETECTION_RULES, str(redacts), str(escapes), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
-        return NoteView(redactor, redacts, escapes, redactor.own, digest.hexdigest()[:12])
+        return NoteView(
+            redactor, redacts, escapes, redactor.own, digest.hexdigest()[:12], meanings or {}
+        )
 
     def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
@@ -174,6 +184,7 @@ class NoteView:
         Placeholders that were made with another key, or by other rules, are resolved by
         what the fact has in their place.
         """
+        note = self._with_meanings(note, None, fact)
         keys = ("entities", *note.values, *note.properties)
         return self._read(note, (fact,), note, lambda: fact.values_at(keys), sure=False)
 
@@ -184,6 +195,7 @@ class NoteView:
         is new: then it is text. `facts` are its known versions, in the base and the store;
         `before` is the note of the base, from `from_base_note()`.
         """
+        note = self._with_meanings(note, before, None)
 
         def originals() -> dict[str, Value]:
             if before is None:
@@ -191,6 +203,32 @@ class NoteView:
             return {"entities": before.body.entities, **before.values, **before.properties}
 
         return self._read(note, facts, before or note, originals, sure=True)
+
+    def meaning(self, note: Note, key: str) -> Value:
+        """What the word of a note means that its field does not take; None for nothing."""
+        word = note.raw.get(key)
+        words = self.meanings.get(key)
+        return words.get(str(word).strip().casefold()) if words else None
+
+    def _with_meanings(self, note: Note, before: Note | None, fact: Fact | None) -> Note:
+        """The note with the values that its author's words mean, which it goes on showing.
+
+        A word that stands there since `before` means what it meant then, and in the note of a
+        base what its fact says: a new meaning is for words that are written from then on.
+        """
+        if not (self.meanings and note.problems):
+            return note
+        values, problems = dict(note.values), []
+        for problem in note.problems:
+            key = problem.key
+            meaning = self.meaning(note, key)
+            stood = before is not None and before.raw.get(key) == note.raw.get(key)
+            was = before.values.get(key) if before is not None and stood else meaning
+            if meaning is None or meaning != was or (fact and fact.value(key) != meaning):
+                problems.append(problem)
+            else:
+                values[key] = meaning
+        return note._replace(values=values, problems=tuple(problems))
 
     def _read(
         self,

@@ -13,6 +13,8 @@ SNIPPET_LENGTH = 200
 """Maximum number of characters of a snippet."""
 MAX_TERM_POSITIONS = 30
 """Occurrences of one term that are considered for the snippet."""
+_PAIR = 2
+"""Letters of a term of a script without blanks."""
 _MAX_SUFFIX = 5
 """Letters that may follow a stem; with more of them it is another word."""
 # Markup that a snippet leaves out; of a link it keeps the display text.
@@ -33,6 +35,7 @@ class QueryTerms:
 
     def __init__(self, stems: Iterable[str]) -> None:
         self.stems = tuple(dict.fromkeys(filter(None, stems)))
+        self._chains = _chains(self.stems)
         # Stemmers turn a final y into an i.
         self._spellings = [
             (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,) for stem in self.stems
@@ -58,6 +61,52 @@ class QueryTerms:
         for start, end, number in self.positions(text, limit=1):
             words.setdefault(number, text[start:end])
         return dict(sorted(words.items()))
+
+    def quoted_words(self, text: str) -> tuple[list[str], int]:
+        """The words of the query that the text contains, as written, and how many it asks for.
+
+        Of scripts without blanks the terms are pairs of letters that overlap; neighbours of
+        them are one word here, as far as the text contains it.
+        """
+        if not any(len(each) > 1 for each in self._chains):
+            words = self.matched_words(text)
+            return list(words.values()), len(self.stems)
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for start, end, number in self.positions(text):
+            spans.setdefault(number, []).append((start, end))
+        quoted = []
+        for chain in self._chains:
+            found = sorted({span for number in chain for span in spans.get(number, ())})
+            longest = max(
+                _joined(found), key=lambda span: (span[1] - span[0], -span[0]), default=None
+            )
+            if longest is not None:
+                quoted.append(text[slice(*longest)])
+        return quoted, len(self._chains)
+
+
+def _chains(stems: Sequence[str]) -> list[list[int]]:
+    """The numbers of the terms of each word: pairs of letters that overlap are one."""
+    chains: list[list[int]] = []
+    for number, stem in enumerate(stems):
+        before = stems[chains[-1][-1]] if chains else ""
+        is_pair = len(stem) == _PAIR and not stem.isascii()
+        if is_pair and len(before) == _PAIR and before[1] == stem[0]:
+            chains[-1].append(number)
+        else:
+            chains.append([number])
+    return chains
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans, in order, with those that overlap made one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _words_with_stem(text: str, stem: str) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from vaultsync.indexing.session_context import MONTHS
 from vaultsync.model.canonical import check_type
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.hiding import FORGOTTEN, RETIRED_STATUSES, SUPERSEDED
 from vaultsync.model.schema import LOWEST_PRIORITY, TIERS, TYPES
 from vaultsync.model.scope import check_scope
 from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between, time_span
@@ -122,7 +123,7 @@ _DAYS: Mapping[str, int] = MappingProxyType({"day": 1, "week": 7, "month": 30, "
 """Unit -> days in it, for spans such as the last two months."""
 
 
-def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, FactFilters]:
+def parse_request(request: RecallRequest, *, now: datetime) -> tuple[ParsedQuery, FactFilters]:
     """Parse the question of a request and merge its filters with those of the request.
 
     Raises:
@@ -130,21 +131,34 @@ def parse_request(request: RecallRequest, *, today: date) -> tuple[ParsedQuery, 
     """
     if request.limit < 1:
         raise InvalidFieldError("limit", request.limit, "1 or more")
-    query = parse_query(request.query, today=today)
+    query = parse_query(request.query, today=now.date())
+    if request.status == FORGOTTEN:
+        what = "another status: `vaultsync list --status forgotten` lists deleted facts"
+        raise InvalidFieldError("status", request.status, what)
     span = query.span.within(time_span(request.since, request.until))
     # A hint at a tier below the request's adds that tier; a filter replaces what is requested.
     priorities = [each for tier in query.tiers or query.hinted_tiers for each in TIERS[tier]]
+    most = LOWEST_PRIORITY if request.max_priority is None else request.max_priority
+    wants_superseded = request.status == SUPERSEDED
+    hides = not request.all
     return query, FactFilters(
         scopes=frozenset(map(check_scope, request.scopes)) or None,
         types=frozenset(map(check_type, request.types)) | query.types,
         tags=frozenset(request.tags) | query.tags,
-        status=request.status,
-        max_priority=max(priorities if query.tiers else [request.max_priority, *priorities]),
+        status=None if wants_superseded else request.status or None,
+        max_priority=max(priorities if query.tiers else [most, *priorities]),
         since=span.since,
         until=span.until,
-        heads_only=request.heads_only,
+        heads_only=request.heads_only and hides and not wants_superseded,
         tiers=query.tiers,
         user=request.user,
+        superseded_only=wants_superseded,
+        hidden_statuses=frozenset(RETIRED_STATUSES if hides and request.status == "" else ()),
+        hide_background=hides
+        and request.max_priority is None
+        and LOWEST_PRIORITY not in priorities,
+        alive_at=now.isoformat() if hides else None,
+        agent=request.agent,
     )
 
 

@@ -32,6 +32,14 @@ TypeName: TypeAlias = Annotated[
 Since: TypeAlias = Annotated[
     Word | None, Meta(description="Only facts from this day or month on, such as 2026-02-14.")
 ]
+Status: TypeAlias = Annotated[
+    Word | None,
+    Meta(
+        description="Only facts of this status, such as active, archived or superseded; by default"
+        " all but retired ones (superseded, archived, expired)."
+    ),
+]
+"""Empty for all but retired facts, None for any status."""
 Until: TypeAlias = Annotated[Word | None, Meta(description="Only facts up to this day or month.")]
 
 
@@ -54,6 +62,13 @@ class Question(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         Words, Meta(description="Only facts that have all of these tags, without #.")
     ] = ()
     since: Since = None
+    status: Status = ""
+    all: Annotated[
+        bool,
+        Meta(
+            description="Whether to include what is hidden by default; see `hidden` of the answer."
+        ),
+    ] = False
 
 
 class RecallQuestion(Question, frozen=True):
@@ -61,9 +76,12 @@ class RecallQuestion(Question, frozen=True):
 
     limit: Annotated[PageSize, Meta(description="Maximum number of hits.")] = 10
     max_priority: Annotated[
-        Priority,
-        Meta(description="Lowest priority to include: 2 leaves out background facts, 4 is all."),
-    ] = 2
+        Priority | None,
+        Meta(
+            description="Lowest priority to include, 0 to 4. By default all of what the user wrote,"
+            " and of what agents wrote all but background facts (3 and 4)."
+        ),
+    ] = None
     until: Until = None
     mode: Word = "auto"
     """`auto`, `index` (keyword search), `vector` (semantic search) or `fused` (both)."""
@@ -72,8 +90,6 @@ class RecallQuestion(Question, frozen=True):
 class RecallRequest(RecallQuestion, frozen=True):
     """A question, with what the program that asks it decides."""
 
-    status: Word | None = "active"
-    """Only facts of this status; None for any."""
     heads_only: bool = True
     """Whether to leave out facts that were superseded."""
     user: Word | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from vaultsync.model.hiding import HiddenMatches
 from vaultsync.model.paths import VaultPath
 from vaultsync.recall.ranking import RankingWeights
 
@@ -31,6 +32,9 @@ class RecallSources:
     embedder: Callable[[], Embedder | None] = lambda: None
     reranker: Callable[[], Reranker | None] = lambda: None
     weights: RankingWeights = field(default_factory=RankingWeights)
+    visible_index: Callable[[], tuple[ReadContext, NoteIndex]] | None = None
+    """The index of what the asking agent may see, and what it is brought up to date from; None
+    where it is `index`."""
 
 
 class Hit(Struct, frozen=True):
@@ -94,6 +98,8 @@ class RecallResult(Struct, frozen=True, omit_defaults=True):
     seconds: float
     hits: tuple[Hit, ...]
     """Best first."""
+    hidden: tuple[HiddenMatches, ...]
+    """How many facts match by their words and were left out by each default."""
     stages: tuple[RecallStage, ...] = ()
     """Only when the request asks to `explain`; otherwise it is not in the JSON."""
 

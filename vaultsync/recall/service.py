@@ -14,9 +14,10 @@ from itertools import filterfalse, islice
 
 from vaultsync.errors import DerivedError, InvalidFieldError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import VectorIndex
+from vaultsync.indexing.ports import NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.scope import can_see
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -26,6 +27,7 @@ from vaultsync.recall.explanation import (
     has_phrases,
     snippet,
 )
+from vaultsync.recall.hidden_facts import count_hidden
 from vaultsync.recall.query import hinted_filters, parse_request
 from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
@@ -77,9 +79,11 @@ class RecallSearch:
         self._clock = sources.ctx.clock
         self._began = self._stage_began = self._clock.monotonic()
         self._sources = sources
+        self.index = sources.index
+        """The index that answers; an agent may have one of its own."""
         self._request = request
         self._min_similarity = min_similarity
-        query, self._filters = parse_request(request, today=self._clock.now().date())
+        query, self._filters = parse_request(request, now=self._clock.now())
         self._query = query
         self._filters_to_ask = [self._filters]
         """The filters and, in a query of its own, what of that the question hints at."""
@@ -98,6 +102,8 @@ class RecallSearch:
         """Candidates that were loaded and may be shown."""
         self._rejected: set[str] = set()
         """Candidates that were loaded and may not, or are gone."""
+        self._invisible: set[str] = set()
+        """Those of the rejected ones that the agent cannot see, or that are gone."""
         self._matched_words: dict[str, dict[int, str]] = {}
         self._similarities: dict[str, float] = {}
         self._trust = 1.0
@@ -111,7 +117,7 @@ class RecallSearch:
     def answer(self) -> RecallResult:
         """The facts that answer the question, best first. Writes nothing but the indexes."""
         source = self._search(self._request.mode)
-        hits = self._hits()
+        hits, query = self._hits(), self._query
         _log.debug("%d hits from %s, confidence %.3f", len(hits), source, self._confidence)
         return RecallResult(
             query=self._sources.ctx.view.redact_text(self._request.query),
@@ -120,6 +126,7 @@ class RecallSearch:
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
+            hidden=count_hidden(self.index, query, self._filters),
             stages=tuple(self._stages),
         )
 
@@ -141,7 +148,10 @@ class RecallSearch:
         return "vector" if mode == "vector" else "fused"
 
     def _search_keywords(self) -> None:
-        report = catch_up_note_index(self._sources.ctx, self._sources.index)
+        ctx = self._sources.ctx
+        if self._sources.visible_index is not None:
+            ctx, self.index = self._sources.visible_index()
+        report = catch_up_note_index(ctx, self.index)
         if report.degraded:
             self._degraded.append(f"The note index may be behind the facts: {report.degraded}.")
         self._record_stage("catch-up", {})
@@ -207,7 +217,7 @@ class RecallSearch:
         """Ask for keyword matches; returns how many there are in all."""
         if self._keyword_limit < limit:
             for filters in self._filters_to_ask:
-                found = self._sources.index.search(
+                found = self.index.search(
                     self._query.words, filters, phrases=self._query.phrases, limit=limit
                 )
                 self._keyword_scores.update(found)
@@ -219,12 +229,34 @@ class RecallSearch:
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         """Ask for the nearest chunks; returns how many facts there are in all."""
         for filters in self._filters_to_ask:
-            for fact_id, chunk_id, cosine in vectors.search(vector, filters, limit=limit):
+            for fact_id, chunk_id, cosine in self._visible_nearest(vectors, vector, filters, limit):
                 self._cosines[fact_id] = cosine
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)
         return len(self._cosines)
+
+    def _visible_nearest(
+        self, vectors: VectorIndex, vector: Sequence[float], filters: FactFilters, limit: int
+    ) -> list[NearFact]:
+        """The nearest facts that the agent may see: others must not shift its scores."""
+        # What is left to be checked here is not in the columns, and would change with the time.
+        asked = filters._replace(
+            hidden_statuses=frozenset(), hide_background=False, alive_at=None, agent=None
+        )
+        wanted = limit
+        while True:
+            found = vectors.search(vector, asked, limit=wanted)
+            if self._request.agent is None:
+                return found
+            self._load([x.fact_id for x in found if not self._is_loaded(x.fact_id)])
+            seen = [each for each in found if each.fact_id not in self._invisible]
+            if len(seen) >= limit or len(found) < wanted:
+                return seen[:limit]
+            wanted *= 4
+
+    def _is_loaded(self, fact_id: str) -> bool:
+        return fact_id in self._facts or fact_id in self._rejected
 
     # ----------------------------------------------------------------- candidates
 
@@ -254,7 +286,7 @@ class RecallSearch:
             [self._keyword_scores[k] for k in self._similarities if k in self._keyword_scores],
             [self._cosines[k] for k in self._similarities if k in self._cosines],
             coverage=coverage,
-            fact_count=self._sources.index.count(),
+            fact_count=self.index.count(),
         )
         if not self._cosines:
             self._trust = coverage
@@ -303,7 +335,6 @@ class RecallSearch:
             fact = found.get(each)
             if (
                 fact is not None
-                and can_see(self._request.agent, fact.scope)
                 and self._filters.admits(fact)
                 # The note index has checked the phrases of what it found.
                 and (
@@ -314,6 +345,8 @@ class RecallSearch:
                 self._facts[each] = fact
             else:
                 self._rejected.add(each)
+                if fact is None or not can_see(self._request.agent, fact.scope):
+                    self._invisible.add(each)
 
     def _words_of(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact contains, as written there; computed once per fact."""
@@ -361,8 +394,7 @@ class RecallSearch:
                     utility=round(signals.utility, 4),
                     stage=stage,
                     why=explain_hit(
-                        list(words.values()),
-                        len(self._terms.stems),
+                        *self._terms.quoted_words(fact_text(fact)),
                         cosine=cosine,
                         matches_hints=self._query.has_hints and self._query.matches_hints(fact),
                         access_count=fact.access_count,

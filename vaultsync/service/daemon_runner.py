@@ -331,7 +331,7 @@ class DaemonRunner:
         if self._memory is None:
             raise DaemonStoppedError
         state = copy(self._daemon.state) if self._daemon else None
-        known = daemon_status(self._memory.ctx, daemon=state)
+        known = daemon_status(self._memory.ctx, daemon=state, agent=self._memory.agent)
         return self._memory.with_queued(known)
 
     def _publish(self, kind: str, data: Mapping[str, Value]) -> None:

@@ -98,9 +98,12 @@ class RedactedStore:
         fact = self._store.tombstone(fact_id)
         return self._view.redact(fact) if fact else None
 
-    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+    def iter_facts(
+        self, after: str = "", *, newest: bool = False, deleted: bool = False
+    ) -> Iterator[Fact]:
         """All facts, without their secrets."""
-        return map(self._view.redact, self._store.iter_facts(after))
+        found = self._store.iter_facts(after, newest=newest, deleted=deleted)
+        return map(self._view.redact, found)
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Not supported: writing would lose what is redacted here."""

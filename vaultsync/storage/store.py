@@ -113,8 +113,14 @@ class Store(Protocol):
     def tombstone(self, fact_id: str) -> Fact | None:
         """The last version of a deleted fact, with the tombstone's revision; None if none."""
 
-    def iter_facts(self, after: str = "") -> Iterator[Fact]:
-        """All facts with an id greater than `after`, by id."""
+    def iter_facts(
+        self, after: str = "", *, newest: bool = False, deleted: bool = False
+    ) -> Iterator[Fact]:
+        """All facts with an id greater than `after`, by id.
+
+        With `newest` from the greatest id down: all below `after`, or all when that is empty.
+        With `deleted` the last versions of deleted facts, in place of facts.
+        """
 
     def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Do each write whose condition holds, all in one durable transaction.

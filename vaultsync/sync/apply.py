@@ -38,6 +38,7 @@ from vaultsync.sync.decision_table import (
     DROPS_BASE,
     EXCHANGES,
     GIVES_BACK,
+    REASON_CHANGED_DURING_RUN,
     WRITES_STORE,
     ActionKind,
     PlannedAction,
@@ -128,6 +129,8 @@ class ApplyOutcome:
     done: list[PlannedAction] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     """Facts for the next run: something changed while they were written."""
+    refused: list[PlannedAction] = field(default_factory=list)
+    """The actions on them that were not carried out."""
     notices: list[Notice] = field(default_factory=list)
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
@@ -429,6 +432,8 @@ class ApplyBatch:
     def _give_up(self, item: PendingAction, why: Notice | None = None) -> None:
         item.failed = True
         self.outcome.waiting.append(item.fact.id)
+        reason = REASON_CHANGED_DURING_RUN if why is None else why.message
+        self.outcome.refused.append(item.action.evolve(do=ActionKind.WAIT, reason=reason))
         self.outcome.touched.add(parent_folder(item.action.path or VaultPath("")))
         if why is not None:
             self.outcome.notices.append(why)

@@ -43,6 +43,7 @@ from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.merge import MergeResult, merge
+from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.snapshot import VaultSnapshot
 
 
@@ -120,6 +121,19 @@ def resolve_conflict(
     with ctx.archive.transaction():
         ctx.archive.put_conflict(resolved)
     return resolved
+
+
+def settled_by_deletion(resolutions: Sequence[ConflictResolution]) -> list[ActionTaken]:
+    """The lines of a report about conflicts whose notes were deleted; nothing else tells of them.
+
+    What was ticked is written, which the report says anyway.
+    """
+    why = "its conflict note was deleted: the note stays as it is"
+    return [
+        ActionTaken("resolve_conflict", x.conflict.fact_id, x.conflict.path, x.fields, why)
+        for x in resolutions
+        if x.take == "keep"
+    ]
 
 
 def preview_resolutions(ctx: SyncContext, snapshot: VaultSnapshot) -> dict[str, StoreSide]:

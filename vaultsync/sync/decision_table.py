@@ -70,12 +70,19 @@ _FOLDER_UNREADABLE = Decision(
 _DUPLICATE_IDS = Decision(
     ActionKind.NEEDS_REVIEW, "two notes have its id, and neither lies where it was"
 )
-_RECHECK = Decision(
-    ActionKind.WAIT, "the note is gone; the next sync deletes its fact, unless it is back by then"
+REASON_MOVED = "moved in the vault"
+REASON_GONE_BOTH = "deleted on both sides"
+REASON_GONE = "the note is gone; the next sync deletes its fact, unless it is back by then"
+REASON_CHANGED_DURING_RUN = "it changed during this run; the next one takes it"
+_RECHECK = Decision(ActionKind.WAIT, REASON_GONE)
+_RECHECK_CHANGED = Decision(
+    ActionKind.WAIT,
+    "the note is gone, but its fact was changed in the store; the next sync writes the note"
+    " again, unless it is back by then",
 )
 _STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is away")
 _LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no deletion")
-_GONE_BOTH = Decision(ActionKind.DROP_BASE, "deleted on both sides")
+_GONE_BOTH = Decision(ActionKind.DROP_BASE, REASON_GONE_BOTH)
 _AGENT_DELETED = Decision(ActionKind.DELETE_NOTE, "deleted in the store")
 
 DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = MappingProxyType(
@@ -92,8 +99,8 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
         (_V.REFORMATTED, _S.MISSING): _LOST,
         (_V.REFORMATTED, _S.AWAY): _STORE_UNAVAILABLE,
-        (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, "moved in the vault"),
-        (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, "moved in the vault"),
+        (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, REASON_MOVED),
+        (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, REASON_MOVED),
         (_V.MOVED, _S.MODIFIED): Decision(
             ActionKind.MERGE, "moved in the vault, changed in the store"
         ),
@@ -110,7 +117,7 @@ DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = Mappin
         (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
         (_V.GONE, _S.UNCHANGED): _RECHECK,
         (_V.GONE, _S.TOUCHED): _RECHECK,
-        (_V.GONE, _S.MODIFIED): _RECHECK,
+        (_V.GONE, _S.MODIFIED): _RECHECK_CHANGED,
         (_V.GONE, _S.DELETED): _GONE_BOTH,
         (_V.GONE, _S.MISSING): _RECHECK,
         (_V.GONE, _S.AWAY): _RECHECK,

@@ -17,6 +17,7 @@ from vaultsync.storage.vault import FileStamp, FolderListing
 from vaultsync.sync.apply import ApplyOutcome
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
+from vaultsync.sync.notices import FOREIGN_VALUES_SETTING, with_foreign_values
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.preconditions import HIGH_WATER_SETTING
 from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, notices_of
@@ -82,6 +83,7 @@ def _settings(work: SyncRun, outcome: ApplyOutcome) -> dict[str, str | None]:
         before = (work.ctx.archive.setting("waiting") or "").split()
         waiting = dict.fromkeys([*(x for x in before if x not in examined), *waiting])
     settings = {"waiting": " ".join(waiting) or None}
+    settings[FOREIGN_VALUES_SETTING] = with_foreign_values(work)
     if not work.snapshot.is_partial:
         settings["stopped_run"] = None  # the guard stops whole runs only
     rows = [*work.feed.rows, *_own_feed_rows(work, outcome)]
@@ -209,7 +211,8 @@ def changed_notices(
         old.setdefault(each.path, []).append(each)
     new: dict[VaultPath, list[Notice]] = {}
     for each in work.notices:
-        if each.kind in LASTING_NOTICES:
+        # Without a sha it is about a value that its note brought with it.
+        if each.kind in LASTING_NOTICES and (each.sha or each.kind != "invalid_field"):
             new.setdefault(each.path, []).append(each)
     if not (old or new):
         return {}
@@ -274,8 +277,9 @@ def make_report(
     seconds: float,
     *,
     guarded: str | None = None,
+    refused: Sequence[PlannedAction] = (),
 ) -> Report:
-    """The report of a run that did `done`, with these `notices`, or would.
+    """The report of a run that did `done` but not what is `refused`, with `notices`, or would.
 
     `guarded` says why the guard would stop the run; it is None when it would not.
     """
@@ -297,6 +301,9 @@ def make_report(
     actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
     if not work.request.dry_run:
         actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
+        named = {notice.path for notice in notices}
+        actions += [_taken(each) for each in refused if each.path not in named]
+    actions += work.settled
     if work.unchanged:  # at the end: of a long report only the beginning is kept
         row = decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
         name = _ACTION_NAMES[row.do]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
@@ -10,13 +11,13 @@ from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
-from vaultsync.notes.parse import UnknownPlaceholder, id_in
+from vaultsync.notes.parse import FieldProblem, UnknownPlaceholder, id_in
 from vaultsync.notes.render import add_id_line, rewrite_note
 from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import LinkTexts, SyncContext
-from vaultsync.sync.decision_table import EXCHANGES, ActionKind, PlannedAction
+from vaultsync.sync.decision_table import CREATES_FACT, EXCHANGES, ActionKind, PlannedAction
 from vaultsync.sync.identity import adopted_folders
 from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.snapshot import ScannedFile, invalid_field_notice, is_managed_path
@@ -26,6 +27,36 @@ def redact_notices(ctx: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
     """Notices without secrets: they quote notes, and they are stored and shown to all."""
     redact = ctx.view.redact_text
     return [n._replace(message=redact(n.message), hint=redact(n.hint)) for n in notices]
+
+
+FOREIGN_VALUES_SETTING = "foreign_values"
+"""The archive's setting with the marks of values that authors gave fields of theirs."""
+MAX_FOREIGN_VALUES = 5_000
+"""Maximum number of marks; other values stay notices."""
+
+
+def value_mark(problem: FieldProblem) -> str:
+    """The mark of a value that its field does not accept; the value may be a secret."""
+    return hashlib.sha256(problem.message.encode()).hexdigest()[:16]
+
+
+def foreign_values(ctx: SyncContext) -> frozenset[str]:
+    """The marks of values that notes brought with them, which mean something to their authors."""
+    return frozenset((ctx.archive.setting(FOREIGN_VALUES_SETTING) or "").split())
+
+
+def with_foreign_values(work: SyncRun) -> str | None:
+    """The setting of foreign values, with those of the notes that this run takes in."""
+    known = foreign_values(work.ctx)
+    taken = {x.path for x in work.actions if x.do in CREATES_FACT or x.do is ActionKind.MERGE}
+    found = {
+        value_mark(problem)
+        for seen in work.snapshot.seen.values()
+        if seen.base is None and seen.path in taken and seen.read is not None
+        for problem in seen.read.problems
+        if problem.key != "id"
+    }
+    return " ".join(sorted({*known, *found})[:MAX_FOREIGN_VALUES]) or None
 
 
 def run_notices(work: SyncRun) -> list[Notice]:
@@ -109,15 +140,29 @@ def _file_notices(
     listed = []
     if seen.read_error is not None and (managed or _is_copy(ctx, seen)):
         listed.append(seen.read_error)
+    if seen.read is not None and problems:
+        note = seen.read
+        problems = tuple(x for x in problems if ctx.view.meaning(note, x.key) is None)
+    foreign = foreign_values(ctx) if problems else frozenset()
     for problem in problems if managed else ():
         if problem.key != "id":
-            listed.append(invalid_field_notice(ctx, seen.path, seen.file.sha, problem))
+            if value_mark(problem) not in foreign:
+                # A value that a new note brings with it is its author's: it is reported once.
+                sha = "" if seen.base is None else seen.file.sha
+                notice = invalid_field_notice(ctx, seen.path, sha, problem)
+                listed.append(notice if sha else notice._replace(hint=_MAP_HINT))
         elif seen.base is None:
             text = f"{seen.path}:{problem.line}: its id is unknown, so the note is left alone"
             at = ctx.now()
             notice = Notice("foreign_id", seen.path, text, problem.hint, problem.line, seen=at)
             listed.append(notice)
     return listed
+
+
+_MAP_HINT = (
+    "as it is, it stays the author's own word, and this is said once; `[map]` in"
+    " .meta/config.toml gives such words a meaning before you adopt, as in priority.high = 1"
+)
 
 
 def _is_copy(ctx: SyncContext, seen: ScannedFile) -> bool:

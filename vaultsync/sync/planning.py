@@ -29,6 +29,7 @@ from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, decide
 from vaultsync.sync.identity import Case, NoteIdentities, taken_keys
 from vaultsync.sync.merge import merge
+from vaultsync.sync.report import ActionTaken
 from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -69,6 +70,8 @@ class SyncRun:
     """The plan: one line for each case."""
     notices: list[Notice] = field(default_factory=list)
     """What the user should know of the scan and the plan."""
+    settled: Sequence[ActionTaken] = ()
+    """The conflicts that the user settled in their notes."""
     taken: ReservedPaths = field(init=False)
 
     def __post_init__(self) -> None:

@@ -23,7 +23,12 @@ from vaultsync.model.schema import Value
 from vaultsync.storage.archive import RunRecord
 from vaultsync.sync.apply import ApplyOutcome, apply_plan
 from vaultsync.sync.changes import StoreFeed, StoreSide
-from vaultsync.sync.conflicts import find_resolutions, preview_resolutions, resolve_conflict
+from vaultsync.sync.conflicts import (
+    find_resolutions,
+    preview_resolutions,
+    resolve_conflict,
+    settled_by_deletion,
+)
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import CREATES_NOTE, ActionKind, PlannedAction, guard
 from vaultsync.sync.finish import finish_run, join_reports, make_report, record_absent
@@ -41,7 +46,7 @@ from vaultsync.sync.planning import SyncRun, plan_case
 from vaultsync.sync.preconditions import check_store, check_vault, is_confirmed, stop_run
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.replaced_versions import record_replaced
-from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.report import ActionTaken, Progress, Report
 from vaultsync.sync.snapshot import ScanScope, VaultSnapshot, folders_of_facts, scan_vault
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -107,8 +112,8 @@ def sync_once(
         outcome.notices = redact_notices(ctx, outcome.notices)
     seconds = ctx.clock.monotonic() - began
     finish_run(work, outcome)
-    report = make_report(work, outcome.done, outcome.notices, seconds)
-    if not report.quiet or outcome.done or work.unchanged:
+    report = make_report(work, outcome.done, outcome.notices, seconds, refused=outcome.refused)
+    if not report.quiet or outcome.done or work.unchanged or work.settled:
         report = join_reports(request.after, report)
         record_run(ctx, request, report)
         changed = {name: number for name, number in report.counts.items() if number}
@@ -179,11 +184,15 @@ def observe(
     )
     snapshot = scan_vault(ctx, scope, may_widen=not request.facts_only, progress=progress)
     resolved: list[str] = []
+    settled: list[ActionTaken] = []
     previews: Mapping[str, StoreSide] = {}
     if feed.is_available and request.dry_run:
         previews = preview_resolutions(ctx, snapshot)
+        settled = settled_by_deletion(find_resolutions(ctx, snapshot, dry_run=True))
     elif feed.is_available:
-        resolved = [resolve_conflict(ctx, x).fact_id for x in find_resolutions(ctx, snapshot)]
+        resolutions = find_resolutions(ctx, snapshot)
+        resolved = [resolve_conflict(ctx, each).fact_id for each in resolutions]
+        settled = settled_by_deletion(resolutions)
     identities = resolve_identities(ctx, snapshot)
     if identities.absent:
         _confirm_absences(ctx, identities)
@@ -199,7 +208,7 @@ def observe(
         cases += untracked_note_cases(
             ctx, identities, request.adopt, store_available=feed.is_available
         )
-    return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed)
+    return SyncRun(ctx, request, run, snapshot, identities, cases, unchanged, feed, settled=settled)
 
 
 def _waiting_facts(ctx: SyncContext, snapshot: VaultSnapshot) -> list[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from msgspec import convert
 
 from vaultsync.errors import StoreUnavailableError
+from vaultsync.model.paths import VaultPath, join_path
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_index_page
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.planning import SyncRun
 from vaultsync.sync.report import DaemonState, LastRun, Status, notices_of
 from vaultsync.sync.run import preview_run
 from vaultsync.sync.sync_request import SyncRequest
@@ -19,66 +22,90 @@ _NO_CHANGE = frozenset(
 """Kinds of actions that are not reported as pending: they change neither side."""
 
 
-def daemon_status(ctx: SyncContext, *, daemon: DaemonState | None) -> Status:
-    """The status that the daemon knows without a scan, from its last run.
+def daemon_status(
+    ctx: SyncContext, *, daemon: DaemonState | None, agent: str | None = None
+) -> Status:
+    """The status that the daemon knows without a scan, from its last run, for an agent.
 
     Raises:
         StoreUnavailableError.
     """
-    archive = ctx.archive
+    archive, view = ctx.archive, AgentView(ctx, agent)
+    waiting = (archive.setting("waiting") or "").split()
     notes = archive.count_bases() - len(archive.missing_bases())
+    if agent is not None:
+        notes = sum(map(view.sees_path, archive.paths()))
+        bases = archive.find_bases(waiting)
+        waiting = [x for x in waiting if x in bases and view.sees_facts(bases[x].fact)]
     return Status(
         facts=ctx.store.state().facts,
         notes=notes,
-        pending=len((archive.setting("waiting") or "").split()),
+        pending=len(waiting),
         conflicts=len(archive.conflicts()),
-        attention=notices_of(archive.notices()),
+        attention=view.notices(notices_of(archive.notices())),
         outbox=len(archive.outbox()),
-        last_run=_last_run(ctx),
+        last_run=_last_run(ctx, view),
         engine="this process",
         daemon=daemon,
     )
 
 
-def _last_run(ctx: SyncContext) -> LastRun | None:
+def _last_run(ctx: SyncContext, view: AgentView) -> LastRun | None:
+    """The last run that changed something; none for an agent, for it counts what others did."""
     last = ctx.archive.last_run()
-    if last is None:
+    if last is None or view.agent is not None:
         return None
     counts = convert(last.report.get("counts") or {}, dict[str, int])
     return LastRun(last.run, last.at, last.kind, counts)
 
 
 def read_status(
-    ctx: SyncContext, *, engine: str = "idle", daemon: DaemonState | None = None
+    ctx: SyncContext,
+    *,
+    engine: str = "idle",
+    daemon: DaemonState | None = None,
+    agent: str | None = None,
 ) -> Status:
-    """Scan both sides as a run would, and report what it would find.
+    """Scan both sides as a run would, and report what it would find, as far as an agent sees it.
+
+    The facts, conflicts and queued changes are those of all.
 
     Raises:
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
     """
     work, report = preview_run(ctx, SyncRequest(dry_run=True))
-    pending = sum(action.do not in _NO_CHANGE for action in work.actions)
-    notes = ctx.archive.count_bases()
+    view = AgentView(ctx, agent)
+    actions = [action for action in work.actions if view.sees_action(action)]
+    pending = sum(action.do not in _NO_CHANGE for action in actions)
+    absent = len(work.identities.absent)
+    notes = ctx.archive.count_bases() - absent
+    if agent is not None:
+        notes = sum(map(view.sees_path, ctx.archive.paths().keys() - _absent_paths(work)))
     files = sum(  # empty files are not counted
         not is_conflict_note(name) and not is_index_page(ctx.policy.index_folder, folder.path, name)
         for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
-        if stamp.size
+        if stamp.size and view.sees_path(join_path(folder.path, name))
     )
-    waiting = sum(action.new_id for action in work.actions)
+    waiting = sum(action.new_id for action in actions)
     try:
         facts = ctx.store.state().facts
     except StoreUnavailableError:
-        facts = notes
+        facts = notes + absent
     return Status(
         facts=facts,
-        notes=notes - len(work.identities.absent),
+        notes=notes,
         pending=pending,
         conflicts=len(ctx.archive.conflicts()),
-        attention=report.attention,
+        attention=view.notices(report.attention),
         outbox=len(ctx.archive.outbox()),
-        last_run=_last_run(ctx),
+        last_run=_last_run(ctx, view),
         engine=engine,
         daemon=daemon,
-        foreign=max(files - (notes - len(work.identities.absent)) - waiting, 0),
+        foreign=max(files - notes - waiting, 0),
     )
+
+
+def _absent_paths(work: SyncRun) -> set[VaultPath]:
+    """The paths of the notes that are not where they were."""
+    return {base.path for base in work.identities.absent.values()}

@@ -21,6 +21,7 @@ from vaultsync.indexing.text_normalization import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import can_see
 from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
@@ -108,6 +109,11 @@ class MemoryIndex:
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
 
+    def count_matches(
+        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> int:
+        return len(self.search(words, filters, phrases=phrases, limit=len(self._held)))
+
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         held = {each: one.turn for each, one in self._held.items()}
         named = held.keys() & set(facts)
@@ -125,8 +131,8 @@ class MemoryIndex:
         language = language_of(text, least=1) or self._language
         return FUNCTION_WORDS.get(language, frozenset())
 
-    def count(self) -> int:
-        return len(self._held)
+    def count(self, agent: str | None = None) -> int:
+        return sum(can_see(agent, each.fact.scope) for each in self._held.values())
 
     def close(self) -> None:
         """Do nothing: no resource is open."""

@@ -141,13 +141,16 @@ class QdrantStore:
     def tombstone(self, fact_id: str) -> Fact | None:
         return _counted_fact(fact_id, self._with_counts([fact_id]), deleted=True)
 
-    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+    def iter_facts(
+        self, after: str = "", *, newest: bool = False, deleted: bool = False
+    ) -> Iterator[Fact]:
         self._committed()
-        for page in batches(self._points.walk_all(_FACTS, FACT_KEYS, after=after)):
+        kind = _TOMBSTONES if deleted else _FACTS
+        for page in batches(self._payloads(kind, after, newest=newest)):
             ids = [_accesses_id(key) for key, _ in page]
             points = {**dict(page), **self._points.take(ids, ACCESS_KEYS)}
             for key, _ in page:
-                fact = _counted_fact(key, points)
+                fact = _counted_fact(key, points, deleted=deleted)
                 if fact is not None:
                     yield fact
 
@@ -156,6 +159,19 @@ class QdrantStore:
         found = self._points.walk_all(_REPLACED, FACT_KEYS)
         versions = [to_replaced_version(payload) for _, payload in found]
         return sorted(versions, key=lambda each: each.seq)
+
+    def _payloads(
+        self, kind: PointFilter, after: str, *, newest: bool
+    ) -> Iterator[tuple[str, Payload]]:
+        """Points with their payloads, by id; a scroll only goes up, so the newest take all ids."""
+        if not newest:
+            yield from self._points.walk_all(kind, FACT_KEYS, after=after)
+            return
+        keys = (key for key, _ in self._points.walk_all(kind, ("kind",)))
+        ids = [key for key in keys if not after or key < after]
+        for batch in batches(reversed(ids)):
+            found = self._points.take(batch, FACT_KEYS)
+            yield from ((key, found[key]) for key in batch if key in found)
 
     def was_applied(self, fact_id: str, op: str) -> bool:
         payload = self._payload(fact_id, ("op",))

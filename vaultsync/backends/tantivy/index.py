@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import Query
@@ -33,6 +33,7 @@ from vaultsync.backends.tantivy.query_builder import (
     id_from_columns,
     read_columns,
     sort_matches,
+    visible_owners,
 )
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing.language import ENGLISH
@@ -40,7 +41,7 @@ from vaultsync.indexing.ports import IndexDocument, IndexMatch, SessionTurn
 from vaultsync.model.filters import FactFilters
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
-_FORMAT = f"4 {tantivy_version}"
+_FORMAT = f"5 {tantivy_version}"
 """Changes with everything that changes the content of the files."""
 _HEAP = 50_000_000
 """Bytes per thread of a writer; more makes another segment."""
@@ -96,9 +97,16 @@ class TantivyIndex:
         view = self._look()
         return view.version if view else None
 
-    def count(self) -> int:
+    def count(self, agent: str | None = None) -> int:
         view = self._look()
-        return view.searcher.num_docs - 1 if view else 0
+        if view is None:
+            return 0
+        if agent is None:
+            return view.searcher.num_docs - 1
+        query = Query.term_set_query(self._schema, "owner", sorted(visible_owners(agent)))
+        with self._reading():
+            return _count(view, query)
+        return 0
 
     def tokens(self, text: str) -> list[str]:
         return self._terms.of_text(text)
@@ -127,6 +135,20 @@ class TantivyIndex:
                 hits = best_hits(view.searcher, asked, {}, limit)
             return sort_matches(view.searcher, hits or [], limit)
         return []
+
+    def count_matches(
+        self, words: str, filters: FactFilters, *, phrases: Sequence[str] = ()
+    ) -> int:
+        view = self._look()
+        if view is None:
+            return 0
+        asked = self._asking.asked(words, phrases, view.languages, filters.plain_tags)
+        if not asked:
+            return 0
+        asked += self._asking.ranges(column_ranges(filters))
+        with self._reading():
+            return _count(view, Query.boolean_query(asked))
+        return 0
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         view = self._look()
@@ -309,6 +331,11 @@ class TantivyIndex:
                 return
             time.sleep(pause)
         shutil.rmtree(self._folder)
+
+
+def _count(view: _CommitReader, query: Query) -> int:
+    found: Any = view.searcher.search(query, 1, count=True)
+    return int(found.count)
 
 
 def _busy() -> IndexBusyError:

@@ -13,8 +13,10 @@ from vaultsync.indexing.language import SAMPLE_CHARS, language_of
 from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import day_words, hash63, own_title, speaker_names, turn_of
 from vaultsync.indexing.text_normalization import index_words, note_headings
-from vaultsync.model.canonical import tag_keys_with_parents
+from vaultsync.model.canonical import FOREVER, tag_keys_with_parents, to_microseconds
+from vaultsync.model.hiding import is_agents_background
 from vaultsync.model.schema import Value
+from vaultsync.model.scope import is_private
 from vaultsync.recall.query import type_hint
 from vaultsync.recall.ranking import FIELD_WEIGHTS
 
@@ -27,6 +29,10 @@ PHRASE_FIELDS = frozenset(FIELD_WEIGHTS) - {"around"}
 """The fields in which a phrase is searched: those of the fact itself."""
 VERSION_DOC_ID = "meta"
 """The id of the document with the version of the index; ids of facts are UUIDs."""
+
+
+_OWNERS = ("owner", "user")
+"""The columns of whose a fact is: 0 where there is no such one."""
 
 
 def make_schema() -> tantivy.Schema:
@@ -42,9 +48,10 @@ def make_schema() -> tantivy.Schema:
         )
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
-    for name in ("type", "scope", "status", "priority", "replaced"):
+    for name in ("type", "scope", "status", "priority", "replaced", "background", *_OWNERS):
         builder.add_unsigned_field(name, indexed=True, fast=True)
-    builder.add_integer_field("created", indexed=True, fast=True)
+    for name in ("created", "expires"):
+        builder.add_integer_field(name, indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
     for name in ("id_high", "id_low", "mark"):
         builder.add_unsigned_field(name, fast=True)
@@ -98,6 +105,10 @@ def _columns(entry: IndexDocument) -> dict[str, Any]:
         "status": name_code(fact.status),
         "priority": fact.priority,
         "replaced": int(fact.superseded_by_id is not None),
+        "background": int(is_agents_background(fact)),
+        "owner": owner_code(fact.scope),
+        "user": user_code(fact.user_id),
+        "expires": to_microseconds(fact.expires_at) if fact.expires_at else FOREVER,
         "created": turn.moment,
         "session": turn.session,
         "mark": turn.fingerprint,
@@ -116,3 +127,13 @@ def _texts(value: Value) -> list[str]:
 
 name_code = lru_cache(maxsize=4096)(hash63)
 """The number of a type, a scope or a status."""
+
+
+def owner_code(scope: str) -> int:
+    """The number of a private scope; 0 for a scope that all agents see."""
+    return name_code(scope) if is_private(scope) else 0
+
+
+def user_code(user: str | None) -> int:
+    """The number of the user that a fact is about; 0 for none."""
+    return 0 if user is None else name_code(user)

@@ -10,11 +10,11 @@ import tantivy
 from tantivy import DocAddress, Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Analyzers
-from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code
+from vaultsync.backends.tantivy.index_fields import PHRASE_FIELDS, name_code, owner_code, user_code
 from vaultsync.indexing.ports import IndexMatch
-from vaultsync.model.canonical import FOREVER, NEVER
+from vaultsync.model.canonical import FOREVER, NEVER, to_microseconds
 from vaultsync.model.filters import FactFilters
-from vaultsync.model.schema import LOWEST_PRIORITY
+from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
 from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
 NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
@@ -27,13 +27,15 @@ class ColumnRange(NamedTuple):
 
     codes: frozenset[int] | None = None
     """The numbers; None: the range decides."""
+    is_not: bool = False
+    """Whether the numbers are those that do not match."""
     low: int = NEVER
     high: int = FOREVER
 
     def passes(self, value: Any) -> bool:  # noqa: ANN401 - a column holds anything
         """Whether a number passes."""
         if self.codes is not None:
-            return value in self.codes
+            return (value in self.codes) != self.is_not
         return bool(self.low <= value <= self.high)
 
 
@@ -43,14 +45,36 @@ def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
         field: ColumnRange(frozenset(map(name_code, words)))
         for field, words in filters.words.items()
     }
-    if filters.heads_only:
-        found["replaced"] = ColumnRange(frozenset({0}))
-    if filters.max_priority < LOWEST_PRIORITY:
-        found["priority"] = ColumnRange(frozenset(range(filters.max_priority + 1)))
+    if filters.heads_only or filters.superseded_only:
+        both = filters.heads_only and filters.superseded_only
+        found["replaced"] = ColumnRange(frozenset(() if both else {int(filters.superseded_only)}))
+    if filters.max_priority < LOWEST_PRIORITY or filters.tiers:
+        tiers = filters.tiers or TIERS
+        priorities = frozenset(each for tier in tiers for each in TIERS[tier])
+        found["priority"] = ColumnRange(priorities & frozenset(range(filters.max_priority + 1)))
+    hidden = frozenset(map(name_code, filters.hidden_statuses))
+    if hidden:
+        asked = found["status"].codes if "status" in found else None
+        found["status"] = (
+            ColumnRange(hidden, is_not=True) if asked is None else ColumnRange(asked - hidden)
+        )
+    if filters.hide_background:
+        found["background"] = ColumnRange(frozenset({0}))
+    if filters.user is not None:
+        found["user"] = ColumnRange(frozenset({user_code(filters.user)}))
+    if filters.agent is not None:
+        found["owner"] = ColumnRange(visible_owners(filters.agent))
+    if filters.alive_at is not None:
+        found["expires"] = ColumnRange(low=to_microseconds(filters.alive_at) + 1)
     first, until = filters.moments
     if first > NEVER or until < FOREVER:
         found["created"] = ColumnRange(low=first, high=until - 1)
     return found
+
+
+def visible_owners(agent: str) -> frozenset[int]:
+    """The numbers of the owners whose facts an agent may see."""
+    return frozenset({0, owner_code(f"private-{agent.casefold()}")})
 
 
 class QueryBuilder:
@@ -115,6 +139,9 @@ class QueryBuilder:
         for name, span in ranges.items():
             if span.codes is not None:
                 query = Query.term_set_query(self._schema, name, sorted(span.codes))
+                if span.is_not:
+                    found.append((Occur.MustNot, query))
+                    continue
             else:
                 query = Query.range_query(self._schema, name, kind, span.low, span.high)
             found.append(_must(query))
@@ -184,7 +211,8 @@ def _selectivity(searcher: tantivy.Searcher, ranges: Mapping[str, ColumnRange]) 
     for name, span in ranges.items():
         if span.codes is not None:
             held = sum(searcher.doc_freq(name, each) for each in span.codes)
-            share *= held / searcher.num_docs
+            passing = held / searcher.num_docs
+            share *= max(0.0, 1 - passing) if span.is_not else passing
     return share
 
 

@@ -1,0 +1,70 @@
+"""Chains of versions: what becomes of the older version when its head is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.errors import FactNotFoundError
+from vaultsync.facts import service as work
+from vaultsync.model.fact import Fact
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def chain(world: World) -> tuple[Fact, Fact]:
+    old = world.agent_remembers("It is red.")
+    world.clock.advance(1)
+    return old, work.supersede(world.ctx, old.id, "It is blue.", agent="indy")
+
+
+def test_forgetting_the_head_of_a_chain_names_the_older_version(world: World) -> None:
+    old, new = chain(world)
+    done = work.forget(world.ctx, new.id, agent="indy")
+    assert (done.status, done.previous) == ("forgotten", old.id)
+    assert world.fact(old.id).superseded_by_id == new.id
+
+
+def test_restoring_the_older_version_makes_it_the_head_again(world: World) -> None:
+    old, new = chain(world)
+    work.forget(world.ctx, new.id, agent="indy")
+    done = work.restore(world.ctx, old.id, agent="indy")
+    assert done.status == "active"
+    assert world.fact(old.id).superseded_by_id is None
+
+
+def test_an_older_version_whose_head_lives_stays_as_it_is(world: World) -> None:
+    old, new = chain(world)
+    work.restore(world.ctx, old.id, agent="indy")
+    assert world.fact(old.id).superseded_by_id == new.id
+    assert work.forget(world.ctx, old.id, agent="indy").previous is None
+
+
+def test_restoring_the_head_hides_the_older_version_again(world: World) -> None:
+    old, new = chain(world)
+    work.forget(world.ctx, new.id, agent="indy")
+    work.restore(world.ctx, old.id, agent="indy")
+    work.restore(world.ctx, new.id, agent="indy")
+    assert world.fact(old.id).superseded_by_id == new.id
+    assert world.fact(new.id).supersedes_id == old.id
+
+
+def test_a_version_that_is_gone_or_of_another_agent_is_not_offered(world: World) -> None:
+    old, new = chain(world)
+    work.forget(world.ctx, old.id, agent="indy")
+    assert work.forget(world.ctx, new.id, agent="indy").previous is None
+    private = world.agent_remembers("It is red.", agent="ada", scope="private-ada")
+    public = world.agent_remembers("It is blue.", supersedesId=private.id)
+    with pytest.raises(FactNotFoundError):
+        work.get(world.ctx, private.id, agent="indy")
+    assert work.forget(world.ctx, public.id, agent="indy").previous is None
+
+
+def test_while_the_store_is_away_no_older_version_is_named(world: World) -> None:
+    _, new = chain(world)
+    world.quiesce()
+    with world.outage():
+        assert work.forget(world.ctx, new.id, agent="indy").previous is None

@@ -1,0 +1,101 @@
+"""Pages of facts: what is listed by default, and what the page says it hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.world import World
+from vaultsync.facts.listing import MAX_COUNTED_DELETED, FactPage, select_facts
+from vaultsync.model.fact import Fact
+from vaultsync.model.hiding import HiddenMatches
+from vaultsync.storage.store import StoreWrite
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def listed(world: World, agent: str | None = None, **filters: Any) -> FactPage:  # noqa: ANN401 - what select_facts() takes
+    return select_facts(world.ctx, agent=agent, **filters)
+
+
+def titles(page: FactPage) -> list[str]:
+    return [fact.title for fact in page.facts]
+
+
+def test_a_list_hides_deleted_facts_alone_and_says_how_many(world: World) -> None:
+    for status in ("done", "archived", "active"):
+        world.agent_remembers(f"It is {status}", status=status, priority=4)
+    gone = world.agent_remembers("Gone", tags=["x"])
+    world.agent_forgets(gone.id)
+    other = world.agent_remembers("Of Ada", agent="ada", scope="private-ada")
+    world.agent_forgets(other.id, agent="ada")
+
+    page = listed(world, agent="indy")
+    assert titles(page) == ["It is done", "It is archived", "It is active"]
+    assert page.hidden == (HiddenMatches(1, "forgotten"),)
+    assert listed(world).hidden == (HiddenMatches(2, "forgotten"),)
+    assert listed(world, tag="x", agent="indy").hidden == (HiddenMatches(1, "forgotten"),)
+    assert listed(world, tag="y").hidden == ()
+    assert listed(world, among={gone.id}).hidden == (HiddenMatches(1, "forgotten"),)
+
+    everything = listed(world, agent="indy", include_deleted=True)
+    assert titles(everything) == [*titles(page), "Gone"]
+    assert everything.facts[-1].status == "forgotten"
+    assert everything.hidden == ()
+    assert titles(listed(world, agent="indy", status="forgotten")) == ["Gone"]
+    assert titles(listed(world, status="archived")) == ["It is archived"]
+    newest = listed(world, agent="indy", include_deleted=True, newest=True)
+    assert titles(newest) == titles(everything)[::-1]
+
+
+def test_superseded_facts_are_listed_and_can_be_listed_alone(world: World) -> None:
+    old = world.mirrored("Old")
+    new = world.mirrored("New", supersedesId=old.id)
+    world.agent_updates(old.id, supersededById=new.id)
+    assert len(listed(world).facts) == 2
+    assert [fact.id for fact in listed(world, status="superseded").facts] == [old.id]
+
+
+def test_pages_of_the_newest_follow_each_other(world: World) -> None:
+    made = [world.agent_remembers(f"Fact {number}") for number in range(7)]
+    expected = [fact.id for fact in reversed(made)]
+    for among in (None, {fact.id for fact in made}):
+        walked: list[str] = []
+        after = None
+        while not walked or after:
+            page = listed(world, newest=True, limit=3, after=after, among=among)
+            walked += [fact.id for fact in page.facts]
+            after = page.next
+        assert walked == expected
+
+
+def test_the_newest_page_reads_no_more_facts_than_it_shows(world: World) -> None:
+    for number in range(200):
+        world.agent_remembers(f"Fact {number}")
+    walk, read = world.store.iter_facts, []
+
+    def counting(after: str = "", **more: bool) -> Iterator[Fact]:
+        for fact in walk(after, **more):
+            read.append(fact.id)
+            yield fact
+
+    world.store.iter_facts = counting  # type: ignore[method-assign]
+    assert len(listed(world, newest=True, limit=20).facts) == 20
+    assert len(read) <= 21
+
+
+def test_of_very_many_deleted_facts_only_the_first_are_counted(world: World) -> None:
+    fact = world.agent_remembers("Gone")
+    ids = [world.clock.new_id() for _ in range(MAX_COUNTED_DELETED + 5)]
+    first = [StoreWrite(each, fact.evolve(id=each), None, "x") for each in ids]
+    revisions = world.store.write(first)
+    world.store.write(
+        [StoreWrite(each, None, str(r), "x") for each, r in zip(ids, revisions, strict=True)]
+    )
+    (hidden,) = listed(world).hidden
+    assert hidden.count == MAX_COUNTED_DELETED

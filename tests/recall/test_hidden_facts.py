@@ -1,0 +1,157 @@
+"""What an answer hides: what vaultsync retired, never what a person wrote in words of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.recalls import RecallWorld
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.errors import InvalidFieldError
+from vaultsync.model.hiding import HiddenMatches
+from vaultsync.recall.recall_request import RecallRequest
+from vaultsync.recall.service import RecallSearch
+from vaultsync.storage.visible_store import VisibleStore
+
+
+@pytest.fixture
+def world() -> RecallWorld:
+    return RecallWorld()
+
+
+def hidden(
+    world: RecallWorld,
+    question: str = "berths",
+    **more: Any,  # noqa: ANN401 - what a `RecallRequest` takes
+) -> dict[str, int]:
+    return {each.reason: each.count for each in world.ask(question, **more).hidden}
+
+
+@pytest.mark.parametrize("status", ["done", "reading", "Erledigt", "dormant"])
+def test_a_status_of_the_author_hides_nothing(world: RecallWorld, status: str) -> None:
+    fact = world.agent_remembers("Berths are numbered.", status=status)
+    found = world.ask("berths")
+    assert [hit.id for hit in found] == [fact.id]
+    assert found.hidden == ()
+
+
+@pytest.mark.parametrize("priority", [3, 4])
+def test_a_low_priority_hides_what_an_agent_wrote_but_nothing_of_a_person(
+    world: RecallWorld, priority: int
+) -> None:
+    own = world.agent_remembers("Berths of a person.", agent="", priority=priority)
+    theirs = world.agent_remembers("Berths of an agent.", priority=priority)
+    found = world.ask("berths")
+    assert [hit.id for hit in found] == [own.id]
+    assert found.hidden == (HiddenMatches(1, "background"),)
+    lifts: list[dict[str, Any]] = [{"max_priority": 4}, {"all": True}]
+    for lifted in lifts:
+        assert {hit.id for hit in world.ask("berths", **lifted)} == {own.id, theirs.id}
+        assert hidden(world, **lifted) == {}
+    assert len(world.ask("berths", max_priority=2)) == 0
+    assert len(world.ask("berths tier:background")) == 2
+
+
+@pytest.mark.parametrize("status", ["superseded", "archived", "expired", "forgotten"])
+def test_a_status_that_retires_a_fact_hides_it_and_the_answer_says_so(
+    world: RecallWorld, status: str
+) -> None:
+    world.agent_remembers("Berths of old.", status=status)
+    found = world.ask("berths")
+    assert len(found) == 0
+    assert found.hidden == (HiddenMatches(1, status),)
+    assert len(world.ask("berths", all=True)) == 1
+
+
+def test_a_fact_that_expired_is_hidden_and_counted(world: RecallWorld) -> None:
+    world.agent_remembers("Berths until spring.", expiresAt="2020-01-01T00:00:00Z")
+    later = world.agent_remembers("Berths for ever.", expiresAt="2999-01-01T00:00:00Z")
+    found = world.ask("berths")
+    assert [hit.id for hit in found] == [later.id]
+    assert found.hidden == (HiddenMatches(1, "expired"),)
+    assert len(world.ask("berths", all=True)) == 2
+
+
+def test_each_hidden_match_is_counted_once_by_the_first_default_that_hides_it(
+    world: RecallWorld,
+) -> None:
+    for number in range(3):
+        old = world.agent_remembers(f"Berths cost {number}.", status="archived", priority=4)
+        world.supersedes(old.id, f"Moorings cost {number}.")
+    world.agent_remembers("Berths in the attic.", status="archived", priority=4)
+    world.agent_remembers("Berths in the background.", priority=4)
+    world.agent_remembers("Berths today.")
+    assert hidden(world) == {"superseded": 3, "archived": 1, "background": 1}
+    assert hidden(world, heads_only=False) == {"archived": 4, "background": 1}
+
+
+def test_only_matches_are_counted_and_only_those_that_pass_the_filters(world: RecallWorld) -> None:
+    world.agent_remembers("Berths of old.", status="archived", type="lesson", userId="u-1")
+    world.agent_remembers("Berths by priority.", status="archived", priority=0)
+    world.agent_remembers("Something else.", status="archived")
+    assert hidden(world) == {"archived": 2}
+    assert hidden(world, types=["lesson"]) == {"archived": 1}
+    assert hidden(world, user="u-1") == {"archived": 1}
+    assert hidden(world, "berths tier:critical") == {"archived": 1}
+    assert hidden(world, '"of old" berths') == {"archived": 1}
+    assert hidden(world, "nothing of it") == {}
+
+
+def test_what_an_agent_cannot_see_is_not_counted(world: RecallWorld) -> None:
+    world.agent_remembers("Berths of Ada.", agent="ada", status="archived", scope="private-ada")
+    world.agent_remembers("Berths of all.", status="archived", scope="public")
+    assert hidden(world, agent="indy") == {"archived": 1}
+    assert hidden(world, agent="ada") == {"archived": 2}
+    assert hidden(world, agent=None) == {"archived": 2}
+
+
+def test_a_status_that_is_asked_for_is_found_whatever_it_means(world: RecallWorld) -> None:
+    archived = world.agent_remembers("Berths of old.", status="archived")
+    old = world.agent_remembers("Berths cost 100.")
+    new = world.supersedes(old.id, "Berths cost 120.")
+    assert [hit.id for hit in world.ask("berths", status="archived")] == [archived.id]
+    assert [hit.id for hit in world.ask("berths", status="superseded")] == [old.id]
+    assert [hit.id for hit in world.ask("berths", status="active")] == [new.id]
+    with pytest.raises(InvalidFieldError, match="list --status forgotten"):
+        world.ask("berths", status="forgotten")
+
+
+def test_vectors_of_facts_that_an_agent_cannot_see_shift_no_score(world: RecallWorld) -> None:
+    for number in range(60):
+        world.agent_remembers(f"The berth of boat {number} is numbered.", scope="public")
+    world.embed()
+    alone = world.ask("which berth", mode="vector", limit=50)
+    for number in range(300):
+        text = f"Which berth is numbered {number}?"
+        world.agent_remembers(text, agent="ada", scope="private-ada")
+    world.embed()
+    beside = world.ask("which berth", mode="vector", limit=50)
+    found, expected = ({hit.id: hit.similarity for hit in each} for each in (beside, alone))
+    assert found == expected
+    assert [hit.id for hit in world.ask("which berth", mode="vector", agent="ada")] != [
+        hit.id for hit in alone.hits[:10]
+    ]
+
+
+def test_an_agent_is_answered_from_the_index_of_what_it_sees(world: RecallWorld) -> None:
+    world.agent_remembers("Berths of Ada.", agent="ada", scope="private-ada")
+    own = world.agent_remembers("Berths of all.", scope="public")
+    index = MemoryIndex()
+    ctx = replace(world.ctx, store=VisibleStore(world.store, "indy"))
+    sources = replace(world.sources, visible_index=lambda: (ctx, index))
+    search = RecallSearch(sources, RecallRequest("berths", agent="indy"))
+    assert [hit.id for hit in search.answer()] == [own.id]
+    assert search.index is index
+    assert index.count() == 1
+
+
+def test_many_hidden_facts_that_are_nearer_do_not_crowd_out_the_others(world: RecallWorld) -> None:
+    for number in range(120):
+        world.agent_remembers(f"Which berth is it? {number}", status="archived")
+    kept = world.agent_remembers("A berth of the harbour, numbered from the sea.")
+    world.embed()
+    assert [hit.id for hit in world.ask("Which berth is it?", mode="vector", agent=None)] == [
+        kept.id
+    ]

@@ -1,0 +1,101 @@
+"""An agent cannot tell from any answer what others keep in private."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from tests.mcp_clients import Home, make_home
+from vaultsync.mcp_server.agent_memory import AgentMemory
+
+WORDS = ["harbour", "berth", "tide", "gate", "deposit", "booking", "crane", "buoy"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path)
+
+
+@pytest.fixture
+def indy(home: Home) -> Iterator[AgentMemory]:
+    with home.memory("indy") as memory:
+        for number, word in enumerate(WORDS):
+            scope = "public" if number % 2 else None
+            memory.remember(f"The {word} of day {number}, and the tide.", scope=scope)
+        memory.finish_pending()
+        yield memory
+
+
+@pytest.mark.parametrize("mode", ["index", "auto"])
+def test_scores_do_not_shift_with_what_only_others_can_see(tmp_path: Path, mode: str) -> None:
+    at = {"createdAt": "2026-02-14T13:45:00Z"}
+    ids = [f"0193f6c2-0000-7000-8000-{number:012}" for number in range(len(WORDS))]
+
+    def answers(home: Home, secrets: int) -> list[Any]:
+        found: list[Any] = []
+        with home.memory("ada") as ada, home.memory("indy") as indy:
+            for each, word in zip(ids, WORDS, strict=True):
+                text = f"The {word} of the day, and the tide."
+                indy.remember(text, id=each, scope="public", fields=at)
+            for part in range(2):
+                for number in range(secrets):
+                    ada.remember(f"tide tide harbour crane {number} {part} " + "filler " * number)
+                if secrets:
+                    ada.forget(ada.remember("harbour no more").id)
+                for word in WORDS:
+                    answer = indy.recall(f"{word} and tide", mode=mode)
+                    found += [answer.confidence, answer.hidden, to_builtins(answer.hits)]
+                    found.append(to_builtins(indy.context(word)))
+                indy.update(ids[0], content="The harbour, otherwise.")
+            assert len(ada.recall("filler", limit=50)) == max(0, 2 * secrets - 2)
+        return found
+
+    alone = answers(make_home(tmp_path / "alone"), 0)
+    beside = answers(make_home(tmp_path / "beside"), 20)
+    assert len(alone) == len(beside)
+    for expected, found in zip(alone, beside, strict=True):
+        assert found == expected
+
+
+def test_a_status_counts_and_tells_nothing_of_what_others_keep_in_private(
+    home: Home, indy: AgentMemory
+) -> None:
+    with home.memory("ada") as ada:
+        ada.remember("Hers, but open.", scope="team-core")
+        ada.finish_pending()
+    indy.finish_pending()
+    before = indy.status()
+    with home.memory("ada") as ada:
+        for number in range(5):
+            ada.remember(f"Private {number}.")
+        fact = ada.remember("A secret plan.", title="Plan")
+        moved = ada.remember("To be moved.", title="Moved")
+        ada.finish_pending()
+        note = home.note(ada.get(fact.id).path)
+        note.write_text(note.read_text("utf-8").replace("secret", "secretive"), "utf-8")
+        ada.update(fact.id, content="Another plan.")
+        assert len(ada.conflicts()) == 1
+        path = home.note(ada.get(moved.id).path)
+    path.rename(home.vault / "public" / "moved.md")
+    (home.vault / "private-ada" / "bad.md").write_text("---\nid: [\n---\n", "utf-8")
+    (home.vault / "private-ada" / "new.md").write_text("Not adopted yet.\n", "utf-8")
+
+    after = indy.status()
+    assert "private-ada" not in str(to_builtins(after))
+    assert (after.facts, after.notes) == (before.facts, before.notes)
+    assert (after.pending, after.conflicts, after.outbox) == (0, 0, 0)
+    assert len(after.attention) == len(before.attention) == 0
+    assert after.last_run is None
+
+    assert home.run("sync").exit_code == 3
+    again = indy.status()
+    assert not again.attention
+    assert (again.facts, again.pending, again.conflicts) == (before.facts, 0, 0)
+    with home.memory("ada") as ada:
+        hers = ada.status()
+        assert hers.conflicts == 1
+        assert any("moved" in each.message for each in hers.attention)

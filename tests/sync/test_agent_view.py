@@ -1,0 +1,71 @@
+"""What an agent may know of notices, plans and counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.sync.agent_view import AgentView
+from vaultsync.sync.report import ReportedNotice
+from vaultsync.sync.status import daemon_status, read_status
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def a_notice(path: str = "", message: str = "Something.", hint: str = "") -> ReportedNotice:
+    return ReportedNotice("odd", path, None, message, hint)
+
+
+NOTICES = [
+    (a_notice(), True),
+    (a_notice("public/notes/a.md"), True),
+    (a_notice("Journal/a.md"), True),
+    (a_notice("private-indy/a.md"), True),
+    (a_notice("private-ada/a.md"), False),
+    (a_notice("public/a.md", "it belongs to private-ada; who may see it did not change"), False),
+    (a_notice("public/a.md", "it belongs to Private-Indy"), True),
+    (a_notice("public/a.md", hint="look at private-ada/b.md"), False),
+    (a_notice("public/a.md", "a non-private-sector note"), True),
+]
+
+
+@pytest.mark.parametrize(("found", "seen"), NOTICES)
+def test_an_agent_reads_no_notice_that_names_what_it_cannot_see(
+    world: World, found: ReportedNotice, seen: bool
+) -> None:
+    assert bool(AgentView(world.ctx, "indy").notices([found])) is seen
+    assert AgentView(world.ctx, None).notices([found]) == [found]
+
+
+def test_a_notice_about_the_note_of_a_fact_that_it_cannot_see_is_not_for_an_agent(
+    world: World,
+) -> None:
+    fact = world.mirrored(agent="ada", scope="private-ada")
+    path = world.path(fact.id)
+    world.person_renames(path, "Journal/moved.md")
+    world.quiesce()
+    found = [a_notice("Journal/moved.md"), a_notice("Journal/moved.md", "Something else.")]
+    assert AgentView(world.ctx, "indy").notices(found) == []
+    assert AgentView(world.ctx, "ada").notices(found) == found
+
+
+def test_counts_are_of_what_the_agent_sees(world: World) -> None:
+    world.mirrored(scope="public")
+    fact = world.mirrored("Of Ada.", agent="ada", scope="private-ada")
+    gone = world.mirrored("Of Ada, too.", agent="ada", scope="private-ada")
+    world.person_edits(world.path(fact.id), "Of Ada.", "Of Ada, by a person.")
+    world.person_writes("private-ada/new.md", "Not adopted.\n")
+    world.person_deletes(world.path(gone.id))
+    world.clock.advance(60)
+    for agent, notes, pending in ((None, 2, 2), ("ada", 2, 2), ("indy", 1, 0)):
+        status = read_status(world.ctx, agent=agent)
+        assert (status.notes, status.pending > 0) == (notes, pending > 0)
+    world.sync()
+    assert daemon_status(world.ctx, daemon=None).pending == 1
+    assert daemon_status(world.ctx, daemon=None).last_run is not None
+    of_indy = daemon_status(world.ctx, daemon=None, agent="indy")
+    assert (of_indy.notes, of_indy.pending, of_indy.last_run) == (1, 0, None)
+    assert daemon_status(world.ctx, daemon=None, agent="ada").pending == 1

@@ -1,0 +1,105 @@
+"""Values that mean something to the author of a note and nothing to us: told once, never nagged."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World, kinds
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.view import NoteView
+from vaultsync.operations.adopt import adopt_notes
+from vaultsync.sync.status import read_status
+
+BOOK = "---\ntype: book\npriority: high\nconfidence: high\nstatus: reading\n---\n{}\n"
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    for number in range(3):
+        made.person_writes(f"Books/{number}.md", BOOK.format(f"Book {number}."))
+    made.clock.advance(60)
+    return made
+
+
+def test_foreign_values_are_told_when_a_note_is_adopted_and_never_again(world: World) -> None:
+    report = adopt_notes(world.ctx, [VaultPath("Books")])
+    assert kinds(report) == ["invalid_field"] * 9
+    assert {each.kind for each in world.archive.notices()} == set()
+    for _ in range(2):
+        world.clock.advance(60)
+        assert kinds(world.sync()) == []
+        assert list(read_status(world.ctx).attention) == []
+    world.person_edits("Books/1.md", "Book 1.", "Book 1, again.")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == []
+    assert "type: book\npriority: high" in world.text("Books/1.md")
+
+
+def test_a_note_with_known_foreign_values_is_adopted_without_a_word(world: World) -> None:
+    adopt_notes(world.ctx, [VaultPath("Books")])
+    world.person_writes("Books/new.md", BOOK.format("Another book."))
+    world.clock.advance(60)
+    assert kinds(world.sync()) == []
+    world.quiesce()
+    assert len(world.facts()) == 4
+    assert {fact.status for fact in world.facts()} == {"reading"}
+
+
+def test_a_value_that_is_neither_ours_nor_known_is_told_until_it_is_right(world: World) -> None:
+    adopt_notes(world.ctx, [VaultPath("Books")])
+    world.quiesce()
+    world.person_edits("Books/1.md", "priority: high", "priority: hihg")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == ["invalid_field"]
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.person_edits("Books/1.md", "priority: hihg", "priority: high")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == []
+
+
+MAPPED = NoteView(meanings={"priority": {"high": 1, "low": 3}, "type": {"book": "lesson"}})
+
+
+def mapped_world() -> World:
+    made = World(view=MAPPED)
+    text = BOOK.replace("confidence: high\n", "")
+    made.person_writes("Books/one.md", text.format("One."))
+    made.clock.advance(60)
+    assert kinds(adopt_notes(made.ctx, [VaultPath("Books")])) == []
+    made.quiesce()
+    return made
+
+
+def test_words_with_a_meaning_are_read_as_it_and_stay_in_the_note() -> None:
+    world = mapped_world()
+    (fact,) = world.facts()
+    assert (fact.priority, fact.type, fact.status) == (1, "lesson", "reading")
+    assert "type: book\npriority: high" in world.text("Books/one.md")
+    world.agent_updates(fact.id, content="One, by an agent.")
+    world.quiesce()
+    assert "type: book\npriority: high" in world.text("Books/one.md")
+    world.person_edits("Books/one.md", "priority: high", "priority: Low")
+    world.clock.advance(60)
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).priority == 3
+    world.agent_updates(fact.id, priority=0)
+    world.quiesce()
+    assert "type: book\npriority: 0" in world.text("Books/one.md")
+    world.assert_at_rest()
+
+
+def test_a_meaning_that_comes_later_changes_no_note_that_was_taken_in_before(world: World) -> None:
+    adopt_notes(world.ctx, [VaultPath("Books")])
+    world.quiesce()
+    object.__setattr__(world.ctx, "view", MAPPED)
+    fact = next(x for x in world.facts() if x.content == "Book 1.")
+    world.agent_updates(fact.id, content="Book 1, by an agent.")
+    world.quiesce()
+    assert "type: book\npriority: high" in world.text("Books/1.md")
+    assert world.fact(fact.id).priority == 2
+    world.person_edits("Books/1.md", "priority: high", "priority: low")
+    world.clock.advance(60)
+    world.quiesce()
+    assert world.fact(fact.id).priority == 3
+    assert "priority: low" in world.text("Books/1.md")

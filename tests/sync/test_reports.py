@@ -1,0 +1,69 @@
+"""What a report says, so that a person can act on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.sync.decision_table import REASON_CHANGED_DURING_RUN, REASON_GONE
+from vaultsync.sync.report import ActionTaken, Report
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def taken(report: Report, name: str) -> list[ActionTaken]:
+    return [each for each in report.actions if each.action == name]
+
+
+def dispute(world: World) -> str:
+    fact = world.mirrored("One line.")
+    world.person_edits(world.path(fact.id), "One line.", "A person's line.")
+    world.agent_updates(fact.id, content="An agent's line.")
+    world.quiesce()
+    (note,) = world.conflict_notes()
+    return note
+
+
+def test_a_conflict_that_is_settled_by_deleting_its_note_is_reported(world: World) -> None:
+    note = dispute(world)
+    world.person_deletes(note)
+    report = world.sync()
+    (settled,) = taken(report, "resolve_conflict")
+    assert "content" in settled.fields
+    assert "its conflict note was deleted" in settled.reason
+    assert settled.path is not None
+    assert world.conflicts() == []
+    assert world.ctx.archive.find_run(report.run) is not None
+    assert taken(world.sync(), "resolve_conflict") == []
+
+
+def test_what_a_run_could_not_do_is_a_line_of_its_report(world: World) -> None:
+    fact = world.mirrored("One line.")
+    world.agent_updates(fact.id, content="An agent's line.")
+    path = world.path(fact.id)
+
+    def saved() -> None:
+        world.person_edits(path, "One line.", "A person's line.")
+
+    world.at("exchange", saved)
+    report = world.sync()
+    (left,) = taken(report, "wait")
+    assert (left.fact_id, left.path) == (fact.id, path)
+    assert left.reason == REASON_CHANGED_DURING_RUN
+
+
+def test_a_note_that_is_gone_while_its_fact_was_changed_is_announced_as_coming_back(
+    world: World,
+) -> None:
+    fact = world.mirrored("One line.")
+    world.person_deletes(world.path(fact.id))
+    world.agent_updates(fact.id, content="An agent's line.")
+    (left,) = taken(world.sync(), "wait")
+    assert left.reason != REASON_GONE
+    assert "writes the note again" in left.reason
+    report = world.sync()
+    assert report.counts["conflicts"] == 1
+    assert [each.fact_id for each in world.conflicts()] == [fact.id]

@@ -1,0 +1,65 @@
+"""What an answer hides by default: facts that vaultsync retired, never the author's own words.
+
+A status is free text (docs/decisions/0011), and so is what a person means by a priority. Only
+the words below retire a fact, and only a fact that an agent wrote can be hidden in
+the background (docs/decisions/0028).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import TIERS
+
+RETIRED_STATUSES = SUPERSEDED, ARCHIVED, EXPIRED, FORGOTTEN = (
+    "superseded",
+    "archived",
+    "expired",
+    "forgotten",
+)
+"""The statuses that retire a fact. Any other status is a word of the author's own."""
+BACKGROUND = "background"
+"""Why a fact is hidden that an agent wrote for the background."""
+
+
+def is_agents_background(fact: Fact) -> bool:
+    """Whether an agent wrote a fact, and it is of the tier background."""
+    return bool(fact.agent_id) and fact.priority in TIERS["background"]
+
+
+class HiddenMatches(Struct, frozen=True):
+    """Facts that match, and were left out by a default."""
+
+    count: int
+    reason: str
+    """`superseded`, `archived`, `expired`, `forgotten` or `background`."""
+    shown_by: str = "all"
+    """The option or argument that includes them."""
+
+
+_WHY = {BACKGROUND: ("agents wrote it for the background", "agents wrote them for the background")}
+"""Why one fact, and why several are hidden, where the name of the reason does not say it."""
+
+
+def describe_hidden(hidden: Iterable[HiddenMatches], *, option: str = "--{}") -> str:
+    """A sentence such as `12 more are hidden because they are archived; --all shows them`.
+
+    Empty when nothing is hidden. `option` is how a surface writes the name of an option.
+    """
+    parts: list[str] = []
+    shown_by: dict[str, None] = {}
+    hidden = list(hidden)
+    for each in hidden:
+        is_one = each.count == 1
+        why = _WHY.get(each.reason, ("it is {}", "they are {}"))[not is_one].format(each.reason)
+        more = "" if parts else " more"
+        parts.append(f"{each.count:,}{more} {'is' if is_one else 'are'} hidden because {why}")
+        shown_by[option.format(each.shown_by)] = None
+    if not parts:
+        return ""
+    show = "shows" if len(shown_by) == 1 else "show"
+    pronoun = "it" if sum(each.count for each in hidden) == 1 else "them"
+    return f"{', '.join(parts)}; {' and '.join(shown_by)} {show} {pronoun}"

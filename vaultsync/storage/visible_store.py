@@ -1,0 +1,87 @@
+"""The store as one agent may see it: what is derived from it holds nothing of other agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from vaultsync.errors import FactNotFoundError
+from vaultsync.model.fact import Fact
+from vaultsync.model.scope import can_see
+from vaultsync.storage.store import (
+    AccessCount,
+    FeedRow,
+    ReplacedVersion,
+    RevisionMismatch,
+    Store,
+    StoreState,
+    StoreWrite,
+)
+
+
+class VisibleStore:
+    """A read-only view of a store, without facts that an agent cannot see.
+
+    Implements `Store`; the contract is in `storage/store.py`. The feed names all facts: a
+    reader finds those that it may not see as if they were deleted.
+    """
+
+    def __init__(self, store: Store, agent: str) -> None:
+        self._store = store
+        self._agent = agent
+        # These show nothing of a fact.
+        self.last_write = store.last_write
+        self.revision_at = store.revision_at
+        self.was_applied = store.was_applied
+
+    def state(self) -> StoreState:
+        """The state, with an id of the agent's own."""
+        state = self._store.state()
+        return state._replace(store_id=f"{state.store_id}~{self._agent}")
+
+    def feed(self, since: int = 0) -> list[FeedRow]:
+        """The last write of each fact written after `since`, by seq."""
+        return self._store.feed(since)
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact. Raises FactNotFoundError."""
+        fact = self.find_many([fact_id]).get(fact_id)
+        if fact is None:
+            raise FactNotFoundError(fact_id)
+        return fact
+
+    def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Those of the facts that exist and are visible."""
+        found = self._store.find_many(fact_ids)
+        return {key: fact for key, fact in found.items() if can_see(self._agent, fact.scope)}
+
+    def tombstone(self, fact_id: str) -> Fact | None:
+        """The last version of a deleted fact."""
+        fact = self._store.tombstone(fact_id)
+        return fact if fact is not None and can_see(self._agent, fact.scope) else None
+
+    def iter_facts(
+        self, after: str = "", *, newest: bool = False, deleted: bool = False
+    ) -> Iterator[Fact]:
+        """All visible facts."""
+        for fact in self._store.iter_facts(after, newest=newest, deleted=deleted):
+            if can_see(self._agent, fact.scope):
+                yield fact
+
+    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
+        """Not supported: agents write through `facts/service.py`, which checks them."""
+        raise NotImplementedError
+
+    def count_accesses(self, counts: Mapping[str, AccessCount], op: str) -> int:
+        """Not supported, as for `write()`."""
+        raise NotImplementedError
+
+    def replaced_versions(self) -> list[ReplacedVersion]:
+        """Not supported: a sync, which records them, sees all facts."""
+        raise NotImplementedError
+
+    def drop_replaced(self, revisions: Iterable[str]) -> None:
+        """Not supported, as for `write()`."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Does nothing: the owner of the store closes it."""
