@@ -67,6 +67,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Passes of tests make no vectors; those that are about vectors say which model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")
+# No test starts a process that embeds, but those that are about it.
+os.environ["VAULTSYNC_EMBED_IN_BACKGROUND"] = "off"
 # What this machine does for the vaults of tests is never that of the person who runs them.
 os.environ["VAULTSYNC_CONFIG_DIR"] = tempfile.mkdtemp(prefix="vaultsync-config-")
 atexit.register(shutil.rmtree, os.environ["VAULTSYNC_CONFIG_DIR"], ignore_errors=True)

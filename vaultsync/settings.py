@@ -189,6 +189,9 @@ class MachineSettings(VaultSettings, frozen=True):
     """The embedding model; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
     """Name of the environment variable that holds the key of an embedding service."""
+    embed_in_background: bool = True
+    """Whether a process of its own embeds what runs and agents write; else only
+    `vaultsync index` does."""
     reranker: str = ""
     """The folder of a cross-encoder model; empty for none."""
     hygiene: PrivacySettings = PrivacySettings()
@@ -329,6 +332,9 @@ def combine_settings(
     changed = {
         "embedder": check_embedder(embedder or found.embedder),
         "store": sources.store or found.store,
+        "embed_in_background": _switch(
+            sources.environment, "VAULTSYNC_EMBED_IN_BACKGROUND", found.embed_in_background
+        ),
     }
     return Settings(
         **structs.asdict(found) | changed,
@@ -340,6 +346,14 @@ def combine_settings(
         sources=named,
         trusted=trusted,
     )
+
+
+def _switch(environment: Mapping[str, str], name: str, setting: bool) -> bool:  # noqa: FBT001
+    """A setting that a variable may switch; raises ConfigError unless that is `on` or `off`."""
+    value = environment.get(name) or ("on" if setting else "off")
+    if value not in ("on", "off"):
+        raise ConfigError(f"{name} is {value!r:.80}", hint="set it to on or off")
+    return value == "on"
 
 
 def setting_names(given: Table, table: str = "") -> list[str]:

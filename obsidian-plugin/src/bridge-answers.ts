@@ -21,6 +21,7 @@ export interface BridgeStatus {
 	engine: string;
 	foreign: number;
 	daemon: DaemonState | null;
+	embedding: EmbeddingState | null;
 	vault_id: string;
 	version: string;
 	app_connected: boolean;
@@ -72,6 +73,18 @@ export interface Difference {
 	store: unknown;
 	base: unknown;
 	why: string;
+}
+
+/** How far the texts of the facts are embedded, as the worker that does it tells. */
+export interface EmbeddingState {
+	facts: number;
+	share: number;
+	texts_left: number;
+	texts_per_second: number;
+	seconds_left: number | null;
+	pid: number | null;
+	complete: boolean;
+	degraded: string;
 }
 
 /** An error. */

@@ -68,6 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-", dir=folder) as temp:
         spread(Path(temp))
         os.environ.setdefault("VAULTSYNC_MODELS", str(Path(temp) / "models"))
+        os.environ["VAULTSYNC_EMBED_IN_BACKGROUND"] = "off"  # nothing runs beside a measurement
         os.environ["VAULTSYNC_CONFIG_DIR"] = str(Path(temp) / "config")
         _about(Path(temp))
         try:

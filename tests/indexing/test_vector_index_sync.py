@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -20,13 +20,14 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import EmbedderError
 from vaultsync.indexing import vector_index_sync as embedding
-from vaultsync.indexing.chunking import CHUNK_RULES, chunk_fact
+from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
 from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
-from vaultsync.indexing.embedding_texts import embedding_identity
+from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
 from vaultsync.indexing.note_index_sync import catch_up_note_index
-from vaultsync.indexing.ports import VectorRow
+from vaultsync.indexing.ports import NoteIndex, VectorRow
 from vaultsync.indexing.vector_index_sync import PROBE_TEXT, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
+from vaultsync.storage.store import Store
 from vaultsync.sync.report import Progress
 
 LONG = "\n\n".join(f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd")
@@ -69,6 +70,7 @@ class Watched(MemoryVectors):
         self.puts: list[list[str]] = []
         self.tidied = 0
         self.error: Exception | None = None
+        self.after_put: Callable[[], object] = lambda: None
 
     def put(
         self, rows: Sequence[VectorRow], *, replace: Iterable[str] = (), record: str | None = None
@@ -77,6 +79,7 @@ class Watched(MemoryVectors):
             raise self.error
         super().put(rows, replace=replace, record=record)
         self.puts.append([row.fact.id for row in rows])
+        self.after_put()
 
     def tidy(self) -> None:
         self.tidied += 1
@@ -101,12 +104,27 @@ class EmbeddingWorld(World):
         return self.agent_remembers(text, title="T", sessionId=session)
 
     def embed(
-        self, model: Model | None = None, *, behind: bool = False, progress: Progress | None = None
+        self,
+        model: Model | None = None,
+        *,
+        behind: bool = False,
+        follow: bool = False,
+        progress: Progress | None = None,
     ) -> EmbedReport:
-        if not behind:
-            catch_up_note_index(self.ctx, self.index)
+        def catch_up() -> None:
+            if not behind:
+                catch_up_note_index(self.ctx, self.index)
+
         model = model or self.model
-        return embed_pending(self.ctx, self.vectors, model, self.index, progress=progress)
+        catch_up()
+        return embed_pending(
+            self.ctx,
+            self.vectors,
+            model,
+            self.index,
+            progress=progress,
+            catch_up=catch_up if follow else None,
+        )
 
     def cost(self) -> EmbeddingCost | None:
         return estimate_embedding_cost(self.ctx, self.vectors, self.model, self.index)
@@ -319,9 +337,9 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
     world.embed(progress=lambda *args: seen.append(args))
-    assert [len(put) for put in world.vectors.puts] == [6, 4, 6, 4, 3]
-    assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
-    assert [len(batch) for batch in world.model.batches] == [3, 3, 3, 1] * 2 + [3]
+    assert [len(put) for put in world.vectors.puts] == [6, 6, 6, 5, 0]
+    assert seen == [("embed", at, 23) for at in (6, 12, 18, 23)]
+    assert [len(batch) for batch in world.model.batches] == [3, 3] * 3 + [3, 2]
     for batch in world.model.batches:
         assert [*map(len, batch)] == sorted(map(len, batch))
     assert world.vectors.said() == world.rebuilt()
@@ -344,6 +362,141 @@ def test_what_was_put_before_a_failure_is_not_embedded_again(
     world.model.takes, world.model.away = lambda: None, False
     world.embed()
     assert len(world.model.asked) == len(set(world.model.asked)) == 6
+
+
+def test_what_is_most_important_and_newest_is_embedded_first(
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 1)
+    old, critical, new, background = (
+        world.agent_remembers(text, priority=priority)
+        for text, priority in (("old", 2), ("critical", 0), ("new", 2), ("background", 4))
+    )
+    world.agent_updates(background.id, content="just changed")
+    world.embed()
+    order = [fact.id for fact in (critical, new, old, background)]
+    assert [put[0] for put in world.vectors.puts if put] == order
+
+
+class Killed(BaseException):
+    """The process has ended."""
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped_whatever_came_meanwhile(
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 2)
+    facts = [world.agent_remembers(f"fact {each}", priority=each % 5) for each in range(20)]
+
+    def die() -> None:
+        if len(world.model.asked) % 4 == 3:
+            raise Killed
+
+    world.model.takes = die
+    for round_ in range(12):
+        try:
+            world.embed()
+            break
+        except Killed:
+            world.model.asked.append("so that the next one lives")
+            fact = facts[round_ % len(facts)]
+            world.agent_updates(fact.id, content=f"changed {round_}", priority=round_ % 3)
+            world.agent_forgets(world.agent_remembers(f"came and went {round_}").id)
+    world.model.takes = lambda: None
+    last = world.embed()
+    assert (last.left, last.degraded, last.embedded) == (0, "", 0)
+    assert world.vectors.said() == world.rebuilt()
+
+
+def test_a_resumed_run_does_not_even_look_at_what_it_has_done(
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 2)
+    for each in range(8):
+        world.agent_remembers(f"fact {each}")
+
+    def die() -> None:
+        if len(world.model.asked) == 6:
+            raise Killed
+
+    world.model.takes = die
+    with pytest.raises(Killed):
+        world.embed()
+    world.model.takes = lambda: None
+    looked: list[str] = []
+    chunks = embedding_chunks
+
+    def looking(
+        store: Store, index: NoteIndex, facts: Mapping[str, Fact]
+    ) -> dict[str, list[Chunk]]:
+        looked.extend(facts)
+        return chunks(store, index, facts)
+
+    monkeypatch.setattr(embedding, "embedding_chunks", looking)
+    assert world.embed().put == 4
+    assert len(looked) == 4
+
+
+def test_what_is_written_meanwhile_goes_before_what_waits(
+    world: EmbeddingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 1)
+    for each in range(4):
+        world.agent_remembers(f"fact {each}")
+    late: list[Fact] = []
+
+    def arrive() -> None:
+        if world.model.asked and not late:
+            late.append(world.agent_remembers("late"))
+
+    world.model.takes = arrive
+    seen: list[tuple[str, int, int]] = []
+    report = world.embed(follow=True, progress=lambda *args: seen.append(args))
+    order = [put[0] for put in world.vectors.puts if put]
+    assert order[1] == late[0].id
+    assert len(order) == 5
+    assert (report.put, report.left, report.degraded) == (5, 0, "")
+    assert seen[-1] == ("embed", 5, 5)
+    assert world.vectors.said() == world.rebuilt()
+
+
+def test_what_is_written_at_the_very_end_is_followed_too(world: EmbeddingWorld) -> None:
+    first = world.agent_remembers("first")
+
+    def arrive() -> None:
+        if world.vectors.puts[-1] == [] and world.store.state().facts == 1:
+            world.agent_remembers("late")
+
+    world.vectors.after_put = arrive
+    report = world.embed(follow=True)
+    assert (report.put, report.left, report.degraded) == (2, 0, "")
+    assert first.id in world.vectors.chunks()
+    assert world.vectors.said() == world.rebuilt()
+
+
+def test_what_the_note_index_cannot_take_in_meanwhile_is_left(world: EmbeddingWorld) -> None:
+    world.agent_remembers("first")
+    catch_up_note_index(world.ctx, world.index)
+
+    def arrive() -> None:
+        if world.model.asked and world.store.state().facts == 1:
+            world.agent_remembers("late")
+
+    world.model.takes = arrive
+    report = world.embed(behind=True, follow=True)
+    assert report.left == 1
+    assert report.degraded.startswith("the note index is behind")
+    assert world.embed().left == 0
+    assert world.vectors.said() == world.rebuilt()
+
+
+def test_the_longer_a_text_takes_the_sooner_it_is_written(world: EmbeddingWorld) -> None:
+    for each in range(300):
+        world.agent_remembers(f"fact {each}")
+    world.model.batches.append([])
+    world.model.takes = lambda: world.clock.advance(0.1 * len(world.model.batches[-1]))
+    world.embed()
+    assert [len(put) for put in world.vectors.puts][:3] == [64, 40, 40]
 
 
 @pytest.mark.parametrize(("error", "why"), NOT_WRITTEN)

@@ -92,6 +92,7 @@ def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name:
     with _opened(vault) as memory:
         fact = memory.remember(f"The ferry {word}.", title=word, scope="public")
         memory.sync()
+        memory.index()
         note = vault / str(memory.get(fact.id).path)
 
         server.fault = FAULTS[name](server)
@@ -115,6 +116,7 @@ def test_a_store_in_trouble_costs_no_word(vault: Path, server: FakeQdrant, name:
             memory._ctx.clock.sleep(1.1)
         memory.sync()
         memory.sync()
+        memory.index()
         assert memory.status().outbox == 0
         assert "My ferry" in memory.get(fact.id).content
         assert f"Agent {word}." in memory.get(waiting.id).content
@@ -126,6 +128,7 @@ def test_where_vectors_do_not_fit_the_index_answers(vault: Path, server: FakeQdr
     with _opened(vault) as memory:
         fact = memory.remember("The gate is wide.", scope="public")
         memory.sync()
+        memory.index()
     (name,) = (each.name for each in server.client.get_collections().collections)
     wrong = "Wrong input: Vector dimension error: expected dim: 8, got 64"
     server.fault = lambda method, path: Fault(400 * path.endswith("/query"), wrong)

@@ -30,7 +30,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
             for text in ("SQLite is embedded.", "Tea is ready.", "The gate is shut."):
                 body = {"text": text, "scope": "team-core"}
                 assert opened("POST", "/v1/facts", body).status == 200
-            assert opened("POST", "/v1/sync", {}).status == 200
+            _index(opened)
             yield opened
 
 
@@ -49,6 +49,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
     monkeypatch.setattr("vaultsync.api.daemon_client.ask_bridge", record)
     return paths
+
+
+def _index(client: Client) -> None:
+    """Sync, and make the vectors, which a run leaves to a process of its own."""
+    assert client("POST", "/v1/sync", {}).status == 200
+    with Memory(client.serving.settings) as memory:
+        memory.index()
 
 
 def _open(client: Client, agent: str | None = None) -> RemoteMemory:
@@ -97,7 +104,7 @@ def test_each_filter_is_asked_of_the_bridge(client: Client, asked: list[str]) ->
 def test_the_bridge_shows_an_agent_what_it_may_see(client: Client, asked: list[str]) -> None:
     body = {"text": "Embedded secrets.", "scope": "private-moss"}
     secret = client("POST", "/v1/facts", body).json["id"]
-    client("POST", "/v1/sync", {})
+    _index(client)
 
     seen = {agent: _recall(client, by=agent, mode="vector") for agent in ("moss", "indy")}
 
@@ -109,7 +116,7 @@ def test_the_bridge_shows_an_agent_what_it_may_see(client: Client, asked: list[s
 def test_a_bridge_of_another_agent_is_not_asked(tmp_path: Path, asked: list[str]) -> None:
     with open_bridge(tmp_path, agent="moss") as client:
         client("POST", "/v1/facts", {"text": "Embedded.", "scope": "team-core"})
-        client("POST", "/v1/sync", {})
+        _index(client)
         assert _recall(client, by="indy", mode="vector").hits
         assert _recall(client, mode="vector").hits
         assert asked == []
@@ -159,7 +166,7 @@ def test_a_context_for_the_model_goes_to_the_bridge(client: Client, asked: list[
 def test_the_user_is_sent_to_the_bridge(client: Client, asked: list[str]) -> None:
     body = {"text": "Tea is hers.", "scope": "team-core", "fields": {"userId": "ada"}}
     hers = client("POST", "/v1/facts", body).json["id"]
-    assert client("POST", "/v1/sync", {}).status == 200
+    _index(client)
     with _open(client) as memory:
         made = memory.pack(ContextRequest("nothing of the kind", user="ada"))
     found = _recall(client, mode="vector", user="ada")

@@ -19,8 +19,8 @@ from vaultsync.links.index_sync import update_link_index
 from vaultsync.links.ports import LinkIndex
 from vaultsync.storage.feed_cursor import version_of
 from vaultsync.storage.redacted_store import FactCache
-from vaultsync.sync.context import SyncContext
-from vaultsync.sync.report import Progress
+from vaultsync.sync.context import ReadContext, SyncContext
+from vaultsync.sync.report import EmbeddingState, Progress
 
 DERIVED_SETTING = "derived"
 """The setting of the archive that names the store version all of it was brought up to."""
@@ -37,8 +37,9 @@ class DerivedParts:
     note_index: NoteIndex
     links: LinkIndex
     tables: TableInputs
-    vectors: VectorIndex | None
-    embedder: Callable[[], Embedder | None]
+    vectors: VectorIndex | None = None
+    """Those that are made at once; None where a worker makes them."""
+    embedder: Callable[[], Embedder | None] = lambda: None
     """Makes the embedder, or raises EmbedderError."""
 
 
@@ -55,6 +56,8 @@ class DerivedReport(Struct, frozen=True):
     """How long it took."""
     degraded: tuple[str, ...] = ()
     """What could not be brought up to date, and why."""
+    embedding: EmbeddingState | None = None
+    """How far the worker is that makes the vectors; None where none does."""
 
 
 def is_derived_current(ctx: SyncContext) -> bool:
@@ -92,7 +95,7 @@ def update_derived(
 
     links = _failure("the link index", update_links)
     tables = _failure("`.index/`", lambda: write_tables(ctx, parts.tables, rebuild=rebuild))
-    vectors = _update_vectors(ctx, parts, approve, progress)
+    vectors = update_vectors(ctx, parts, approve=approve, progress=progress)
     degraded = tuple(filter(None, (notes.degraded, links, tables, vectors.degraded)))
     if not degraded:
         with ctx.archive.transaction():
@@ -124,12 +127,18 @@ def _failure(what: str, update: Callable[[], object]) -> str:
     return ""
 
 
-def _update_vectors(
-    ctx: SyncContext,
+def update_vectors(
+    ctx: ReadContext,
     parts: DerivedParts,
-    approve: Callable[[EmbeddingCost], bool] | None,
-    progress: Progress | None,
+    *,
+    approve: Callable[[EmbeddingCost], bool] | None = None,
+    progress: Progress | None = None,
+    catch_up: Callable[[], object] | None = None,
 ) -> EmbedReport:
+    """Bring the vectors up to the store; `approve` as in `update_derived()`.
+
+    With `catch_up`, what is written meanwhile is embedded too, as in `embed_pending()`.
+    """
     vectors, index = parts.vectors, parts.note_index
     try:
         embedder = parts.embedder()
@@ -146,4 +155,4 @@ def _update_vectors(
         return EmbedReport(degraded=error.message)
     if progress is not None:
         progress("model", 0, 1)  # the first time, it is made ready for half a minute
-    return embed_pending(ctx, vectors, embedder, index, progress=progress)
+    return embed_pending(ctx, vectors, embedder, index, progress=progress, catch_up=catch_up)

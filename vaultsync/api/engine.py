@@ -15,6 +15,7 @@ from vaultsync.api.derived_data import (
     is_derived_current,
     update_derived,
 )
+from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
 from vaultsync.backends.state.engine_lock import EngineLock
@@ -46,6 +47,8 @@ class Engine:
         self.ctx = services.sync_context
         """The two sides and the archive."""
         self.lock = EngineLock(settings.state_dir, str(settings.root))
+        self.embedding = EmbeddingWorker(services)
+        """Makes the vectors, in a process of its own."""
         self._writer = NoteWriter(self.ctx)
         self._tables_behind = False
         """Whether facts were written since `.index/` was."""
@@ -156,27 +159,34 @@ class Engine:
 
     def derive_after(self, report: Report, progress: Progress | None = None) -> Report:
         """Bring derived data up to date after a run, if `derive` is set; the report times both."""
-        if not self._services.settings.derive:
+        if not self._services.settings.derive or report.dry_run:
             return report
-        if report.dry_run or (report.quiet and is_derived_current(self.ctx)):
-            return report
-        done = self.update_derived(progress=progress)
-        return structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+        if not (report.quiet and is_derived_current(self.ctx)):
+            done = self.update_derived(progress=progress)
+            report = structs.replace(report, seconds=round(report.seconds + done.seconds, 3))
+        self.embedding.start()
+        return report
 
     def update_derived(
         self,
         *,
         rebuild: bool = False,
+        asked: bool = False,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
-        """Bring indexes, tables and vectors up to date. To be used under the lock."""
+        """Bring indexes and tables up to date. To be used under the lock.
+
+        The vectors are left to the worker, unless one process at a time has the store: then
+        they are made here, by a run only where texts are embedded without being `asked` to.
+        """
         services = self._services
+        here = not services.shares_store and (asked or services.settings.embed_in_background)
         parts = DerivedParts(
             services.note_index,
             services.link_index,
             services.table_inputs,
-            services.vector_index,
+            services.vector_index if here else None,
             lambda: services.embedder,
         )
         return update_derived(self.ctx, parts, rebuild=rebuild, approve=approve, progress=progress)

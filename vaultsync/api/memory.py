@@ -19,6 +19,7 @@ from vaultsync.api.arguments import check_day, check_number, check_text, check_t
 from vaultsync.api.configuration import load_settings
 from vaultsync.api.daemon_client import ask_running_engine
 from vaultsync.api.derived_data import DerivedReport
+from vaultsync.api.embedding import FEW_CHANGES
 from vaultsync.api.engine import Engine
 from vaultsync.api.erasing import purge_parts
 from vaultsync.api.memory_files import MemoryFiles
@@ -169,6 +170,8 @@ class Memory:
         """The file or the collection that holds the facts, as it is shown."""
         self._engine = Engine(self._services)
         self._memory_files = MemoryFiles(self._services, self._engine)
+        self._wrote = False
+        """Whether facts were written that no run has derived anything from."""
 
     def __enter__(self) -> Self:
         """Ready."""
@@ -183,7 +186,10 @@ class Memory:
         try:
             self._engine.record_bases()
             self._engine.update_tables()
+            if self._wrote and self.settings.derive:
+                self._engine.embedding.start(changes=FEW_CHANGES)
         finally:
+            self._wrote = False
             self._services.close()
 
     def check(self) -> None:
@@ -255,6 +261,7 @@ class Memory:
                 raise UsageError(message, hint="give it once")
         agent = agent or self.agent
         fact = fact_service.remember(self._ctx, named | own, agent=agent)
+        self._wrote = True
         self._services.access_counter.add(fact.related_fact_ids)
         written = self._engine.write_note(fact, actor=agent or "person")
         return self._ctx.view.redact(written)
@@ -402,6 +409,7 @@ class Memory:
             remove_tags=check_texts("remove_tags", remove_tags),
             expect=expect,
         )
+        self._wrote = True
         cited = {*fact.related_fact_ids} - {*before.related_fact_ids} if before else {}
         self._services.access_counter.add([fact.id, *sorted(cited)])
         self._engine.update_notes(fact.id)
@@ -476,6 +484,7 @@ class Memory:
         self._engine.record_bases()
         fact_id, agent = self._fact_id(id, agent), agent or self.agent
         fact = fact_service.supersede(self._ctx, fact_id, text, agent=agent)
+        self._wrote = True
         self._engine.update_notes(fact.id, fact.supersedes_id or "")
         return self._ctx.view.redact(self._with_path(fact))
 
@@ -604,6 +613,7 @@ class Memory:
         Raises:
             ImportLineError: names the bad line.
         """
+        self._wrote = True
         return import_facts(self._ctx, lines, agent=self.agent)
 
     # ------------------------------------------------------------------------- recall
@@ -783,6 +793,7 @@ class Memory:
         self,
         *,
         rebuild: bool = False,
+        wait: bool = True,
         approve: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
     ) -> DerivedReport:
@@ -790,18 +801,45 @@ class Memory:
 
         Args:
             rebuild: whether indexes and tables are made from scratch.
+            wait: whether to wait for the vectors, or make them here if no worker does;
+                otherwise a worker makes them in a process of its own.
             approve: called with the cost before all vectors are rebuilt for another
-                model; they stay as they are when it returns False. Without it they are
-                made.
+                model; they stay as they are when it returns False. Without it, and
+                without waiting, they are made.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             EngineBusyError: another engine has this vault.
         """
+        approve = approve or (lambda _: True)
+        embedding, services = self._engine.embedding, self._services
         with self._engine.exclusive(hint=_INDEX_BY_DAEMON):
-            return self._engine.update_derived(
-                rebuild=rebuild, approve=approve or (lambda _: True), progress=progress
+            done = self._engine.update_derived(
+                rebuild=rebuild, asked=True, approve=approve, progress=progress
             )
+        if not (services.shares_store and services.can_embed):
+            return done
+        if wait:
+            vectors = embedding.embed(approve=approve, progress=progress)
+            done = structs.replace(
+                done,
+                chunks=vectors.facts,
+                embedded=vectors.embedded,
+                seconds=done.seconds + vectors.seconds,
+                degraded=(*done.degraded, *filter(None, [vectors.degraded])),
+            )
+        else:
+            embedding.start(asked=True)
+        found = embedding.state()
+        return structs.replace(done, chunks=found.facts if found else 0, embedding=found)
+
+    def stop_embedding(self) -> int | None:
+        """Stop the worker that embeds texts; the next run starts one again.
+
+        Returns:
+            The id of its process; None when none ran.
+        """
+        return self._engine.embedding.stop()
 
     def index_files(self) -> dict[str, str]:
         """The texts of the files in `.index/`, by file name."""
@@ -924,6 +962,7 @@ class Memory:
             _log.debug("the state of the daemon is of another version: %s", error)
             daemon = None
         status = read_status(self._ctx, engine=holder, daemon=daemon, agent=self.agent)
+        status = structs.replace(status, embedding=self._engine.embedding.state())
         return self.with_queued(status)
 
     def with_queued(self, status: Status) -> Status:

@@ -272,6 +272,12 @@ class Services:
         return not isinstance(self._store_place, Path)
 
     @property
+    def shares_store(self) -> bool:
+        """Whether several processes can have the store open at once."""
+        place = self._store_place
+        return isinstance(place, Path) or place.kind == "server"
+
+    @property
     def can_embed(self) -> bool:
         """Whether there is a model and a place for its vectors; loads neither."""
         return self._has_model and find_spec("numpy") is not None

@@ -32,6 +32,7 @@ from vaultsync.sync.report import (
     DaemonState,
     Difference,
     DoctorCheck,
+    EmbeddingState,
     MaintenanceReport,
     Report,
     ReportedNotice,
@@ -42,6 +43,8 @@ from vaultsync.sync.report import (
 
 MAX_ACTIONS = 20
 """Maximum number of actions to list, unless `--verbose` is given."""
+SHORT = 120
+"""Seconds from which on a time is printed in minutes."""
 MAX_NAMED_NOTES = 3
 """Maximum number of notes to name when all have the same problem."""
 _COUNT_WORDS = (
@@ -259,6 +262,7 @@ def print_status(options: Options, found: Status) -> int:
             ("not adopted", _with_command(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
             ("engine", found.engine),
+            *([("embedding", embedding_text(found.embedding))] if found.embedding else []),
             *_daemon_rows(found.daemon),
         ]
     )
@@ -282,6 +286,30 @@ def _daemon_rows(state: DaemonState | None) -> list[tuple[str, str]]:
         if error.hint:
             rows.append(("hint", error.hint))
     return rows
+
+
+def embedding_text(state: EmbeddingState) -> str:
+    """How far the texts are embedded: `43 % of the facts, 4,210 texts left, …`."""
+    if state.complete:
+        return f"complete, {count_noun(state.facts, 'fact')}"
+    parts = [f"{state.share:.0%} of the facts"]
+    if state.texts_left:
+        parts.append(f"{count_noun(state.texts_left, 'text')} left")
+    if state.texts_per_second:
+        parts.append(f"{state.texts_per_second:.0f} texts/s")
+    if state.seconds_left is not None:
+        parts.append(f"about {_duration(state.seconds_left)}")
+    if state.pid is not None:
+        parts.append(f"process {state.pid}")
+    elif state.degraded:
+        parts.append(state.degraded)
+    else:
+        parts.append("`vaultsync index` embeds the rest")
+    return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < SHORT else f"{seconds / 60:.0f} min"
 
 
 def _with_command(number: int, command: str) -> str:

@@ -15,6 +15,7 @@ from vaultsync.cli.format_conflicts import print_conflicts, print_history, print
 from vaultsync.cli.format_facts import count_noun, print_initialised
 from vaultsync.cli.format_reports import (
     describe_run,
+    embedding_text,
     print_checks,
     print_report,
     print_runs,
@@ -286,9 +287,18 @@ def migrate(options: Options, *, to: str) -> None:
 
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Rebuild the indexes from the facts.")
+@click.option("--wait", is_flag=True, help="Wait until every text is embedded.")
+@click.option("--stop", is_flag=True, help="Stop the process that embeds texts, and do no more.")
 @common
-def index(options: Options, *, rebuild: bool) -> None:
-    """Update `.index/`, the note index and the vectors."""
+def index(options: Options, *, rebuild: bool, wait: bool, stop: bool) -> None:
+    """Update `.index/`, the note index and the vectors.
+
+    A process of its own embeds the texts, the most important and newest ones first;
+    `vaultsync status` shows how far it is.
+    """
+    if stop:
+        _stop_embedding(options)
+        return
 
     def print_cost(cost: EmbeddingCost) -> bool:
         print_message(
@@ -299,7 +309,8 @@ def index(options: Options, *, rebuild: bool) -> None:
         return True
 
     with open_memory(options) as memory, progress_bar(options) as bar:
-        done = memory.index(rebuild=rebuild, approve=print_cost, progress=bar)
+        wait = wait or not memory.settings.embed_in_background
+        done = memory.index(rebuild=rebuild, wait=wait, approve=print_cost, progress=bar)
     if options.json:
         print_json(done)
         return
@@ -308,5 +319,22 @@ def index(options: Options, *, rebuild: bool) -> None:
         f"{done.notes} facts indexed for keyword search, {done.chunks} for semantic search;"
         f" {done.embedded} texts embedded in {done.seconds:.1f} s",
     )
+    if done.embedding is not None and not done.embedding.complete:
+        print_message(options, f"embedding: {embedding_text(done.embedding)}")
     for why in done.degraded:
         print_message(options, f"behind: {why}")
+
+
+def _stop_embedding(options: Options) -> None:
+    with open_memory(options) as memory:
+        pid = memory.stop_embedding()
+    if options.json:
+        print_json({"stopped": pid})
+    elif pid is None:
+        print_message(options, "nothing is being embedded")
+    else:
+        print_message(
+            options,
+            f"stopped process {pid}; the next `vaultsync sync` or `vaultsync index` goes on"
+            " where it was",
+        )

@@ -182,9 +182,20 @@ class RecallSearch:
             self._collect(*searches, limit=max(FUSED_CANDIDATES, self._pool_size + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
+        self._tell_share(vectors)
         self._record_stage("vector", self._cosines)
         self._record_stage("fused", self._similarities)
         return ""
+
+    def _tell_share(self, vectors: VectorIndex) -> None:
+        """Say how much of the facts semantic search knows yet, unless it is all of them."""
+        embedded, facts = vectors.count(), self._sources.index.count()
+        if embedded < facts:
+            share = int(100 * embedded / facts)
+            self._degraded.append(
+                f"Semantic search knows {share} % of the facts so far: the others are found by"
+                " their words until they are embedded (`vaultsync status` shows how far that is)."
+            )
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()

@@ -37,6 +37,8 @@ from vaultsync.sync.status import daemon_status
 from vaultsync.sync.sync_request import SyncRequest
 
 T = TypeVar("T")
+IDLE_SECONDS = 30.0
+"""How long a worker that embeds waits for the next change: its model takes a second to load."""
 LOCK_TRIES = 8
 """Attempts at the engine's lock, a quarter of a second apart, when not told to wait."""
 MIN_TICK_SECONDS = 0.005
@@ -89,6 +91,7 @@ class DaemonWork(Memory):
         app: ObsidianApp | None = None,
     ) -> None:
         super().__init__(settings, app=app)
+        self._engine.embedding.idle = IDLE_SECONDS
         self.stopped = stopped
         self.has_waiting_calls = has_waiting_calls
 
@@ -123,13 +126,18 @@ class DaemonWork(Memory):
         return self._engine.sync(request, derive=False, progress=progress)
 
     def is_derived(self) -> bool:
-        """Whether derived data is up to date."""
-        return self._engine.is_derived_current()
+        """Whether derived data is up to date, but for the vectors, which a worker makes."""
+        if not self._engine.is_derived_current():
+            return False
+        self._engine.embedding.start()
+        return True
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
         """Bring derived data up to date; returns what could not be, and why."""
         with self._engine.exclusive():
-            return self._engine.update_derived(progress=progress).degraded
+            behind = self._engine.update_derived(progress=progress).degraded
+        self._engine.embedding.start()
+        return behind
 
 
 class _EngineCall(Generic[T]):
@@ -224,6 +232,8 @@ class DaemonRunner:
                 return self._watch(memory)
             finally:
                 self._stopping = True
+                if not self._once:
+                    memory.stop_embedding()
                 self._worker = self._daemon = None
                 self._refuse_calls()
                 self._file.remove()

@@ -100,6 +100,27 @@ class RunSummary(Struct, frozen=True):
     counts: Mapping[str, int]
 
 
+class EmbeddingState(Struct, frozen=True):
+    """How far the texts of the facts are embedded, as the worker that does it tells."""
+
+    facts: int = 0
+    """Facts that have vectors."""
+    share: float = 0.0
+    """Of the texts, 0 to 1, as the lengths of the facts tell; to two digits."""
+    texts_left: int = 0
+    """Texts without a vector, by the same estimate."""
+    texts_per_second: float = 0.0
+    """Over the last minute or less; 0 while no worker runs."""
+    seconds_left: float | None = None
+    """Until all have one, at that speed; None while that is not known."""
+    pid: int | None = None
+    """The id of the process that embeds; None while none does."""
+    complete: bool = False
+    """Whether nothing was written since everything had its vectors."""
+    degraded: str = ""
+    """Why the worker stopped before the end; empty when it did not."""
+
+
 class Status(Struct, frozen=True):
     """What is pending and what is wrong."""
 
@@ -119,6 +140,8 @@ class Status(Struct, frozen=True):
     """Notes that are not synced until they are adopted."""
     daemon: DaemonState | None = None
     """The state of the daemon, while one runs."""
+    embedding: EmbeddingState | None = None
+    """How far the texts are embedded; None where there is no model."""
 
 
 class Difference(Struct, frozen=True):

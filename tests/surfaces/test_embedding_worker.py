@@ -1,0 +1,252 @@
+"""Texts are embedded by a process of its own, and nobody waits for it."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.turns import THOROUGH
+from vaultsync.api.memory import Memory
+from vaultsync.api.opening import init
+from vaultsync.api.opening import open as open_memory
+from vaultsync.api.wiring import Services
+from vaultsync.indexing.chunking import chunk_fact
+
+NOTES = Path(__file__).parents[3] / "shared" / "data" / "obsidian-help"
+"""Real notes; where they are not beside the project, notes of the same sizes are made."""
+ADOPTED = 1_575 if THOROUGH else 150
+TIMES = 3.0
+"""How many times the seconds without a model an `adopt` with one may take."""
+KILLS = 10 if THOROUGH else 3
+PATIENCE = 120.0
+SIZES = (200, 700, 1_500, 2_500, 4_000, 6_000, 9_000, 15_000)
+"""Characters of real notes, an eighth of them each."""
+
+
+@pytest.fixture(autouse=True)
+def _in_background(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "on")
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    # Other tests leave nothing to a process that goes last.
+    monkeypatch.setenv("VAULTSYNC_EMBED_NICE", "0")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Path]:
+    """An empty vault; whatever embeds it is stopped at the end."""
+    root = tmp_path / "vault"
+    init(str(root))
+    yield root
+    with _opened(root) as memory:
+        memory.stop_embedding()
+
+
+def _opened(root: Path) -> Memory:
+    return open_memory(str(root))
+
+
+def _prose(size: int, seed: int) -> str:
+    words = random.Random(seed)
+    text = ""
+    while len(text) < size:
+        text += " ".join(f"word{words.randrange(5_000)}" for _ in range(30)) + ".\n\n"
+    return text[:size]
+
+
+def _fill(root: Path, count: int) -> None:
+    """Give a vault so many notes: real ones under other names, or ones of their sizes."""
+    real = sorted(NOTES.rglob("*.md")) if NOTES.is_dir() else []
+    texts = [each.read_text(encoding="utf-8") for each in real]
+    texts = texts or [_prose(SIZES[each % len(SIZES)], each) for each in range(200)]
+    for each in range(count):
+        path = root / f"part {each // len(texts)}" / f"Note {each}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{texts[each % len(texts)]}\n\nNote {each}.\n", encoding="utf-8")
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "vaultsync", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def _worker(root: Path) -> int | None:
+    with _opened(root) as memory:
+        state = memory.status().embedding
+    return state.pid if state else None
+
+
+def _until(what: Callable[[], object]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def _is_complete(root: Path) -> bool:
+    with _opened(root) as memory:
+        state = memory.status().embedding
+    return state is not None and state.complete
+
+
+def _check_vectors(root: Path) -> None:
+    """Each text of each fact has its vector, and there is no other."""
+    with _opened(root) as memory, closing(Services(memory.settings)) as services:
+        facts = list(services.store.iter_facts())
+        assert services.vector_index is not None
+        held = services.vector_index.chunks()
+    assert facts
+    assert held == {each.id: frozenset(chunk.id for chunk in chunk_fact(each)) for each in facts}
+
+
+def test_adopt_does_not_wait_for_the_model(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fill(vault, ADOPTED)
+    other = vault.with_name("without")
+    shutil.copytree(vault, other, ignore=shutil.ignore_patterns(".meta"))
+    init(str(other))
+    # A folder without an export: the worker first makes one, for which nobody waits either.
+    monkeypatch.setenv("VAULTSYNC_MODELS", str(vault.with_name("models")))
+    seconds = {}
+    for root, embedder in ((other, "none"), (vault, "local")):
+        monkeypatch.setenv("VAULTSYNC_EMBEDDER", embedder)
+        began = time.monotonic()
+        _run("adopt", "--vault", str(root), "--quiet")
+        seconds[embedder] = time.monotonic() - began
+    found = _run("recall", "note", "--vault", str(vault), "--limit", "3")
+    assert len(found.stdout.splitlines()) == 3
+    assert seconds["local"] <= TIMES * seconds["none"] + 1
+    assert not _is_complete(vault)
+
+
+def test_what_a_run_leaves_is_embedded_by_a_process_of_its_own(vault: Path) -> None:
+    _fill(vault, 20)
+    _run("adopt", "--vault", str(vault))
+    _until(lambda: _is_complete(vault))
+    _check_vectors(vault)
+    assert _worker(vault) is None
+
+
+def test_a_worker_killed_ten_times_ends_with_all_vectors(vault: Path) -> None:
+    _fill(vault, 300)
+    _run("adopt", "--vault", str(vault))
+    moments = random.Random(16)
+    killed = 0
+    for _ in range(KILLS):
+        _until(lambda: _worker(vault) or _is_complete(vault))
+        time.sleep(moments.uniform(0.0, 0.6))
+        pid = _worker(vault)
+        if pid is not None:
+            os.kill(pid, 9)
+            killed += 1
+        _until(lambda: _worker(vault) is None)
+        with _opened(vault) as memory:
+            memory.sync()
+    _until(lambda: _is_complete(vault))
+    _check_vectors(vault)
+    assert killed
+
+
+def test_two_commands_at_once_start_one_worker(vault: Path) -> None:
+    _fill(vault, 300)
+    with _opened(vault) as memory:
+        memory.adopt()
+        memory.stop_embedding()
+    command = [sys.executable, "-m", "vaultsync", "index", "--vault", str(vault)]
+    both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in "ab"]
+    assert any(each.wait() == 0 for each in both)
+    _until(lambda: _worker(vault))
+    time.sleep(1.0)
+    running = subprocess.run(["ps", "-eo", "args"], check=True, capture_output=True, text=True)
+    mine = [each for each in running.stdout.splitlines() if str(vault) in each]
+    assert len([each for each in mine if "embedding_process" in each]) <= 1
+
+
+def test_a_worker_stops_within_a_second_and_is_started_again(vault: Path) -> None:
+    _fill(vault, 300)
+    with _opened(vault) as memory:
+        memory.adopt()
+        _until(lambda: _worker(vault))
+        began = time.monotonic()
+        assert memory.stop_embedding() is not None
+        assert time.monotonic() - began <= 1.0
+        assert _worker(vault) is None
+        memory.sync()
+    _until(lambda: _worker(vault) or _is_complete(vault))
+
+
+def test_who_waits_for_the_index_waits_for_the_worker(vault: Path) -> None:
+    _fill(vault, 100)
+    _run("adopt", "--vault", str(vault))
+    seen: list[str] = []
+    with _opened(vault) as memory:
+        done = memory.index(progress=lambda stage, *_: seen.append(stage))
+    assert done.embedding is not None
+    assert done.embedding.complete
+    assert done.chunks == done.notes
+    _check_vectors(vault)
+
+
+def test_without_the_setting_only_index_embeds(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _fill(vault, 5)
+    with _opened(vault) as memory:
+        memory.adopt()
+        state = memory.status().embedding
+        assert state is not None
+        assert (state.pid, state.complete, state.facts) == (None, False, 0)
+    _run("index", "--vault", str(vault))
+    assert _is_complete(vault)
+
+
+def test_a_question_says_how_much_is_embedded(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBED_IN_BACKGROUND", "off")
+    _fill(vault, 3)
+    with _opened(vault) as memory:
+        memory.adopt()
+        memory.index()
+        memory.remember("One more that has no vector yet.")
+        found = memory.recall("word", mode="fused")
+        assert any("knows 75 % of the facts" in each for each in found.degraded)
+        memory.index()
+        assert not memory.recall("word", mode="fused").degraded
+
+
+def test_a_few_facts_of_an_agent_are_not_worth_a_worker(vault: Path) -> None:
+    with _opened(vault) as memory:
+        memory.remember("One fact.")
+    assert _worker(vault) is None
+    with _opened(vault) as memory:
+        for each in range(20):
+            memory.remember(f"Fact {each}.")
+    _until(lambda: _is_complete(vault))
+
+
+def test_a_worker_ends_when_its_vault_is_gone(vault: Path) -> None:
+    _fill(vault, 300)
+    with _opened(vault) as memory:
+        memory.adopt()
+        _until(lambda: _worker(vault))
+        pid = _worker(vault)
+        assert pid is not None
+        shutil.rmtree(memory.settings.state_dir)
+    _until(lambda: not _runs(pid))
+    init(str(vault))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

@@ -1,0 +1,268 @@
+"""The vectors of a vault: made by a worker, in a process of its own, while others go on.
+
+What changed facts starts the worker, which costs the start of a process and no waiting. The
+worker holds a lock, so that there is one; it ends when all is done, and the next command
+starts another if it ended before that.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import convert, structs, to_builtins
+
+from vaultsync.api.derived_data import DerivedParts, update_vectors
+from vaultsync.api.wiring import Services
+from vaultsync.backends.state.embedding_files import EmbeddingFiles
+from vaultsync.backends.system.detached import start_detached
+from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.indexing.embedding_cost import EmbeddingCost
+from vaultsync.indexing.note_index_sync import catch_up_note_index
+from vaultsync.indexing.vector_index_sync import EmbedReport
+from vaultsync.storage.feed_cursor import version_of
+from vaultsync.storage.store import StoreState
+from vaultsync.sync.report import EmbeddingState, Progress
+
+_log = logging.getLogger(__name__)
+WORKER = "vaultsync.service.embedding_process"
+"""The module that runs as the worker."""
+FEW_CHANGES = 16
+"""Writes of an agent from which on a worker is worth its start; the next run embeds fewer."""
+RETRY_SECONDS = 60.0
+"""Before a worker is started again that had to give up."""
+_ASK_SECONDS = 0.2
+WRITE_SECONDS, SPEED_SECONDS = 0.5, 60.0
+"""How often its progress is written, and the time that its speed is measured over."""
+
+
+class EmbeddingWorker:
+    """Starts and stops the worker of a vault, tells how far it is, and waits for it."""
+
+    def __init__(self, services: Services) -> None:
+        """The worker of the vault that the services are of."""
+        self.services = services
+        self.files = EmbeddingFiles(services.settings.state_dir)
+        self._started: int | None = None
+        self.idle = 0.0
+        """Seconds for which a worker waits for more when it is done."""
+
+    def start(self, *, changes: int = 1, asked: bool = False) -> bool:
+        """Start the worker if there is something to embed and none runs; never fails.
+
+        Args:
+            changes: how many writes are worth a worker.
+            asked: whether the user asked for it: then it also replaces the vectors of
+                another model, and failures before do not matter.
+
+        Returns:
+            Whether a worker runs now.
+        """
+        settings, services = self.services.settings, self.services
+        if not (settings.embed_in_background or asked):
+            return False
+        if not (services.can_embed and services.shares_store):
+            return False
+        known = self.files.read()
+        if known["pid"] is not None:
+            return True
+        if not asked and (self.gave_up or not self.is_behind(changes)):
+            return False
+        return self._start(replace=asked)
+
+    def is_behind(self, changes: int = 1) -> bool:
+        """Whether that number of writes came since all was embedded; False without a store."""
+        known = self.files.read()
+        try:
+            state = self.services.read_context.redacted_store.state()
+        except StoreUnavailableError as error:
+            _log.debug("nothing can be embedded now: %s", error)
+            return False
+        behind = _text(known, "version") != self.version(state)
+        return behind and (changes <= 1 or abs(state.seq - _number(known, "seq")) >= changes)
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether a worker had to give up a moment ago."""
+        known = self.files.read()
+        if not _text(known, "degraded"):
+            return False
+        try:
+            gone = self.services.clock.now() - datetime.fromisoformat(_text(known, "at"))
+        except (ValueError, TypeError):
+            return False
+        return 0 <= gone.total_seconds() < RETRY_SECONDS
+
+    def stop(self) -> int | None:
+        """Stop the worker within a second; returns the id of its process."""
+        stopped, self._started = self.files.stop(self._started), None
+        return stopped
+
+    def state(self) -> EmbeddingState | None:
+        """How far the texts are embedded; None where there is no model. Loads none."""
+        if not self.services.can_embed:
+            return None
+        known = self.files.read()
+        version, names = _text(known, "version"), EmbeddingState.__struct_fields__
+        try:
+            found = convert({k: known[k] for k in names if k in known}, EmbeddingState)
+            now = self.services.read_context.redacted_store.state()
+        except (VaultsyncError, ValueError) as error:
+            _log.debug("how far the texts are embedded is not known: %s", error)
+            return EmbeddingState(pid=known["pid"])
+        complete = found.pid is None and version == self.version(now)
+        if found.pid is None:
+            found = structs.replace(found, texts_per_second=0.0, seconds_left=None)
+        return structs.replace(found, complete=complete)
+
+    def version(self, state: StoreState) -> str:
+        """Names vectors that are complete, by the store and the setting of the model."""
+        return version_of(state.store_id, state, self.services.settings.embedder)
+
+    def embed(
+        self,
+        *,
+        approve: Callable[[EmbeddingCost], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> EmbedReport:
+        """Do the work of the worker here; while one runs, wait until it has ended.
+
+        Args:
+            approve: called with the cost before all vectors are made again for another
+                model; without it they stay as they are.
+            progress: called with the stage, how many are done, and of how many.
+        """
+        while not self.files.acquire(_ASK_SECONDS):
+            known = self.files.read()
+            done, left = _number(known, "texts_done"), _number(known, "texts_left")
+            if progress is not None and done + left:
+                progress("embed", done, done + left)
+        try:
+            return self.embed_alone(approve=approve, progress=progress)
+        finally:
+            self.files.release()
+
+    def embed_alone(
+        self,
+        *,
+        approve: Callable[[EmbeddingCost], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> EmbedReport:
+        """The same as the worker, which has the lock."""
+        services = self.services
+        ctx, index = services.read_context, services.note_index
+        store, vectors = ctx.redacted_store, services.vector_index
+        parts = DerivedParts(
+            index, services.link_index, services.table_inputs, vectors, lambda: services.embedder
+        )
+
+        def catch_up() -> None:
+            catch_up_note_index(ctx, index)
+
+        progress_file = _ProgressFile(self, progress)
+        report = EmbedReport()
+        try:
+            while True:
+                state = store.state()
+                catch_up()
+                more = update_vectors(
+                    ctx, parts, approve=approve, progress=progress_file, catch_up=catch_up
+                )
+                report = structs.replace(
+                    more,
+                    embedded=report.embedded + more.embedded,
+                    seconds=report.seconds + more.seconds,
+                )
+                if report.degraded or store.state() == state:
+                    break
+        except StoreUnavailableError as error:
+            return structs.replace(report, degraded=error.message)
+        progress_file.write(report, state)
+        return report
+
+    def _start(self, *, replace: bool) -> bool:
+        settings = self.services.settings
+        places = [str(settings.root), str(settings.state_dir.parent), settings.store]
+        how = [f"{self.idle:g}", "replace" if replace else "keep"]
+        variables = {
+            "VAULTSYNC_EMBEDDER": settings.embedder,
+            "VAULTSYNC_MODELS": str(settings.models),
+        }
+        self._started = start_detached(["-m", WORKER, *places, *how], variables)
+        return self._started is not None
+
+
+class _ProgressFile:
+    """Writes down how far the worker is."""
+
+    def __init__(self, worker: EmbeddingWorker, also: Progress | None) -> None:
+        self._worker = worker
+        self._also = also
+        self._clock = worker.services.clock
+        self._written = -WRITE_SECONDS
+        self._seen = deque[tuple[float, int]]()
+        """When, and how many texts were done then, over the last minute."""
+        self._known = worker.files.read()
+        worker.files.write(self._known)  # from now on it is known which process embeds
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Progress of `embed_pending()`."""
+        now = self._clock.monotonic()
+        if stage == "embed":
+            self._seen.append((now, done))
+            while now - self._seen[0][0] > SPEED_SECONDS:
+                self._seen.popleft()
+        else:
+            self._seen.append((now, 0))
+        if now - self._written >= WRITE_SECONDS:
+            self._written = now
+            self._write(done if stage == "embed" else 0, total if stage == "embed" else 0, "")
+        if self._also is not None:
+            self._also(stage, done, total)
+
+    def write(self, report: EmbedReport, state: StoreState) -> None:
+        """The end: the vectors are complete up to a state, or why they are not."""
+        complete = not report.degraded and not report.left
+        self._known["version"] = self._worker.version(state) if complete else ""
+        self._known["seq"] = state.seq if complete else _number(self._known, "seq")
+        self._seen.clear()
+        self._write(0, 0, report.degraded)
+
+    def _write(self, done: int, total: int, degraded: str) -> None:
+        services = self._worker.services
+        vectors = services.vector_index
+        facts = vectors.count() if vectors is not None else 0
+        everything = services.read_context.redacted_store.state().facts
+        (first, before) = self._seen[0] if self._seen else (0.0, 0)
+        took = self._seen[-1][0] - first if self._seen else 0.0
+        speed = (done - before) / took if took > 0 else 0.0
+        state = EmbeddingState(
+            facts=facts,
+            share=round(min(facts / everything, 1.0), 3) if everything else 1.0,
+            texts_left=total - done,
+            texts_per_second=round(speed, 1),
+            seconds_left=round((total - done) / speed, 1) if speed else None,
+            degraded=degraded,
+        )
+        self._worker.files.write(
+            {
+                **to_builtins(state),
+                "texts_done": done,
+                "version": _text(self._known, "version"),
+                "seq": _number(self._known, "seq"),
+                "at": self._clock.now().isoformat(),
+            }
+        )
+
+
+def _text(known: Mapping[str, Any], name: str) -> str:
+    value = known.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(known: Mapping[str, Any], name: str) -> int:
+    value = known.get(name)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,106 @@
+"""The worker that embeds the texts of a vault: its lock, and what it says about itself."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from vaultsync.backends.replace_file import replace_file
+
+_log = logging.getLogger(__name__)
+_ASKED_EVERY = 0.02
+"""Seconds between two looks at whether a worker has ended."""
+STOP_SECONDS = 0.8
+"""How long a worker may take to stop when it is asked to; then it is killed."""
+
+
+class EmbeddingFiles:
+    """One worker per vault: it holds a lock on a file, and tells its progress in another.
+
+    The operating system releases the lock when its process ends, however it ends. The last
+    progress stays: it says up to where the vectors are complete.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / "embedding.json"
+        self._lock_path = state_dir / "embedding.lock"
+        self._lock = filelock.FileLock(self._lock_path, mode=0o600)
+        self.release = self._lock.release
+
+    def acquire(self, seconds: float) -> bool:
+        """Become the worker, once there is no other; False when the time is over."""
+        try:
+            self._lock.acquire(timeout=seconds, poll_interval=0.05)
+        except filelock.Timeout:
+            return False
+        return True
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the state folder still has the lock: not after the vault was removed."""
+        return self._lock_path.exists()
+
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Write the progress, with the id of this process. A full disk stops nothing."""
+        text = json.dumps({**values, "pid": os.getpid()}, ensure_ascii=False)
+        try:
+            replace_file(self._path, f"{text}\n".encode(), durable=False)
+        except OSError as error:
+            _log.debug("%s was not written: %s", self._path, error)
+
+    def read(self) -> dict[str, Any]:
+        """The progress written last, with the `pid` of a process that runs, or None."""
+        try:
+            values = json.loads(self._path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            return {"pid": None}
+        return {**values, "pid": self._running(values.get("pid"))}
+
+    def pid(self) -> int | None:
+        """The id of the process that embeds; None when none does."""
+        found: int | None = self.read()["pid"]
+        return found
+
+    def stop(self, started: int | None = None) -> int | None:
+        """Stop the worker, unless it is this process; returns the id of its process.
+
+        Args:
+            started: a process that may be about to become the worker.
+        """
+        pid = self.pid() or started
+        if pid is None or pid == os.getpid():
+            return None
+        until = time.monotonic() + STOP_SECONDS
+        with suppress(OSError):  # it has ended
+            os.kill(pid, signal.SIGTERM)
+            while self.pid() == pid:
+                if time.monotonic() > until:
+                    os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+                    break
+                time.sleep(_ASKED_EVERY)
+        return pid
+
+    def _running(self, pid: object) -> int | None:
+        """A process id, if the process of that id runs and is the worker."""
+        if not isinstance(pid, int) or pid <= 0:
+            return None
+        try:
+            os.kill(pid, 0)
+        except OSError:
+            return None
+        # Another process may have the number now; only a worker holds the lock.
+        if not self._lock.is_locked and self.acquire(0):
+            self.release()
+            return None
+        return pid

@@ -1,0 +1,81 @@
+"""The worker that embeds the texts of a vault, in a process of its own at the lowest priority.
+
+`python -m vaultsync.service.embedding_process VAULT STATE_DIR STORE IDLE keep|replace`
+
+It ends when everything is embedded and nothing came for IDLE seconds, when another worker
+has the vault, and when the vault's state folder is gone. SIGTERM ends it at once, as a kill
+does: its writes are such that it may end at any moment, and loses the texts of a few seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from vaultsync.api import configuration
+from vaultsync.api.embedding import EmbeddingWorker
+from vaultsync.api.wiring import Services
+from vaultsync.backends.system.detached import lower_priority
+from vaultsync.errors import VaultsyncError
+from vaultsync.settings import Settings
+
+_log = logging.getLogger(__name__)
+FIRST_SECONDS = 0.3
+"""For the lock: a command that asks whether a worker runs has it for a moment."""
+POLL_SECONDS = 1.0
+"""Between two looks at the store while nothing is to be done."""
+
+
+def embed_all(settings: Settings, *, idle: float, replace: bool) -> None:
+    """Embed until nothing is left, as the worker of the vault, unless there is one.
+
+    Args:
+        settings: of the vault.
+        idle: seconds to wait for more when nothing is left.
+        replace: whether the vectors of another model are made again.
+    """
+    with closing(Services(settings)) as services:
+        worker = EmbeddingWorker(services)
+        while worker.files.acquire(FIRST_SECONDS):
+            try:
+                _embed_and_wait(worker, idle=idle, replace=replace)
+            finally:
+                worker.files.release()
+            # What others wrote before the lock was free is left to this worker.
+            if not worker.files.is_there or not worker.is_behind():
+                return
+
+
+def _embed_and_wait(worker: EmbeddingWorker, *, idle: float, replace: bool) -> None:
+    def check(*_: object) -> None:
+        if not worker.files.is_there:
+            sys.exit()
+
+    until = 0.0
+    while True:
+        if worker.is_behind():
+            approve = (lambda _: True) if replace else None
+            worker.embed_alone(approve=approve, progress=check)
+            until = time.monotonic() + idle
+        if time.monotonic() >= until or worker.gave_up or not worker.files.is_there:
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run as the worker that the arguments describe."""
+    root, state_dir, store, idle, how = arguments
+    lower_priority()
+    try:
+        settings = configuration.load_settings(Path(root), state_dir=state_dir, store=store)
+        embed_all(settings, idle=float(idle), replace=how == "replace")
+    except (VaultsyncError, OSError) as error:
+        _log.debug("the worker gave up: %s", error)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
