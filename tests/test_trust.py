@@ -25,6 +25,7 @@ OTHER_VALUES: dict[str, Any] = {
     "qdrant.ordering": "weak",
     "max_note_bytes": 4096,
     "decay_floor": 0.5,
+    "map": {"type": {"book": "note"}},
 }
 
 

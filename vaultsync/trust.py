@@ -162,6 +162,7 @@ _WORDS: Mapping[str, str] = {
     "hygiene.neutralise": "let what agents write run in Obsidian",
     "hygiene.environment": "read the environment variables {}, and show which texts contain their"
     " values",
+    "embed_in_background": "choose whether texts are embedded in the background",
     "watch.watcher": "choose how files are watched on this machine",
     _KEY: "send the environment variable {} to the store as its API key",
     "qdrant": "choose how the store is used",

@@ -14,7 +14,7 @@ from tests.proofs import agents, texts
 from tests.proofs.ledger import words
 from tests.real.home import Home, tree
 from tests.real.programs import command
-from vaultsync.errors import NoteError, UsageError, VaultsyncError
+from vaultsync.errors import NotFoundError, NoteError, UsageError, VaultsyncError
 
 SECRET = "w999999991w"  # noqa: S105 - a word like all others
 """Stands in files outside the vault, and must come in by no way."""
@@ -125,11 +125,12 @@ def test_an_id_that_is_none_is_refused(grounds: Grounds, bad: str) -> None:
             lambda: memory.restore(bad),
             lambda: memory.history(bad),
         ]
-        if bad:
-            asked.append(lambda: memory.remember("x", id=bad))
         for ask in asked:
-            with pytest.raises(UsageError):
+            with pytest.raises(NotFoundError):
                 ask()
+        if bad:
+            with pytest.raises(UsageError):
+                memory.remember("x", id=bad)
     text = f"---\nid: {bad!r}\n---\n# Odd\n\nMine {{0}}.\n"
     grounds.home.new_note("public/notes/Odd.md", text)
     grounds.home.sync()

@@ -135,6 +135,8 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "waits": lambda m: m.waits(planted.fact),
+        "purge": lambda m: m.purge(planted.fact, dry_run=True),
+        "stop_embedding": lambda m: m.stop_embedding(),
         "is_note_deleted": lambda m: m.is_note_deleted(planted.fact),
         "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
         **{name: methodcaller(name) for name in more},
@@ -208,6 +210,7 @@ def test_no_command_prints_a_secret(planted: Planted) -> None:
         "maintain": [("--dry-run", "-v"), ("-v",)],
         "rebuild": [("--from", "store", "-v")],
         "migrate": [("--to", f"sqlite:{out}.sqlite3")],
+        "purge": [(fact, "--dry-run", "-v")],
     }
     assert {*_commands(cli)} - NOT_ASKED == asked.keys()
     for command, many in asked.items():

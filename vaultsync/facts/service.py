@@ -378,8 +378,10 @@ def forget(
 
 def _hidden_version(ctx: SyncContext, fact: Fact, *, agent: str | None) -> Fact | None:
     """The version that a fact replaced, if the agent sees it and nothing else replaces it."""
+    if fact.supersedes_id is None:
+        return None
     with suppress(StoreUnavailableError):  # it is offered later, by the chain
-        older = ctx.store.find_many([fact.supersedes_id or ""]).get(fact.supersedes_id or "")
+        older = ctx.store.find_many([fact.supersedes_id]).get(fact.supersedes_id)
         if older is not None and older.superseded_by_id == fact.id and can_see(agent, older.scope):
             return older
     return None
@@ -436,7 +438,9 @@ def restore(
 
 def _replacing_again(ctx: SyncContext, fact: Fact, *, agent: str | None) -> list[StoreWrite]:
     """The write by which a fact that comes back replaces its older version again."""
-    older = ctx.store.find_many([fact.supersedes_id or ""]).get(fact.supersedes_id or "")
+    if fact.supersedes_id is None:
+        return []
+    older = ctx.store.find_many([fact.supersedes_id]).get(fact.supersedes_id)
     if older is None or older.superseded_by_id or not can_see(agent, older.scope):
         return []
     replaced = older.evolve(superseded_by_id=fact.id, updated_at=fact.updated_at)
