@@ -68,3 +68,14 @@ def test_while_the_store_is_away_no_older_version_is_named(world: World) -> None
     world.quiesce()
     with world.outage():
         assert work.forget(world.ctx, new.id, agent="indy").previous is None
+
+
+def test_a_head_that_comes_back_replaces_no_version_that_is_gone_or_has_another_head(
+    world: World,
+) -> None:
+    old, new = chain(world)
+    work.forget(world.ctx, new.id, agent="indy")
+    work.restore(world.ctx, old.id, agent="indy")
+    other = work.supersede(world.ctx, old.id, "It is green.", agent="indy")
+    assert work.restore(world.ctx, new.id, agent="indy").status == "active"
+    assert world.fact(old.id).superseded_by_id == other.id

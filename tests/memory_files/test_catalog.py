@@ -216,7 +216,10 @@ def test_embedding_api_unreachable_leaves_chunks_pending(
         report = held_.sync_memory_file(file)
         assert report.counts["created"] == 3
         assert report.pending == 3
+        assert held_.index().degraded
+        assert held_.sync_memory_file(file).pending == 3
         service.answers.clear()
+        held_.index()
         report = held_.sync_memory_file(file)
         assert report.quiet
         assert not report.pending
@@ -422,6 +425,8 @@ def test_rate_limit_is_respected_and_retried(
 ) -> None:
     service.answers = [lambda _: (429, {"Retry-After": "7"}, b"")]
     with opened(tmp_path, f"http:{service.url}#hash") as held_:
+        held_.sync_memory_file(file)
+        held_.index()
         assert not held_.sync_memory_file(file).pending
     assert 7 <= max(slept) < 9
 
@@ -431,11 +436,13 @@ def test_embedding_of_other_dimensions_is_never_put(
 ) -> None:
     with opened(tmp_path, f"http:{service.url}#hash") as held_:
         held_.sync_memory_file(file)
+        held_.index()
         body = b'{"data": [{"index": 0, "embedding": [1, 2]}]}'
         service.answers = [lambda _: (200, {}, body)] * 9
         file.write_text(memory(DEPLOY, TESTS, ("People", "Other people, with other words.")))
-        report = held_.sync_memory_file(file)
-        assert (report.counts["updated"], report.pending) == (1, 1)
+        assert held_.sync_memory_file(file).counts["updated"] == 1
+        held_.index()
+        assert held_.sync_memory_file(file).pending == 1
 
 
 def test_empty_chunk_text_after_normalization_is_no_section(world: MemoryWorld) -> None:

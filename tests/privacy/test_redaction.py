@@ -213,3 +213,9 @@ def test_many_secrets_are_found_again_wherever_they_are() -> None:
     assert "hunter100xyz" in hidden
     assert "xhunter1xyz" in hidden  # shorter than what is hidden within words
     assert known.restore(hidden)[0] == text
+
+
+def test_a_secret_right_beside_one_of_the_users_own_is_found() -> None:
+    token = "ghp_" + "rFRqYSMu9nmohemZrvgJysFuuwTQyZ6F10Hc"
+    found = Redactor(b"k" * 32, values=("acme7731x",)).spans(f"acme7731x{token}")
+    assert [each.kind for each in found] == ["environment", "github"]

@@ -14,7 +14,7 @@ from tests.proofs import agents, texts
 from tests.proofs.ledger import words
 from tests.real.home import Home, tree
 from tests.real.programs import command
-from vaultsync.errors import NotFoundError, NoteError, UsageError, VaultsyncError
+from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 
 SECRET = "w999999991w"  # noqa: S105 - a word like all others
 """Stands in files outside the vault, and must come in by no way."""

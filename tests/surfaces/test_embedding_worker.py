@@ -162,7 +162,7 @@ def test_two_commands_at_once_start_one_worker(vault: Path) -> None:
         memory.stop_embedding()
     command = [sys.executable, "-m", "vaultsync", "index", "--vault", str(vault)]
     both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in "ab"]
-    assert any(each.wait() == 0 for each in both)
+    assert 0 in [each.wait() for each in both]
     _until(lambda: _worker(vault))
     time.sleep(1.0)
     running = subprocess.run(["ps", "-eo", "args"], check=True, capture_output=True, text=True)
