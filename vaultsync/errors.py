@@ -320,9 +320,9 @@ class EditTargetError(NotFoundError):
 class AmbiguousNameError(NotFoundError):
     """A name or the beginning of an id stands for more than one thing."""
 
-    def __init__(self, what: str, name: str, candidates: Sequence[str], count: int) -> None:
+    def __init__(self, kind: str, name: str, candidates: Sequence[str], count: int) -> None:
         super().__init__(
-            f"{count} {what}s match {name[:80]!r}",
+            f"{count} {kind}s match {name[:80]!r}",
             hint=f"name one of them: {', '.join(candidates)}",
         )
         self.candidates = tuple(candidates)
