@@ -278,7 +278,7 @@ def recalls_by_meaning(alone: Alone) -> None:
     alone.vaultsync("init", str(alone.place / "vault"))
     for text in ("Prefers green tea in the morning.", "The build fails on Windows."):
         alone.vaultsync("remember", text)
-    alone.vaultsync("index")
+    alone.vaultsync("index", "--wait")
     question = "What does she drink after getting up?"
     said = json.loads(alone.vaultsync("recall", question, "--mode", "vector", "--json"))
     if not said["hits"] or "tea" not in json.dumps(said["hits"][0]):
