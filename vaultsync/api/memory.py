@@ -1474,7 +1474,15 @@ class Memory:
         return self.agent or "person"
 
     def _fact_id(self, name: str, agent: str | None = None, *, forgotten: bool = False) -> str:
-        return find_fact_id(self._ctx, name, agent=agent or self.agent, forgotten=forgotten)
+        # The note index knows the names that the agent of this memory sees, of living facts.
+        indexed = not forgotten and agent in (None, self.agent)
+        return find_fact_id(
+            self._ctx,
+            name,
+            agent=agent or self.agent,
+            forgotten=forgotten,
+            called=self._called if indexed else None,
+        )
 
     def _with_path(self, fact: Fact) -> Fact:
         return fact.evolve(path=self._ctx.archive.note_paths([fact.id]).get(fact.id))

@@ -27,12 +27,23 @@ MIN_PREFIX_LENGTH = 8
 """Minimum length of the beginning of an id that names a fact or a run."""
 UNDO_KIND = "undo "
 """How the kind of a run begins that undid another one, whose id follows."""
-MAX_RUNS_SEARCHED = 1000
-"""How many runs `last_undoable_run()` looks back."""
+RUNS_SEARCHED = (20, 1000)
+"""How many runs `last_undoable_run()` looks back: few first, for each is read with its report."""
 _PREFIX = re.compile(rf"[0-9a-f-]{{{MIN_PREFIX_LENGTH},}}")
 
 
-def find_fact_id(ctx: SyncContext, name: str, *, agent: str | None, forgotten: bool = False) -> str:
+CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
+"""Ids of the facts whose title or alias may be a name; None where that is not known."""
+
+
+def find_fact_id(
+    ctx: SyncContext,
+    name: str,
+    *,
+    agent: str | None,
+    forgotten: bool = False,
+    called: CalledLike | None = None,
+) -> str:
     """The id of the only fact that a name stands for.
 
     A whole id is returned as it is, whether there is such a fact or not. Otherwise the
@@ -44,6 +55,7 @@ def find_fact_id(ctx: SyncContext, name: str, *, agent: str | None, forgotten: b
         name: what the user wrote.
         agent: who asks; None is the user, who sees all scopes.
         forgotten: whether deleted facts have titles too.
+        called: as of `find_fact()`.
 
     Raises:
         NotFoundError: nothing that the agent can see has this name.
@@ -59,7 +71,7 @@ def find_fact_id(ctx: SyncContext, name: str, *, agent: str | None, forgotten: b
             return found[0]
         if found:
             raise AmbiguousNameError("fact", name, found[:MAX_NAMES_IN_HINT], len(found))
-    return find_fact(ctx, name, agent=agent, forgotten=forgotten).id
+    return find_fact(ctx, name, agent=agent, forgotten=forgotten, called=called).id
 
 
 def files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[VaultPath]:
@@ -70,10 +82,6 @@ def files_called(paths: Iterable[VaultPath], keys: Collection[str]) -> Iterator[
             if (key in lowered or not lowered.isascii()) and name_key(path) == key:
                 yield path
                 break
-
-
-CalledLike: TypeAlias = Callable[[str], Iterable[str] | None]
-"""Ids of the facts whose title or alias may be a name; None where that is not known."""
 
 
 def find_fact(
@@ -141,12 +149,13 @@ def last_undoable_run(ctx: SyncContext) -> str:
     Raises:
         RunNotFoundError: there is none.
     """
-    undone: set[str] = set()
-    for each in ctx.archive.runs(limit=MAX_RUNS_SEARCHED):
-        if each.kind.startswith(UNDO_KIND):
-            undone.add(each.kind.removeprefix(UNDO_KIND))
-        elif each.run not in undone and ctx.archive.history(run=each.run):
-            return each.run
+    for limit in RUNS_SEARCHED:
+        undone: set[str] = set()
+        for each in ctx.archive.runs(limit=limit):
+            if each.kind.startswith(UNDO_KIND):
+                undone.add(each.kind.removeprefix(UNDO_KIND))
+            elif each.run not in undone and ctx.archive.history(run=each.run):
+                return each.run
     raise RunNotFoundError("")
 
 

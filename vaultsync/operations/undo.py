@@ -12,6 +12,7 @@ from uuid import UUID
 from msgspec import structs
 
 from vaultsync.errors import RevisionMismatchError, RunNotFoundError, RunPrunedError
+from vaultsync.facts.lookup import UNDO_KIND
 from vaultsync.facts.service import CONTENDED, MAX_UPDATE_TRIES
 from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
@@ -67,7 +68,7 @@ def undo_run(
     for entry in entries:
         by_fact.setdefault(entry.fact_id, []).append(entry)
     request = SyncRequest(
-        kind=f"undo {run}",
+        kind=f"{UNDO_KIND}{run}",
         fact_ids=tuple(by_fact),
         actor=actor,
         run=ctx.clock.new_id(),
