@@ -788,7 +788,7 @@ def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
 def test_the_engine_says_why_it_cannot_and_a_bug_of_ours_is_no_absence(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)
-    with pytest.raises(StoreUnavailableError, match="another process has it"):
+    with pytest.raises(StoreUnavailableError, match="this process has it open"):
         second.exists()
     first.close()
     assert second.exists()
@@ -828,3 +828,34 @@ def test_what_a_fact_says_is_legible_to_others(store: QdrantStore, server: FakeQ
     wanted: dict[str, object] = {**said, **stored, "supersededById": None}
     assert {key: payload[key] for key in wanted} == wanted
     assert "content" not in json.loads(payload["rest"])
+
+
+def test_while_one_thread_waits_to_ask_again_the_others_ask() -> None:
+    waits, go_on = threading.Event(), threading.Event()
+
+    class Paused(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            waits.set()
+            go_on.wait(20)
+            super().sleep(seconds)
+
+    answers = iter([OSError("busy"), "late"])
+
+    def fails_once() -> str:
+        answer = next(answers)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    def judge(error: Exception) -> RequestFailure:
+        return RequestFailure(str(error), passing=True)
+
+    retry = RetryPolicy(Paused(), judge, seconds=15)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(retry.ask, fails_once)
+        assert waits.wait(20)
+        try:
+            assert pool.submit(retry.ask, lambda: "at once").result(5) == "at once"
+        finally:
+            go_on.set()
+        assert first.result(20) == "late"

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from vaultsync.backends.qdrant import collection as layout
-from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
+from vaultsync.backends.qdrant.connection import QdrantConnection
+from vaultsync.backends.qdrant.folder_lock import FolderLock
 from vaultsync.backends.qdrant.operations import (
     POINTS_PER_REQUEST,
     Condition,
@@ -131,6 +132,7 @@ class ClientPointCollection(PointCollection):
     def __init__(self, place: QdrantConnection, *, clock: Clock, client: Model = None) -> None:
         self._place = place
         self._client: Model = client
+        self._lock = FolderLock(place, clock)
         self._ours = client is None
         where = str(place) if place.kind == "server" else ""
         judged = partial(translate_error, where=where, key=place.settings.key)
@@ -139,14 +141,16 @@ class ClientPointCollection(PointCollection):
         self._closed = False
 
     def _ask(self, method: str, **arguments: object) -> Model:
-        """The answer of a method of the client, with retries."""
+        """The answer of a method of the client about the collection, with retries."""
+        place = self._place
+        return self._request(
+            lambda client: getattr(client, method)(collection_name=place.collection, **arguments)
+        )
 
-        def request() -> Model:
-            return getattr(self._opened(), method)(
-                collection_name=self._place.collection, **arguments
-            )
-
-        return self._retry.ask(request)
+    def _request(self, request: Callable[[Model], Model]) -> Model:
+        if self._place.kind == "local" and self._ours and not self._closed:
+            self._lock.hold(self._retry)
+        return self._retry.ask(lambda: request(self._opened()))
 
     def _opened(self) -> Model:
         if self._closed:
@@ -161,7 +165,6 @@ class ClientPointCollection(PointCollection):
 
         place = self._place
         if place.kind == "local":
-            close_to_others(place.path)
             # Several threads may ask; one after the other, which the retry policy sees to.
             return QdrantClient(path=str(place.path), force_disable_check_same_thread=True)
         return QdrantClient(
@@ -209,7 +212,7 @@ class ClientPointCollection(PointCollection):
 
     def _check_version(self) -> None:
         """Refuse a server that ignores the conditions of writes: writers overwrite each other."""
-        version = str(self._retry.ask(lambda: self._opened().info()).version)
+        version = str(self._request(lambda client: client.info()).version)
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
             raise ConfigError(
@@ -363,3 +366,4 @@ class ClientPointCollection(PointCollection):
         if self._client is not None and self._ours:
             self._client.close()
         self._client = None
+        self._lock.release()

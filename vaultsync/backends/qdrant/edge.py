@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.connection import QdrantConnection, close_to_others
+from vaultsync.backends.qdrant.folder_lock import FolderLock, FolderLockedError
 from vaultsync.backends.qdrant.operations import (
     Condition,
     DeletePoints,
@@ -52,7 +53,8 @@ class EdgePointCollection(PointCollection):
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
-    outlives the process, but not a power cut.
+    outlives the process, but not a power cut. The engine's own lock is on that log, which it
+    opens and closes apart from its segments; ours is held around both.
     """
 
     def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
@@ -61,6 +63,7 @@ class EdgePointCollection(PointCollection):
         self._retry = RetryPolicy(
             clock, translate_edge_error, seconds=place.settings.patience_seconds
         )
+        self._lock = FolderLock(place, clock)
         self._shard: EdgeValue = None
         self._since_flush = 0
         self._closed = False
@@ -73,6 +76,7 @@ class EdgePointCollection(PointCollection):
         if self._closed or not _has_shard(self._folder):
             self._retry.ask(self._not_closed)
             return False
+        self._lock.hold(self._retry)
         layout.check(self._config(), self._place)
         self._retry.ask(self._load)
         return True
@@ -87,6 +91,7 @@ class EdgePointCollection(PointCollection):
             raise ClosedError
 
     def _load(self) -> None:
+        self._not_closed()
         close_to_others(self._folder)
         self._shard = _edge().EdgeShard.load(str(self._folder))
         self._index()
@@ -104,6 +109,9 @@ class EdgePointCollection(PointCollection):
             self._shard.flush()
 
     def make(self, dimension: int) -> None:
+        self._retry.ask(self._not_closed)
+        if self._shard is None:
+            self._lock.hold(self._retry)
         self._retry.ask(lambda: self._make(dimension))
 
     def _make(self, dimension: int) -> None:
@@ -228,6 +236,7 @@ class EdgePointCollection(PointCollection):
         if self._shard is not None:
             self._shard.close()
             self._shard = None
+        self._lock.release()
 
 
 def _edge() -> EdgeValue:
@@ -274,6 +283,8 @@ def _condition(condition: Condition) -> EdgeValue:
 def translate_edge_error(error: Exception) -> RequestFailure | None:
     """The failure that an error of the engine stands for; None when it is a bug of ours."""
     text = str(error)
+    if isinstance(error, FolderLockedError):
+        return error.failure()
     if isinstance(error, ClosedError):
         return RequestFailure("it was closed", passing=False)
     if "WouldBlock" in text:

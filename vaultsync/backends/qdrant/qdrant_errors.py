@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from vaultsync.backends.qdrant.folder_lock import FolderLockedError
 from vaultsync.backends.qdrant.retry import RequestFailure
 
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -44,6 +45,8 @@ def translate_error(
     text = str(error)
     if isinstance(error, ClosedError):
         found: RequestFailure | None = RequestFailure("it was closed", passing=False)
+    elif isinstance(error, FolderLockedError):
+        found = error.failure()
     elif any(each in text.lower() for each in _NO_ROOM):
         found = RequestFailure("its disk is full", passing=False, hint=_FULL)
     else:
