@@ -83,7 +83,7 @@ class Writer:
         self.process.stdin.flush()
 
     def end(self) -> None:
-        self.process.wait(timeout=100)
+        self.process.wait(timeout=600)
         for thread in self._threads:
             thread.join()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
