@@ -114,6 +114,7 @@ def _condition(condition: Condition) -> Model:
     return models.FieldCondition(key=condition.key, match=match)
 
 
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?!\d)")
 _OLDEST = (1, 17)
 """The first server with `update_mode`."""
 _UNKNOWN_THERE = (400, 404, 405)
@@ -213,10 +214,12 @@ class ClientPointCollection(PointCollection):
     def _check_version(self) -> None:
         """Refuse a server that ignores the conditions of writes: writers overwrite each other."""
         version = str(self._request(lambda client: client.info()).version)
-        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
+        found = _VERSION.match(version)
+        if found is None or tuple(map(int, found.groups())) < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
+            shown = version[:40] or "of no version"
             raise ConfigError(
-                f"the server is Qdrant {version}, which cannot keep writers apart",
+                f"the server is Qdrant {shown}, which cannot keep writers apart",
                 hint=f"use {oldest} or newer; servers go up one minor version at a time",
             )
 
