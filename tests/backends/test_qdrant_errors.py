@@ -785,6 +785,44 @@ def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
     assert after == segments()
 
 
+@pytest.mark.parametrize("renamed", [0, 1, 2], ids=["before", "between", "after"])
+def test_a_compaction_that_breaks_off_loses_nothing_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renamed: int
+) -> None:
+    """Before, between and after its two renames."""
+    points = in_process(tmp_path)
+    points.make(3)
+    points.do([UpsertPoints([Point(A, {"kind": "fact"}, X), Point(B, {"kind": "fact"})])])
+    points.do([DeletePoints(PointFilter((), must_not=(A,)))])
+    done: list[str] = []
+
+    def breaks_off(*names: Path) -> None:
+        if len(done) == renamed:
+            raise OSError("the disk is gone")
+        done.append("renamed")
+        names[0].replace(names[1])
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "rename", breaks_off)
+        broken.setattr(qdrant_edge_points, "sync_folder", breaks_off)
+        with pytest.raises(StoreUnavailableError):
+            points.compact()
+    points.close()
+
+    again = in_process(tmp_path)
+    assert again.exists()
+    assert again.take([A, B]) == {A: {"kind": "fact"}}
+    assert again.vectors(PointFilter(()), "kind", 3).keys() == {"fact"}
+    assert sorted(each.name for each in (tmp_path / "edge").iterdir()) == [
+        PLACE.collection,
+        f"{PLACE.collection}.lock",
+        f"{PLACE.collection}.lock.next",
+    ]
+    again.compact()
+    assert again.take([A]) == {A: {"kind": "fact"}}
+    again.close()
+
+
 def test_the_engine_says_why_it_cannot_and_a_bug_of_ours_is_no_absence(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)

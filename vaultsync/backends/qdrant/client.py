@@ -256,10 +256,13 @@ class ClientPointCollection(PointCollection):
         except Exception as error:
             if not exists_already(error):
                 raise
-        if place.kind != "local":  # where indexes have no effect
+        self.index()
+        self.exists()
+
+    def index(self) -> None:
+        if self._place.kind != "local":  # where indexes have no effect
             for field, kind in PAYLOAD_INDEXES.items():
                 self._ask("create_payload_index", field_name=field, field_schema=kind)
-        self.exists()
 
     def dimensions(self) -> set[int]:
         vectors = self._config()["params"].get("vectors") or {}

@@ -45,7 +45,7 @@ _COMMON_KEYS = (
 """The fields that other readers expect, but for the times."""
 _KEYWORDS = (
     *("userId", "type", "supersededById", "tags"),
-    *("kind", "revision", "fact", "chunk", "scope", "status", "above"),
+    *("kind", "revision", "fact", "chunk", "of", "scope", "status", "above"),
 )
 _INTEGERS = ("createdAt", "expiresAt", "seq", "last", "first", "priority", "made")
 PAYLOAD_INDEXES = dict.fromkeys(_KEYWORDS, "keyword") | dict.fromkeys(_INTEGERS, "integer")

@@ -371,6 +371,7 @@ class QdrantStore:
             for kind, key in KINDS_BESIDE_FACTS.items()
             for some in batches(sorted(traces.fact_ids))
         ]
+        self._points.index()
         self._points.do([*(UpsertPoints(some) for some in batches(points)), *beside])
         self._points.compact()
         return {"tombstones": len(emptied)}
