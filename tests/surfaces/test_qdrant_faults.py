@@ -149,8 +149,7 @@ def test_a_store_that_restarts_is_waited_for_without_the_lock_of_the_engine(
     vault: Path, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure_machine(
-        vault,
-        f'store = "qdrant://127.0.0.1:{server.port}/test"\n[qdrant]\npatience_seconds = 3\n',
+        vault, f'store = "qdrant://127.0.0.1:{server.port}/test"\n[qdrant]\npatience_seconds = 3\n'
     )
     free: list[bool] = []
 

@@ -607,7 +607,7 @@ class Memory:
         """The facts whose rows in the store were damaged when they were last read -> why.
 
         What was not read since the memory was opened is not among them: `verify()` reads all.
-        An agent is told of none, for nothing says any more who may see them.
+        Empty for an agent, for nothing says any more which of them it may see.
         """
         return {} if self.agent is not None else dict(self._ctx.store.damaged())
 

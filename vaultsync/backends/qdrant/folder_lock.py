@@ -2,7 +2,7 @@
 
 The engine locks its own log and the client a file of its own, but neither holds its lock
 around all that it does with the folder: two processes that open one in turn mix up its files,
-and both were told that their facts were written.
+and lose facts that were acknowledged to both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from vaultsync.storage.clock import Clock
 POLL_SECONDS = 0.05
 """Seconds between two attempts."""
 STAYS_SECONDS = 5.0
-"""Who has had the lock for as long is no command that ends in a moment: nobody waits for it."""
+"""A process that has had the lock for as long is no command that ends in a moment: it is not
+waited for."""
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _WAYS_OUT = (
     "`vaultsync watch`, or the next sync, writes what waits in the outbox; to work with several"
@@ -41,8 +42,8 @@ class LockHolder(NamedTuple):
 class FolderLockedError(Exception):
     """Another has the lock."""
 
-    def __init__(self, who: str, *, stays: bool) -> None:
-        super().__init__(who)
+    def __init__(self, holder: str, *, stays: bool) -> None:
+        super().__init__(holder)
         self.stays = stays
         """Whether it has had the lock for so long that waiting is in vain."""
 
@@ -56,8 +57,8 @@ class FolderLockedError(Exception):
 class FolderLock:
     """Held from the first request until it is closed, and released by the system at a crash.
 
-    The file stays, and holds who has the lock. Who waits for it has a second lock, which
-    everybody takes first: so a process that opens and closes the folder all the time lets the
+    The file stays, and names the holder. A process that waits has a second lock, which
+    each one takes first: so a process that opens and closes the folder all the time lets the
     others in between.
     """
 
@@ -98,8 +99,8 @@ class FolderLock:
             age = self._clock.now() - datetime.fromisoformat(holder.since)
         except (ValueError, TypeError, OSError):  # its name is not written yet
             return FolderLockedError("another process", stays=False)
-        who = "this process" if holder.pid == os.getpid() else f"process {holder.pid}"
-        return FolderLockedError(who, stays=age.total_seconds() > STAYS_SECONDS)
+        name = "this process" if holder.pid == os.getpid() else f"process {holder.pid}"
+        return FolderLockedError(name, stays=age.total_seconds() > STAYS_SECONDS)
 
 
 class _LockFile:

@@ -79,7 +79,7 @@ def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
     if kind == "ResponseHandlingException":
         source = getattr(error, "source", error)
         if type(source).__name__ == "ValidationError":
-            return _strange("it is no answer to what was asked")
+            return _foreign_answer("it is no answer to what was asked")
         refused = type(source).__name__ == "ConnectError"
         return RequestFailure(f"{source}", passing=True, refused=refused)
     if kind == "UnexpectedResponse":
@@ -94,11 +94,11 @@ def _of_another_server(error: Exception, text: str) -> RequestFailure | None:
     if "Retry-After" in text:  # of a server that names a date
         return RequestFailure(_BUSY, passing=True)
     if isinstance(error, (ValueError, AssertionError, RecursionError, OverflowError)):
-        return _strange(f"it cannot be read ({type(error).__name__})")
+        return _foreign_answer(f"it cannot be read ({type(error).__name__})")
     return None
 
 
-def _strange(why: str) -> RequestFailure:
+def _foreign_answer(why: str) -> RequestFailure:
     return RequestFailure(f"{_OTHER}: {why}", passing=False, hint=_OTHER_HINT)
 
 
@@ -116,7 +116,7 @@ def _http_failure(error: Exception, key: str) -> RequestFailure | None:
     else:
         why = f"it answers {status}: {message}".removesuffix(": ")
         if not is_qdrants and status not in _RETRYABLE_STATUSES:
-            return _strange(why)
+            return _foreign_answer(why)
     return RequestFailure(why, passing=status in _RETRYABLE_STATUSES)
 
 
