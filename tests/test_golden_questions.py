@@ -35,6 +35,7 @@ SILENT = 30
 LONGEST_QUOTE = 6
 """Words in a row that a question may share with a help page."""
 MAY_ASK = {"tests/eval/questions.py", "tests/eval/__main__.py", "tests/test_golden_questions.py"}
+LEADS_THERE = {"FOLDER", "SPLITS", "Split", "split_of"}
 LISTS_FILES = "tests/test_golden.py"
 """Names every file under `golden/`, and reads none of these."""
 SETS = {name: [each for split in SPLITS for each in questions(name, split)] for name in TOLD_APART}
@@ -186,8 +187,25 @@ def named(source: str) -> set[str]:
             found |= {"held-out"} & {node.value}
             found |= {each for each in TOLD_APART if f"{each}.toml" in node.value}
         if isinstance(node, ast.ImportFrom) and node.module == "tests.eval.questions":
-            found |= {each.name for each in node.names} & {"FOLDER", "SPLITS", "split_of"}
+            found |= {each.name for each in node.names} & LEADS_THERE
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            whole = [f"{getattr(node, 'module', '')}.{each.name}" for each in node.names]
+            found |= {each for each in whole if each.endswith("eval.questions")}
     return found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "half = 'held-out'",
+        "page = open('golden/questions/help-vault.toml')",
+        "from tests.eval.questions import SPLITS",
+        "from tests.eval import questions",
+        "import tests.eval.questions as all_of_them",
+    ],
+)
+def test_a_program_that_could_get_at_the_held_out_half_is_noticed(source: str) -> None:
+    assert named(source)
 
 
 def test_no_program_but_the_report_asks_for_the_held_out_half() -> None:
