@@ -110,6 +110,17 @@ def started(*writers: Writer) -> Iterator[None]:
             each.end()
 
 
+def written(writers: list[Writer]) -> int:
+    return sum(len(each.told("wrote")) for each in writers)
+
+
+def wait_for_texts(writers: list[Writer], number: int) -> None:
+    end = time.monotonic() + 300
+    while written(writers) < number:
+        assert time.monotonic() < end, [(each.said[-1:], each.errors[-500:]) for each in writers]
+        time.sleep(0.005)
+
+
 def check(url: str, *writers: Writer) -> None:
     """Nothing that was acknowledged is lost, nobody failed, and the store is sound."""
     for each in writers:
@@ -213,7 +224,9 @@ def test_processes_that_are_killed_all_the_time_lose_nothing(
             new.wait_until(lambda said: "ready" in said)
             new.begin()
             if len(running) == processes:
-                time.sleep(chance.uniform(0.1, 1.5))
+                # On a busy machine they write late: a time alone would kill them all before that.
+                wait_for_texts(every, written(every) + chance.randrange(6))
+                time.sleep(chance.uniform(0, 0.3))
                 gone = running.pop(chance.randrange(processes))
                 gone.process.kill()
     finally:
