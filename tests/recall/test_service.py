@@ -112,7 +112,7 @@ FILTERS: list[tuple[str, dict[str, Any], set[str]]] = [
     ("berths", {"user": "u-2"}, set()),
     ("berths type:decision", {}, {"Berths A"}),
     ("berths tag:ops/sea", {}, {"Berths A"}),
-    ("berths until:2020", {}, {"Berths A", "Berths B", "Berths C"}),
+    ("berths until:2020", {}, {"Berths C"}),
     ("berths until:2020-03", {}, {"Berths C"}),
     ("berths tier:critical", {}, {"Berths A"}),
     ("berths tier:notable", {}, {"Berths B", "Berths C"}),

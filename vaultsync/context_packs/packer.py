@@ -43,7 +43,7 @@ from vaultsync.context_packs.pack import (
     detect_intent,
 )
 from vaultsync.context_packs.truncate import RenderedPiece, cut_piece
-from vaultsync.model.decay import DEFAULT_IMPORTANCE
+from vaultsync.model.decay import by_importance
 from vaultsync.model.schema import tier_of
 
 CountTokens = Callable[[str], int]
@@ -86,14 +86,9 @@ def _by_fit(part: PackPart) -> tuple[float, int]:
 
 def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
     """By priority, then importance, then newest first, then id."""
-
-    def rank(each: PackCandidate) -> tuple[int, float]:
-        given = each.fact.importance
-        return each.fact.priority, -(DEFAULT_IMPORTANCE if given is None else given)
-
     newest_first = sorted(candidates, key=lambda each: each.fact.id)
     newest_first.sort(key=lambda each: each.fact.created_at, reverse=True)
-    return sorted(newest_first, key=rank)
+    return sorted(newest_first, key=lambda each: by_importance(each.fact))
 
 
 def pack_context(

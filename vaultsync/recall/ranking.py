@@ -88,6 +88,10 @@ def weighted_score(signals: RankingSignals, weights: RankingWeights) -> float:
 HINT_MISMATCH_FACTOR = 0.7
 """Factor on the fused score of a fact that does not match the hints of the query. Measured:
 LoCoMo, whose facts have no types, does not change from 0.5 to 1; typed facts gain much."""
+ASKED_MISMATCH_FACTOR = 0.4
+"""The same where the query asks for facts of a type, rather than to mention it."""
+ORDERED_SIMILARITY = 0.5
+"""Minimum similarity of a fact that competes for being the newest, or oldest, of its topic."""
 
 
 def fuse(
