@@ -27,7 +27,6 @@ from vaultsync.context_packs.formats import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 
 ODD = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"), max_size=30
@@ -215,7 +214,7 @@ def test_what_is_missing_leaves_no_trace() -> None:
         ({"agentId": "indy", "source": "tool:grep"}, "tool"),
     ],
 )
-def test_every_form_tells_the_origin(values: dict[str, Value], origin: str) -> None:
+def test_every_form_tells_the_origin(values: dict[str, str], origin: str) -> None:
     piece = piece_of(fact(1, **values))
     assert origin_of(piece.fact) == origin
     assert json.loads(written("json", piece))["critical"][0]["origin"] == origin

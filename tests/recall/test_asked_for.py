@@ -98,6 +98,9 @@ def test_a_promise_is_due_in_the_span_of_its_date() -> None:
     promise = Fact("a", type="task", own={"commitmentDueDate": "2026-09-01"})
     assert is_in_state(promise, DUE, today=TODAY, due=TimeSpan("2026-09-01", "2026-10-01"))
     assert not is_in_state(promise, DUE, today=TODAY, due=TimeSpan("2026-10-01", None))
+    kept = promise.evolve(status="done")
+    assert is_in_state(kept, DUE, today=TODAY, due=TimeSpan("2026-09-01", None))
+    assert not is_in_state(kept, DUE, today=TODAY)
 
 
 @given(st.text())

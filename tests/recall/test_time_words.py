@@ -46,6 +46,9 @@ def test_relative_dates_are_read_in_five_languages(text: str) -> None:
 
 
 DATED: dict[str, tuple[str | None, str | None]] = {
+    "What came in the first quarter?": ("2026-01-01", "2026-04-01"),
+    "Q4 2024": ("2024-10-01", "2025-01-01"),
+    "the fourth quarter": ("2025-10-01", "2026-01-01"),
     "im Mai": ("2026-05-01", "2026-06-01"),
     "seit März 2025": ("2025-03-01", None),
     "nach dem Umzug, vor Dezember": (None, "2025-12-01"),

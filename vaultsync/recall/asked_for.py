@@ -124,7 +124,8 @@ _LAST = _words("last letzte letzten dernière dernier última último")
 """Ask for the newest right before or after the noun of a type: *our last decision*."""
 _JAPANESE_ORDERS = MappingProxyType({NEWEST: "最新|最近の", OLDEST: "最初|最古"})
 _GENERIC = _words(
-    "all any current currently every exist existing far find give got list made make makes making"
+    "fall falls fell filed notes note thing things everything anything"
+    " all any current currently every exist existing far find give got list made make makes making"
     " me most need needs please remain remaining reached show still take taken takes tell there"
     " took us yet important know remember related agreed noted recorded stored"
     " alle aktuell aktuellen bisher bitte gefasst gegeben gemacht gibt getroffen nenne noch welche"
@@ -268,6 +269,6 @@ def is_in_state(
     return {
         OPEN: is_open,
         DONE: bool(words & _FULFILLED),
-        DUE: is_open and bool(day) and due.holds(day),
+        DUE: bool(day) and due.holds(day) and (is_open or due != TimeSpan()),
         OVERDUE: is_open and bool(day) and day < today,
     }[state]

@@ -100,6 +100,12 @@ _REQUEST = (
 )
 """Request phrases at the beginning of a question, which occur in no answer."""
 _REQUEST_WORDS = ("tell", "show", "remind", "give", "know", "remember", "happen")
+_TAG = r"(?<![\w#&/])#([^\W\d_][\w/-]*)"
+_TAGGED = (
+    r"\b(?:tagged(?:\s+(?:with|as))?|(?:with\s+|under\s+)?(?:the\s+)?tag|etikettiert\s+mit|"
+    r"(?:mit\s+|unter\s+)?dem\s+tag|(?:avec\s+)?l['’]étiquette|con\s+la\s+etiqueta|etiquetad[oa]s?"
+    r"(?:\s+con)?)\s+[\"'“„«]?#?([^\W\d_][\w/-]*)[\"'”“»]?"
+)
 _FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
 _VALUES = {"type": "one of " + ", ".join(sorted(TYPES)), "tier": "one of " + ", ".join(TIERS)}
 _DATES = "a day, month or year, such as 2026-03-31, 2026-03 or 2026"
@@ -187,6 +193,10 @@ def parse_query(text: str, *, today: date) -> ParsedQuery:
         else:
             raise InvalidFieldError(key, match[2][:80], _VALUES.get(key, _DATES))
         rest = rest.replace(match[0], " ", 1)
+    for pattern, needed in ((_TAG, ("#",)), (_TAGGED, ("tag", "étiquette", "etiquet"))):
+        for match in find_all(pattern, rest, *needed):
+            tags.add(match[1].rstrip("/"))
+            rest = rest.replace(match[0], " ", 1)
     text_without_filters = " ".join(rest.split())
     request = next(find_all(_REQUEST, text_without_filters, *_REQUEST_WORDS), None)
     rest = text_without_filters[request.end() :] if request else text_without_filters

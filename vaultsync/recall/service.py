@@ -19,6 +19,7 @@ from vaultsync.indexing.ports import IMPORTANT, NEWEST, NearFact, VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import can_see
 from vaultsync.recall.explanation import (
     SNIPPET_LENGTH,
@@ -35,9 +36,11 @@ from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
     ORDERED_SIMILARITY,
     RankingSignals,
+    answer_probability,
     blend_reranked,
     confidence,
     fuse,
+    rarity,
     rescale_similarities,
     weighted_score,
 )
@@ -72,15 +75,12 @@ class RecallSearch:
     Args:
         sources: where facts and indexes are.
         request: the question and its filters.
-        min_similarity: minimum similarity of a hit, 0 to 1.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter is invalid.
     """
 
-    def __init__(
-        self, sources: RecallSources, request: RecallRequest, *, min_similarity: float = 0.0
-    ) -> None:
+    def __init__(self, sources: RecallSources, request: RecallRequest) -> None:
         if request.mode not in RECALL_MODES:
             raise InvalidFieldError("mode", request.mode, "one of " + ", ".join(RECALL_MODES))
         self._clock = sources.ctx.clock
@@ -89,7 +89,6 @@ class RecallSearch:
         self.index = sources.index
         """The index that answers; an agent may have one of its own."""
         self._request = request
-        self._min_similarity = min_similarity
         query, self._filters = parse_request(request, now=self._clock.now())
         self._query = query
         self._filters_to_ask = [self._filters]
@@ -130,6 +129,7 @@ class RecallSearch:
             query=self._sources.ctx.view.redact_text(self._request.query),
             source=source,
             confidence=round(self._confidence, 3),
+            answerable=round(self._answerable(), 3),
             degraded=tuple(dict.fromkeys(self._degraded)),
             seconds=self._clock.monotonic() - self._began,
             hits=hits,
@@ -137,15 +137,42 @@ class RecallSearch:
             stages=tuple(self._stages),
         )
 
+    @property
+    def asks_for_set(self) -> bool:
+        """Whether the question names a set of facts, and no topic."""
+        return self._query.is_set
+
+    @property
+    def filters(self) -> FactFilters:
+        """The filters of the question and the request."""
+        return self._filters
+
+    def concerns(self, fact: Fact) -> bool:
+        """Whether a fact is critical, and of a type or about an entity that the question names."""
+        if fact.priority not in TIERS["critical"]:
+            return False
+        return fact.type in self._query.asked.types or any(
+            map(self._names, (*fact.entities, *(each for each in fact.aliases if each)))
+        )
+
+    def _names(self, name: str) -> bool:
+        """Whether the question names an entity: all of its words, or the first of a person's."""
+        stems = self.index.tokens(name)
+        return bool(stems) and set(stems) <= set(self._terms.stems)
+
     # --------------------------------------------------------------------- stages
 
     def _search(self, mode: str) -> str:
         """Find candidates by one search or both; returns the source of the answer."""
+        is_sure = False
         if mode != "vector":
             self._search_keywords()
-            if mode == "index" or (mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE):
+            is_sure = mode == "auto" and self._confidence >= INDEX_ONLY_CONFIDENCE
+            if mode == "index" or (is_sure and not self._sources.warm):
                 return "index"
         missing = self._search_vectors(mode)
+        if missing and is_sure:
+            return "index"
         if missing:
             self._degraded.append(f"Semantic search was not possible: {missing}.")
             if mode == "vector":
@@ -326,11 +353,28 @@ class RecallSearch:
         if not self._cosines:
             self._trust = coverage
 
+    def _answerable(self) -> float:
+        """How likely there is an answer, by what the candidates have of the question."""
+        if self._query.is_set:
+            return self._confidence
+        known = [each for each in self._similarities if each in self._facts]
+        found = {number for each in known[:10] for number in self._words_of(self._facts[each])}
+        stems = [stem for number, stem in enumerate(self._terms.stems) if number not in found]
+        count = self.index.count()
+        anything = FactFilters(status=None, heads_only=False)
+        return answer_probability(
+            list(self._keyword_scores.values()),
+            list(self._cosines.values()),
+            missing=max(
+                (rarity(self.index.count_matches(x, anything), count) for x in stems), default=0.0
+            ),
+            fact_count=count,
+        )
+
     def _select(self, scores: Mapping[str, float]) -> bool:
         """Set the similarities of the best candidates; whether there are more than the pool.
 
         Candidates are loaded until all of the pool, and the first one left out, may be shown.
-        Those below the minimum similarity are not loaded: there the index is trusted.
         """
         ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
         while True:
@@ -341,15 +385,7 @@ class RecallSearch:
                 {each: scores[each] for each in kept[: self._pool_size]},
                 floor=scores[kept[-1]] if is_full else 0.0,
             )
-            unread = [
-                each
-                for rank, each in enumerate(kept)
-                if each not in self._facts
-                and (
-                    rank < CONFIDENCE_HITS
-                    or self._similarities.get(each, 0.0) >= self._min_similarity
-                )
-            ]
+            unread = [each for each in kept if each not in self._facts]
             if not unread:
                 return is_full
             self._load(unread)
@@ -438,8 +474,6 @@ class RecallSearch:
         weights, ranked = self._sources.weights, []
         recencies = self._recencies()
         for fact_id, similarity in self._similarities.items():
-            if similarity < self._min_similarity:
-                continue
             fact = self._facts[fact_id]
             # No index knows of states.
             is_other = self._query.asked.state and not self._query.matches_hints(fact)

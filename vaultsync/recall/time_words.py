@@ -248,7 +248,26 @@ def dated_span(text: str, today: date) -> NamedSpan | None:
             found.append(
                 NamedSpan(_span(_JAPANESE_HOW.get(match["how"], "in"), *days), *match.span())
             )
+    found += _quarters(text, today)
     return min(found, key=lambda each: each.begin, default=None)
+
+
+_QUARTER = (
+    r"\b(?:(?:in\s+)?(?:the\s+)?(?P<name>first|second|third|fourth)\s+quarter|Q(?P<number>[1-4]))"
+    r"(?:\s+(?:of\s+)?(?P<year>(?:19|20)\d{2}))?\b"
+)
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+def _quarters(text: str, today: date) -> Iterator[NamedSpan]:
+    """The quarters of a year that a text names, without a year the most recent one."""
+    for match in find_all(_QUARTER, text, "quarter", *(f"q{each}" for each in "1234")):
+        name = match["name"]
+        number = 1 + _ORDINALS.index(name.lower()) if name else int(match["number"])
+        year = _year(match["year"], 3 * number - 2, today)
+        first, last = days_between(year, 3 * number - 2, None), days_between(year, 3 * number, None)
+        if first and last:
+            yield NamedSpan(TimeSpan(first[0], last[1]), *match.span())
 
 
 def _span(how: str, first: str, after: str) -> TimeSpan:
