@@ -578,7 +578,7 @@ def test_options_follow_the_command_and_default_to_the_environment() -> None:
 
     env = {"VAULTSYNC_VAULT": "ev", "VAULTSYNC_STATE_DIR": "es", "VAULTSYNC_AGENT": "indy"}
     run("get", ID, memory=memory, env=env)
-    assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy"}
+    assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy", "one_shot": True}
 
 
 def test_json_keeps_the_content_of_a_fact() -> None:
