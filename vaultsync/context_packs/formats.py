@@ -1,6 +1,6 @@
 """Render context packs as markdown, XML or JSON, and the texts of facts in them.
 
-A pack is read by a model that also has instructions, so whatever somebody wrote is quoted: in a
+A pack is read by a model that also has instructions, so the text of facts is quoted: in a
 fence that its text cannot close, with its origin; in elements and strings that are escaped.
 
 A piece is rendered once and keeps its text, so that the packer can count the tokens of each
@@ -175,7 +175,7 @@ def paragraph_heading(paragraph: str) -> str:
 def origin_of(fact: Fact) -> str:
     """Who wrote a fact: `user`, `agent`, `tool`, `import` or `inference`.
 
-    By its `source` where that says so; otherwise whoever writes as an agent is one.
+    By its `source` where that says so; otherwise by whether an agent wrote it.
     """
     for origin, words in _ORIGIN_WORDS.items():
         if (fact.source or "").casefold().startswith(words):

@@ -218,7 +218,7 @@ class NoteIndex(Protocol):
         ...
 
     def browse(self, filters: FactFilters, *, order: str = IMPORTANT, limit: int) -> list[str]:
-        """Ids of the facts that pass the filters, without a question.
+        """Ids of the facts that match the filters, without a question.
 
         Args:
             filters: which facts.

@@ -31,7 +31,7 @@ class AskedFor(NamedTuple):
     hinted_types: frozenset[str] = frozenset()
     """The types it mentions, those it asks for included."""
     order: str = ""
-    """`newest` or `oldest`; empty for the usual one."""
+    """`newest` or `oldest`; empty for the default."""
     state: str = ""
     """`open`, `overdue`, `done` or `due`; empty for any."""
     topic: tuple[str, ...] = ()

@@ -234,8 +234,8 @@ def dated_span(text: str, today: date) -> NamedSpan | None:
         match = next(find_all(_date_pattern(words), text, *needed), None)
         days = _days(match, words, today) if match else None
         if match and days:
-            said = match["how"].lower()
-            how = next(k for k, p in words.prepositions.items() if re.fullmatch(p, said))
+            word = match["how"].lower()
+            how = next(k for k, p in words.prepositions.items() if re.fullmatch(p, word))
             found.append(NamedSpan(_span(how, *days), *match.span()))
     for match in find_all(_JAPANESE_DATE, text, "年", "月"):
         year, month = match["year"], match["month"] or match["month2"]
