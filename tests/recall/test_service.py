@@ -45,6 +45,19 @@ def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
 
 
+def test_a_fact_about_the_question_is_nearer_than_one_that_mentions_it(world: RecallWorld) -> None:
+    berths = "The numbered berths of the harbour are the ones which are let by the season."
+    pilot = "The berths of the harbour are numbered from the sea, but the first one is the pilot's."
+    cake = "Grandmother bakes an apple cake with cinnamon and raisins every single Sunday morning."
+    texts = [[berths, *[cake] * 12], [pilot, *[pilot.replace("sea", "s" * n) for n in range(12)]]]
+    ids = [world.agent_remembers("\n\n".join(each)).id for each in texts]
+    world.embed()
+
+    found = world.ask("numbered berths of the harbour", mode="vector")
+
+    assert [hit.id for hit in found] == ids[::-1]
+
+
 def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note(world: RecallWorld) -> None:
     fact = world.mirrored("Berths are numbered from the sea.")
     search = RecallSearch(world.sources, RecallRequest("how are berths numbered"))

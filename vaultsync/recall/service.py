@@ -33,6 +33,7 @@ from vaultsync.recall.ranking import (
     HINT_MISMATCH_FACTOR,
     RankingSignals,
     blend_reranked,
+    chunks_similarity,
     confidence,
     fuse,
     rescale_similarities,
@@ -229,8 +230,10 @@ class RecallSearch:
     def _query_vector_index(self, vectors: VectorIndex, vector: Sequence[float], limit: int) -> int:
         """Ask for the nearest chunks; returns how many facts there are in all."""
         for filters in self._filters_to_ask:
-            for fact_id, chunk_id, cosine in self._visible_nearest(vectors, vector, filters, limit):
-                self._cosines[fact_id] = cosine
+            found = self._visible_nearest(vectors, vector, filters, limit)
+            cosines = vectors.cosines(vector, [each.fact_id for each in found])
+            for fact_id, chunk_id, cosine in found:
+                self._cosines[fact_id] = chunks_similarity(cosines.get(fact_id) or [cosine])
                 self._nearest_chunks[fact_id] = chunk_id
                 if filters is not self._filters:
                     self._hinted.add(fact_id)
