@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import pytest
@@ -497,6 +498,23 @@ def test_the_longer_a_text_takes_the_sooner_it_is_written(world: EmbeddingWorld)
     world.model.takes = lambda: world.clock.advance(0.1 * len(world.model.batches[-1]))
     world.embed()
     assert [len(put) for put in world.vectors.puts][:3] == [64, 40, 40]
+
+
+def test_a_slow_model_is_asked_for_so_little_that_a_stop_is_heard_within_a_second(
+    world: EmbeddingWorld,
+) -> None:
+    for each in range(80):
+        world.agent_remembers(f"fact {each}" if each % 4 else LONG.replace("word", f"w{each}"))
+    world.model.batches.append([])
+    world.model.takes = lambda: world.clock.advance(0.0004 * len("".join(world.model.batches[-1])))
+    moments = [world.clock.monotonic()]
+
+    world.embed(progress=lambda *_: moments.append(world.clock.monotonic()))
+
+    assert moments[-1] - moments[0] > 15
+    assert max(later - before for before, later in pairwise(moments)) <= 1.0
+    # Not one text at a time either.
+    assert len(world.model.asked) / len(world.model.batches) >= 2
 
 
 @pytest.mark.parametrize(("error", "why"), NOT_WRITTEN)
