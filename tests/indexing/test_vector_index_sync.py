@@ -541,6 +541,25 @@ def test_a_report_has_the_time_it_took_and_is_told_as_json(world: EmbeddingWorld
 # --- neighbours ----------------------------------------------------------------------
 
 
+def test_a_text_is_given_to_the_model_as_its_family_expects_and_named_by_itself(
+    world: EmbeddingWorld,
+) -> None:
+    fact = world.agent_remembers("Berths are numbered from the sea.")
+    world.model.cannot = {"Tea"}
+    tea = world.agent_remembers("Tea is at four.")
+    world.embed()
+    world.embed(e5 := Model("multilingual-e5-small"))
+
+    (text,) = {each.text for each in chunk_fact(fact)}
+    assert text in world.model.asked
+    assert f"passage: {text}" in e5.asked
+    assert all(each.startswith("passage: ") for each in e5.asked)
+    held = world.vectors.chunks()
+    assert held == {each.id: {chunk.id for chunk in chunk_fact(each)} for each in (fact, tea)}
+    assert embedding_identity(e5) != embedding_identity(Model("e5-like"))
+    assert embedding_identity(e5).endswith("/e5")
+
+
 def test_neighbours_lend_their_text_to_what_is_embedded(world: EmbeddingWorld) -> None:
     for text in ("alpha", "beta", "gamma"):
         world.says(text)

@@ -24,6 +24,7 @@ from vaultsync.indexing.embedding_texts import (
     embedding_identity,
     facts_losing_context,
 )
+from vaultsync.indexing.instructions import instructions_for
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.canonical import to_microseconds
 from vaultsync.model.fact import Fact
@@ -457,6 +458,7 @@ class _EmbeddingRun:
         Raises:
             EmbedderError: the model does not answer at all.
         """
+        before = instructions_for(self.embedder.model).text
         embedded: dict[str, Sequence[float]] = {}
         failed: dict[str, str] = {}
         # A model embeds texts of similar length with little padding.
@@ -465,12 +467,12 @@ class _EmbeddingRun:
             batch = self._next_request(ordered)
             began = self.clock.monotonic()
             try:
-                vectors = self.embedder.embed([each.text for each in batch])
+                vectors = self.embedder.embed([before + each.text for each in batch])
             except EmbedderError:
                 self.embedder.embed([PROBE_TEXT])
                 for each in batch:
                     try:
-                        (embedded[each.id],) = self.embedder.embed([each.text])
+                        (embedded[each.id],) = self.embedder.embed([before + each.text])
                     except EmbedderError as error:
                         failed[each.id] = error.message
                     self._tell_in_time()

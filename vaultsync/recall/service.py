@@ -163,6 +163,7 @@ class RecallSearch:
         """Add what is similar in meaning; returns what is missing if that is not possible."""
         # A cold question that keyword search answers loads no code for vectors.
         from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415
+        from vaultsync.indexing.instructions import instructions_for  # noqa: PLC0415
 
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
@@ -173,7 +174,8 @@ class RecallSearch:
                 return "there are no vectors yet; `vaultsync index` creates them"
             if identity != embedding_identity(embedder):
                 return "the vectors are of another model; `vaultsync index` replaces them"
-            (vector,) = embedder.embed([self._query.text_without_filters])
+            before = instructions_for(embedder.model).question
+            (vector,) = embedder.embed([before + self._query.text_without_filters])
             self._record_stage("embed", {})
             searches: list[Callable[[int], int]] = [
                 partial(self._query_vector_index, vectors, vector)
