@@ -8,6 +8,7 @@ NAMES = {
     "intfloat/multilingual-e5-small": "e5",
     "multilingual_e5_large@0123456789ab+int8-1": "e5",
     "e5-base-v2": "e5",
+    "intfloat--multilingual-e5-small@main@0123456789ab+int8-1": "e5",
     "intfloat/multilingual-e5-large-instruct": "e5-instruct",
     "BAAI/bge-small-en-v1.5": "bge-en",
     "bge-large-zh": "bge-zh",
