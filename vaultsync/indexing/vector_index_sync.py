@@ -215,8 +215,8 @@ class _EmbeddingRun:
     removed: int = 0
     request_size: float = FIRST_REQUEST
     """Of the next call of the embedder, in `token_quarters()`."""
-    told_at: float = 0.0
-    """When the progress was told last."""
+    reported_at: float = 0.0
+    """When the progress was reported last."""
     texts_per_put: int = field(default_factory=lambda: min(FIRST_PUT, TEXTS_PER_PUT))
 
     def run(self) -> None:
@@ -226,7 +226,7 @@ class _EmbeddingRun:
             DerivedError, StoreUnavailableError, OSError: it was interrupted; what was done
                 until then is in the record.
         """
-        self.told_at = self.clock.monotonic()
+        self.reported_at = self.clock.monotonic()
         self.identity = embedding_identity(self.embedder)
         if self.vectors.identity() != self.identity:
             self.embedder.embed([PROBE_TEXT])
@@ -441,11 +441,11 @@ class _EmbeddingRun:
         self.estimated += estimated
         self.texts += texts
         if reached:
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
-        """Tell the progress; who is told may stop the run by an exception."""
-        self.told_at = self.clock.monotonic()
+    def _report(self) -> None:
+        """Report the progress; the callback may stop the run by an exception."""
+        self.reported_at = self.clock.monotonic()
         if self.progress is not None:
             left = self.estimated_left * self.texts / max(self.estimated, 1)
             self.progress("embed", self.texts, self.texts + round(left))
@@ -475,11 +475,11 @@ class _EmbeddingRun:
                         (embedded[each.id],) = self.embedder.embed([before + each.text])
                     except EmbedderError as error:
                         failed[each.id] = error.message
-                    self._tell_in_time()
+                    self._report_in_time()
             else:
                 embedded |= zip((each.id for each in batch), vectors, strict=True)
                 self._fit_request(batch, self.clock.monotonic() - began)
-                self._tell_in_time()
+                self._report_in_time()
         return embedded, failed
 
     def _fit_request(self, batch: Iterable[Chunk], seconds: float) -> None:
@@ -487,9 +487,9 @@ class _EmbeddingRun:
         size = sum(token_quarters(each.text) for each in batch)
         self.request_size = size * SECONDS_PER_REQUEST / seconds if seconds > 0 else inf
 
-    def _tell_in_time(self) -> None:
-        if self.clock.monotonic() - self.told_at >= SECONDS_PER_REQUEST:
-            self._tell()
+    def _report_in_time(self) -> None:
+        if self.clock.monotonic() - self.reported_at >= SECONDS_PER_REQUEST:
+            self._report()
 
     def _next_request(self, ordered: deque[Chunk]) -> list[Chunk]:
         """Take the texts of the next call of the embedder: one at least, or as many as fit."""

@@ -206,10 +206,10 @@ class _Part:
             _BrokenAnswerError: it ended before its end.
         """
         begin = self._part.stat().st_size if answer.status == _PARTIAL else 0
-        said = answer.headers.get("Content-Range", "")
-        if answer.status == _PARTIAL and not said.startswith(f"bytes {begin}-"):
+        sent = answer.headers.get("Content-Range", "")
+        if answer.status == _PARTIAL and not sent.startswith(f"bytes {begin}-"):
             self.discard()
-            raise _BrokenAnswerError(f"it sends {said or 'another part'}")
+            raise _BrokenAnswerError(f"it sends {sent or 'another part'}")
         length = answer.headers.get("Content-Length")
         total = begin + int(length) if length else 0
         tag = answer.headers.get("ETag", "")

@@ -206,15 +206,15 @@ class QdrantVectors:
     @_as_index_errors()
     def cosines(self, vector: Sequence[float], fact_ids: Iterable[str]) -> dict[str, list[float]]:
         dimension = self._book().dimension
-        told: dict[str, list[float]] = {}
+        grouped: dict[str, list[float]] = {}
         for some in batches(fact_ids) if dimension else ():
             check_dimension(vector, dimension)
             where = PointFilter((*CHUNK_FILTER.must, MatchAny("fact", some)))
             asked = max(64, CHUNKS_FETCHED * len(some))
             while len(found := self._points.search(vector, where, ("fact",), limit=asked)) == asked:
                 asked *= 4
-            told |= cosines_by_fact((each.payload["fact"], each.score) for each in found)
-        return told
+            grouped |= cosines_by_fact((each.payload["fact"], each.score) for each in found)
+        return grouped
 
     @_as_index_errors()
     def tidy(self) -> None:
