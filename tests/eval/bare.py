@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from statistics import mean
 
 from tests.eval.arms import ask
 from tests.eval.collections import HEADLINE, KINDS, Asked, Collection
-from tests.eval.measures import measured
+from tests.eval.measures import interval, measured
 from tests.eval.texts import long_texts
 from tests.eval.worlds import MODELS, conversation
 from vaultsync.backends.embedders.choose_embedder import embedder_for
@@ -27,7 +26,6 @@ from vaultsync.indexing.ports import Embedder
 from vaultsync.model.fact import Fact
 
 _ADVERSARIAL = set(KINDS.values()) - HEADLINE
-_RESAMPLED = 2_000
 
 
 def main() -> None:
@@ -82,13 +80,6 @@ def _bare_ranking(bare: Embedder, facts: Sequence[Fact], questions: Sequence[Ask
 def _whole(fact: Fact) -> str:
     derived = fact.content.startswith(fact.title.rstrip("…"))
     return fact.content if derived else f"{fact.title}\n{fact.content}"
-
-
-def interval(differences: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of the mean, by resampling; the same each time."""
-    rng = random.Random(1)
-    means = sorted(mean(rng.choices(differences, k=len(differences))) for _ in range(_RESAMPLED))
-    return means[_RESAMPLED // 40], means[-_RESAMPLED // 40 - 1]
 
 
 if __name__ == "__main__":
