@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.bench import indexing, qdrant, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
 from tests.bench.hygiene import HYGIENE, shares
-from tests.bench.indexing import FOUND, INDEX, MEANING
+from tests.bench.indexing import BULK, FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, Worth, as_json, show
 from tests.bench.worlds import new_folder, seconds_to_make, spread
@@ -31,7 +31,7 @@ QDRANT = "qdrant"
 ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
-    *(*ASKED, INDEX, FOUND, MEANING, FIRST, EMBED, MEMORY),
+    *(*ASKED, INDEX, FOUND, MEANING, BULK, FIRST, EMBED, MEMORY),
     *(QDRANT, WATCH, BURST, WATCHERS, GREETING, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
@@ -133,6 +133,7 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         INDEX: lambda: indexing.changed_notes(folder, main_size, times=3, target=1.6),
         FOUND: lambda: indexing.searchable(folder, main_size),
         MEANING: lambda: indexing.embedded(folder, 200 if quick else 2_000, target=1.1),
+        BULK: lambda: indexing.embedded_beside_bare(folder, 200 if quick else 2_000, target=1.25),
         FIRST: lambda: indexing.first_vector(folder, times=3 if quick else 5, target=1 / 10),
         EMBED: lambda: indexing.embedded_notes(
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +43,39 @@ def test_what_was_just_remembered_is_found_at_once(world: RecallWorld) -> None:
     assert [hit.id for hit in found] == [fact.id]
     assert found[0].title == fact.title
     assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
+
+
+def test_a_question_is_given_to_the_model_as_its_family_expects(
+    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Asked(HashEmbedder):
+        model = "intfloat/e5-small-v2"
+        texts: list[str]
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            self.texts = [*texts]
+            return super().embed(texts)
+
+    world.agent_remembers("Berths are numbered from the sea.")
+    world.embedder = Asked()
+    world.embed()
+
+    world.ask("numbered berths", mode="vector")
+
+    assert world.embedder.texts == ["query: numbered berths"]
+
+
+def test_a_fact_about_the_question_is_nearer_than_one_that_mentions_it(world: RecallWorld) -> None:
+    berths = "The numbered berths of the harbour are the ones which are let by the season."
+    pilot = "The berths of the harbour are numbered from the sea, but the first one is the pilot's."
+    cake = "Grandmother bakes an apple cake with cinnamon and raisins every single Sunday morning."
+    texts = [[berths, *[cake] * 12], [pilot, *[pilot.replace("sea", "s" * n) for n in range(12)]]]
+    ids = [world.agent_remembers("\n\n".join(each)).id for each in texts]
+    world.embed()
+
+    found = world.ask("numbered berths of the harbour", mode="vector")
+
+    assert [hit.id for hit in found] == ids[::-1]
 
 
 def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note(world: RecallWorld) -> None:
