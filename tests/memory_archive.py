@@ -206,6 +206,10 @@ class MemoryArchive:
     def last_run(self) -> RunRecord | None:
         return next(iter(self.runs(limit=1)), None)
 
+    def last_run_id(self) -> str:
+        last = self.last_run()
+        return last.run if last else ""
+
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         self._write().notices.pop(path, None)
         if notices:

@@ -237,6 +237,9 @@ class Archive(Protocol):
     def last_run(self) -> RunRecord | None:
         """The newest run."""
 
+    def last_run_id(self) -> str:
+        """The id of the newest run, without its report; empty when there is none."""
+
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace the notices of a path."""
 

@@ -520,6 +520,10 @@ class SqliteArchive:
     def last_run(self) -> RunRecord | None:
         return next(iter(self.runs(limit=1)), None)
 
+    def last_run_id(self) -> str:
+        rows = self._rows("SELECT run FROM runs ORDER BY n DESC LIMIT 1")
+        return rows[0][0] if rows else ""
+
     def _runs(self, which: str, *values: str | int) -> list[RunRecord]:
         from vaultsync.storage.archive import RunRecord
 
