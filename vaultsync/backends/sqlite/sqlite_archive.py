@@ -18,6 +18,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, pack, unpack
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
@@ -117,6 +118,35 @@ _MARKS = (
 )
 
 
+_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
+PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
+"""What is packed where that is shorter; a text that is packed is a blob to SQLite."""
+
+
+def pack_column(held: str | bytes) -> str | bytes:
+    """A text, or bytes, as a column of `PACKED_COLUMNS` holds it."""
+    data = held.encode() if isinstance(held, str) else held
+    packed = pack(data)
+    return held if packed is data else packed
+
+
+def unpack_column(held: str | bytes) -> str | bytes:
+    """The reverse of `pack_column()`, but that a text may come as its bytes.
+
+    Raises ArchiveError: they are damaged.
+    """
+    return unpack_blob(held) if isinstance(held, bytes) else held
+
+
+def unpack_blob(held: bytes) -> bytes:
+    """The same of bytes that are no text."""
+    try:
+        return unpack(held)
+    except ValueError as error:
+        message = f"the archive is damaged: {error}"
+        raise ArchiveError(message, hint=_DAMAGE_HINT) from error
+
+
 def m001_archive(db: sqlite3.Connection) -> None:
     """Everything. Columns of paths take text, and bytes for what is no text."""
     tables = """
@@ -156,7 +186,17 @@ def m002_unused_blobs(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs)
+def m003_packed(db: sqlite3.Connection) -> None:
+    """Bytes of notes, facts of bases and reports are packed where that is shorter."""
+    db.create_function("packed", 1, pack_column)
+    for table, column in PACKED_COLUMNS:
+        db.execute(
+            f"UPDATE {table} SET {column} = packed({column})"  # noqa: S608 - ours
+            f" WHERE length({column}) >= {MIN_PACKED_BYTES}"
+        )
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs, m003_packed)
 """In order. A name once released stays."""
 
 
@@ -201,7 +241,7 @@ def base_to_row(base: Base) -> SqlRow:
         # As text: some file systems use all 64 bits, of which SQLite has but 63.
         None if inode is None else str(inode),
         base.missing_since,
-        wire.fact_line(base.fact),
+        pack_column(wire.fact_line(base.fact).decode()),
     )
 
 
@@ -212,7 +252,9 @@ def base_from_row(row: SqlRow) -> Base:
 
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        wire.fact_from_json(fact, path=path_from_columns(folder, name) or None, revision=revision),
+        wire.fact_from_json(
+            unpack_column(fact), path=path_from_columns(folder, name) or None, revision=revision
+        ),
         sha,
         None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
@@ -260,8 +302,8 @@ def history_from_row(row: SqlRow) -> HistoryEntry:
     return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
 
 
-def scrub_report(report: str, traces: Traces) -> str:
-    """The report of a run without the entries that name a fact or quote it."""
+def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
+    """The report of a run, as its column, without the entries that name a fact or quote it."""
 
     def scrub(value: object) -> object:
         if isinstance(value, dict):
@@ -270,7 +312,7 @@ def scrub_report(report: str, traces: Traces) -> str:
             return [each for each in value if not traces.mentions(json.dumps(each))]
         return "" if isinstance(value, str) and traces.mentions(value) else value
 
-    return value_to_json(scrub(json.loads(report)))
+    return pack_column(value_to_json(scrub(json.loads(unpack_column(report)))))
 
 
 def _plain(value: object) -> object:
@@ -294,7 +336,6 @@ def _dataclass_to_dict(value: object) -> object:
 
 _ARCHIVE_WAL_PAGES = 4_096
 """A first run over 10,000 notes fits: it need not wait for the file itself."""
-_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 
 
 class SqliteArchive:
@@ -427,20 +468,19 @@ class SqliteArchive:
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         self._change(
-            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
-            map(base_to_row, bases),
+            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?)", map(base_to_row, bases)
         )
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         self._change("DELETE FROM bases WHERE fact_id = ?", zip(fact_ids))
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Keep bytes by sha, as they are: to compress them costs more than the disk."""
-        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", blobs.items())
+        rows = ((sha, pack(data)) for sha, data in blobs.items())
+        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", rows)
 
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
-        return rows[0][0] if rows else None
+        return unpack_blob(rows[0][0]) if rows else None
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._put("intent", intents)
@@ -507,7 +547,7 @@ class SqliteArchive:
             "INSERT INTO runs (run, at, kind, report) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (run) DO UPDATE SET at = excluded.at, kind = excluded.kind,"
             " report = excluded.report",
-            [(run.run, run.at, run.kind, value_to_json(run.report))],
+            [(run.run, run.at, run.kind, pack_column(value_to_json(run.report)))],
         )
 
     def find_run(self, run: str) -> RunRecord | None:
@@ -528,7 +568,7 @@ class SqliteArchive:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        return [RunRecord(*row)._replace(report=json.loads(row[3])) for row in rows]
+        return [RunRecord(*row)._replace(report=json.loads(unpack_column(row[3]))) for row in rows]
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)
@@ -576,6 +616,13 @@ class SqliteArchive:
                 self.set_setting(HISTORY_SINCE_SETTING, since.history)
         self.vacuum()
         return removed
+
+    def iter_packed(self) -> Iterator[bytes]:
+        """What is packed in rows, unpacked: a row that is long lies in pieces of its file."""
+        with self._connection() as db:
+            for table, column in PACKED_COLUMNS:
+                rows = db.execute(f"SELECT {column} FROM {table} WHERE typeof({column}) = 'blob'")  # noqa: S608 - ours
+                yield from (unpack_blob(held) for (held,) in rows)
 
     def vacuum(self) -> None:
         """Give the space of removed rows back, when that is a good part of the file."""
