@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from vaultsync.links.wikilinks import name_key
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.storage.archive import (
@@ -123,6 +124,10 @@ class MemoryArchive:
     def paths(self) -> dict[VaultPath, str]:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
+
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        keys = set(map(name_key, names))
+        return {path: key for path, key in self.paths().items() if name_key(path) in keys}
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         for base in bases:

@@ -202,12 +202,18 @@ def test_notes_facts_and_reports_take_less_than_half_of_their_bytes(
     assert archive.runs(limit=1)[0].report == {"lines": LONG.splitlines()}
 
 
-def test_what_an_older_version_wrote_is_packed_once(path: Path) -> None:
+def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path) -> None:
     with pytest.MonkeyPatch.context() as older:
         older.setattr(archive_rows, "MIGRATIONS", archive_rows.MIGRATIONS[:2])
         older.setattr(archive_rows, "pack", lambda data: data)
         archive = SqliteArchive.open(path)
-        put_long(archive)
+        db = database(archive)
+        for base in (pond(A, LONG, "sha"), pond(B, "short", None)):
+            row = archive_rows.base_to_row(base._replace(fact=base.fact.evolve(path="a/Pond.md")))
+            db.execute("INSERT INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?)", row[:11])
+        with archive.transaction():
+            archive.put_blobs({"sha": LONG.encode()})
+            archive.put_run(RunRecord("run", "2026-01-01", "sync", {"lines": LONG.splitlines()}))
         archive.close()
     before = path.stat().st_size
     archive = SqliteArchive.open(path)
@@ -217,6 +223,7 @@ def test_what_an_older_version_wrote_is_packed_once(path: Path) -> None:
     bases = archive.find_bases([A, B])
     assert (bases[A].fact.content, bases[B].fact.content) == (LONG.strip(), "short")
     assert archive.runs(limit=1)[0].report == {"lines": LONG.splitlines()}
+    assert list(archive.paths_called(["pond"])) == ["a/Pond.md"]
     archive.close()
 
 
