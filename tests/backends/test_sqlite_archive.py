@@ -179,14 +179,14 @@ LONG = "".join(f"The heron of pond {n} is grey, and came in {1700 + n}.\n" for n
 """Longer than a page, even when it is packed."""
 
 
-def pond(fact_id: str, content: str, sha: str | None) -> Base:
+def pond(fact_id: str, content: str, sha: str) -> Base:
     return Base(make_fact({"id": fact_id, "content": content, "title": "Pond"}), sha, None)
 
 
 def put_long(archive: SqliteArchive) -> None:
     with archive.transaction():
         archive.put_blobs({"sha": LONG.encode()})
-        archive.put_bases([pond(A, LONG, "sha"), pond(B, "short", None)])
+        archive.put_bases([pond(A, LONG, "sha"), pond(B, "short", "other")])
         archive.put_run(RunRecord("run", "2026-01-01", "sync", {"lines": LONG.splitlines()}))
 
 
@@ -208,7 +208,7 @@ def test_what_an_older_version_wrote_is_packed_and_found_by_its_names(path: Path
         older.setattr(archive_rows, "pack", lambda data: data)
         archive = SqliteArchive.open(path)
         db = database(archive)
-        for base in (pond(A, LONG, "sha"), pond(B, "short", None)):
+        for base in (pond(A, LONG, "sha"), pond(B, "short", "other")):
             row = archive_rows.base_to_row(base._replace(fact=base.fact.evolve(path="a/Pond.md")))
             db.execute("INSERT INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?)", row[:11])
         with archive.transaction():

@@ -142,16 +142,16 @@ def test_what_is_read_around_a_node_is_a_part_of_the_whole_graph(
         ids.append(fact.id)
     world.quiesce()
     agent = None if all_seen else "indy"
-    whole, links = load_graph(world.ctx, agent=agent), MemoryLinks()
+    whole, index = load_graph(world.ctx, agent=agent), MemoryLinks()
     for name in (*ids, *TITLES, "Gone", "name:gone", "Mug", *world.notes()):
         wanted, why = _neighborhood_or_error(whole, name, depth)
         if wanted is None:
             with pytest.raises(NotFoundError, match=re.escape(why)):
-                load_neighborhood(world.ctx, links, name, depth=depth, agent=agent)
+                load_neighborhood(world.ctx, index, name, depth=depth, agent=agent)
             continue
-        hood = load_neighborhood(world.ctx, links, name, depth=depth, agent=agent)
+        hood = load_neighborhood(world.ctx, index, name, depth=depth, agent=agent)
         assert hood == wanted
-        part = load_graph_around(world.ctx, links, name, depth=depth, agent=agent)
+        part = load_graph_around(world.ctx, index, name, depth=depth, agent=agent)
         kept = whole.only([hood.id, *(each.id for each in hood.neighbors)])
         assert dict(part.nodes) == dict(kept.nodes)
         assert set(part.edges) == set(kept.edges)

@@ -35,7 +35,8 @@ sys.addaudithook(_audit)  # for good: there is no way to remove one
 def counted() -> Iterator[list[str]]:
     """The files that are opened and the folders that are listed meanwhile."""
     global _counted  # noqa: PLW0603 - the hook has no other way to know
-    _counted = found = []
+    found: list[str] = []
+    _counted = found
     try:
         yield found
     finally:

@@ -6,7 +6,6 @@ import mmap
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -112,7 +111,7 @@ def _search(path: Path, traces: Traces) -> Mapping[str, int]:
             if not os.fstat(file.fileno()).st_size:
                 return {}
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _total(map(traces.found_in, chain([data], packed_in(data))))
+                return _total([traces.found_in(data), *map(traces.found_in, packed_in(data))])
     except FileNotFoundError:
         return {}  # another process removed it
 
