@@ -21,8 +21,11 @@ DAY_MS = 86_400_000
 ALL = PointFilter(())
 
 
-class SortedPoints(PointCollection):
-    """Ids, scrolled as a server does; the rest of the port is not asked."""
+class SortedPoints:
+    """Ids, scrolled as a server does."""
+
+    walk: Any = PointCollection.walk
+    walk_down: Any = PointCollection.walk_down
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = sorted(ids)
@@ -33,13 +36,6 @@ class SortedPoints(PointCollection):
         start = bisect_left(self.ids, str(page.offset or ""))
         found = self.ids[start : start + page.limit]
         return [SimpleNamespace(id=each, payload={}) for each in found], None
-
-    exists = make = take = count = do = dimensions = add_dimension = search = tidy = close = (  # type: ignore[assignment]
-        None
-    )
-
-
-SortedPoints.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
 
 
 def uuid_at(milliseconds: int, rest: int = 0) -> str:
