@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.machines import configure_machine
 from tests.mcp_clients import Home
 from vaultsync.backends.filesystem.vault_fs import VaultFs
 from vaultsync.backends.watchers.inotify import InotifyWatcher
@@ -159,6 +160,18 @@ def test_where_the_system_tells_of_no_changes_every_question_scans(
         note.write_text(note.read_text() + "\nA dipper.\n")
         assert ask(memory, "dipper") == ["Note 0"]
     assert "*" in scans
+
+
+def test_a_vault_that_is_to_be_polled_is_scanned_for_each_question(
+    home: Home, scans: list[str]
+) -> None:
+    configure_machine(home.vault, '[watch]\nwatcher = "polling"\n')
+    adopted(home, 5)
+    with home.memory() as memory:
+        ask(memory, "heron")
+        scans.clear()
+        ask(memory, "heron")
+    assert scans == ["*"]
 
 
 def test_a_server_that_ends_leaves_no_watch_behind(home: Home) -> None:
