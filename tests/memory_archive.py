@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from vaultsync.links.wikilinks import name_key
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.storage.archive import (
@@ -124,6 +125,10 @@ class MemoryArchive:
         bases = self._rows.bases.items()
         return {base.path: key for key, base in bases if not base.missing_since}
 
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        keys = set(map(name_key, names))
+        return {path: key for path, key in self.paths().items() if name_key(path) in keys}
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         for base in bases:
             self._write().bases[base.fact.id] = base
@@ -205,6 +210,10 @@ class MemoryArchive:
 
     def last_run(self) -> RunRecord | None:
         return next(iter(self.runs(limit=1)), None)
+
+    def last_run_id(self) -> str:
+        last = self.last_run()
+        return last.run if last else ""
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         self._write().notices.pop(path, None)

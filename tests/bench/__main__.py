@@ -27,12 +27,12 @@ from vaultsync.cli.main import GC_THRESHOLD
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
 EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
 WATCH, BURST, WATCHERS, GREETING = "watch", "burst", "watchers", "mcp"
-QDRANT = "qdrant"
+QDRANT, QUESTION = "qdrant", "question"
 ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
     *(*ASKED, INDEX, FOUND, MEANING, BULK, FIRST, EMBED, MEMORY),
-    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, GROWTH),
+    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, QUESTION, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
@@ -140,6 +140,9 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         ),
         BURST: lambda: watching.burst(folder, count=1_000, target=3),
         GREETING: lambda: single.initialized(folder, times=11, target=1.5),
+        QUESTION: lambda: single.asked_by_mcp(
+            folder, main_size, times=11 if quick else 51, target=1 / 2
+        ),
         WATCHERS: lambda: watching.watchers(folder, count=4_000 if quick else 10_000),
     }
     for name, measure in singles.items():

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 
 from msgspec import structs
 
@@ -18,9 +19,13 @@ from vaultsync.api.derived_data import (
 from vaultsync.api.embedding import EmbeddingWorker
 from vaultsync.api.wiring import Services
 from vaultsync.backends.filesystem.find_files import vault_files
+from vaultsync.backends.filesystem.tree import IgnoreRules
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.backends.state.tables_lock import tables_lock
+from vaultsync.backends.watchers.choose_watcher import asked_watcher_maker
 from vaultsync.backends.watchers.collector import signal_store_change
+from vaultsync.daemon.on_demand import OnDemandSync
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import (
     EngineBusyError,
     StoreError,
@@ -170,6 +175,20 @@ class Engine:
             links = self._services.link_index
             report = sync_and_relink(ctx, links, request, files=self.files, progress=progress)
             return self.derive_after(report, progress) if derive else report
+
+    @cached_property
+    def on_demand(self) -> OnDemandSync:
+        """Knows what `sync_on_demand()` has to look at; watches the vault for that."""
+        settings = self._services.settings
+        make = asked_watcher_maker(settings, IgnoreRules(settings.ignore).folder)
+        intervals = Intervals(rescan=settings.watch.rescan_seconds)
+        found = OnDemandSync(self.ctx, make, intervals)
+        self._services.closing(found.close)
+        return found
+
+    def sync_on_demand(self) -> Report:
+        """Sync what changed since the last call, without derived data; raises as `sync()`."""
+        return self.on_demand.sync(lambda request: self.sync(request, derive=False))
 
     def files(self) -> Iterator[VaultPath]:
         """All files of the vault, because links lead to attachments too."""

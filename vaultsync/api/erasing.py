@@ -35,6 +35,7 @@ def purge_parts(services: Services, engine: Engine) -> PurgeParts:
             index_folder=settings.index_folder,
             skip=intent.path,
             compressed=(index / "words", *(index / "vectors" / "lance").glob("*.lance")),
+            packed={settings.state_dir / "archive.sqlite3": services.archive.iter_packed},
             # The local mode of Qdrant keeps them in SQLite, too, of which the id is the key.
             tombstones=dict.fromkeys(store, TOMBSTONE_IDS),
         ),

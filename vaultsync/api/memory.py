@@ -51,7 +51,7 @@ from vaultsync.facts.related import Related, find_related, linked_from, linking_
 from vaultsync.facts.service import ForgetResult, find_conflict, visible_conflicts
 from vaultsync.graph.colours import merged_colours
 from vaultsync.graph.graph_formats import EXPORTS
-from vaultsync.graph.service import Neighborhood, load_graph, neighborhood
+from vaultsync.graph.service import Neighborhood, load_graph, load_graph_around, load_neighborhood
 from vaultsync.graph.stats import GraphStats, graph_stats, most_connected
 from vaultsync.index_files.service import read_index_files
 from vaultsync.indexing.embedding_cost import EmbeddingCost
@@ -1423,7 +1423,13 @@ class Memory:
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
         self._engine.record_bases()
-        graph = load_graph(self._ctx, agent=self.agent, scope=scope, around=around, depth=depth)
+        if around is None:
+            graph = load_graph(self._ctx, agent=self.agent, scope=scope)
+        else:
+            links = self._services.link_index
+            graph = load_graph_around(
+                self._ctx, links, around, depth=depth, agent=self.agent, scope=scope
+            )
         whole = len(graph.nodes)
         if limit is not None and whole > limit:
             graph = graph.only(most_connected(graph, limit))
@@ -1455,8 +1461,8 @@ class Memory:
             NotFoundError: no node, or more than one, has this name.
         """
         self._engine.record_bases()
-        graph = load_graph(self._ctx, agent=self.agent, scope=scope)
-        return neighborhood(graph, name, depth)
+        links = self._services.link_index
+        return load_neighborhood(self._ctx, links, name, depth=depth, agent=self.agent, scope=scope)
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; other settings stay.

@@ -98,6 +98,10 @@ class Services:
         """Close everything that was opened; harmless when repeated."""
         self._closing.close()
 
+    def closing(self, close: Callable[[], object]) -> None:
+        """Have something closed with the rest."""
+        self._closing.callback(close)
+
     # ------------------------------------------------------------------ the two sides
 
     @cached_property

@@ -137,8 +137,7 @@ def _version(ctx: SyncContext) -> str:
     """What the files depend on. Paths of notes change only in a run, which is recorded."""
     state = ctx.redacted_store.state()
     version = version_of(state.store_id, state, TABLES_SCHEMA)
-    run = ctx.archive.last_run()
-    return f"{version}:{run.run if run else ''}:{ctx.policy.index_folder}"
+    return f"{version}:{ctx.archive.last_run_id()}:{ctx.policy.index_folder}"
 
 
 def _written(ctx: SyncContext) -> _WrittenFiles:

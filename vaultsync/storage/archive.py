@@ -171,6 +171,9 @@ class Archive(Protocol):
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
 
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        """As `paths()`, but only of notes whose file has one of these names, as `name_key()`."""
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
 
@@ -236,6 +239,9 @@ class Archive(Protocol):
 
     def last_run(self) -> RunRecord | None:
         """The newest run."""
+
+    def last_run_id(self) -> str:
+        """The id of the newest run, without its report; empty when there is none."""
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace the notices of a path."""

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from vaultsync.backends.sqlite import database as sqlite_file
@@ -37,7 +38,16 @@ def m001_links(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_links,)
+def m002_titles(db: sqlite3.Connection) -> None:
+    """What facts are called. An index without it is built again, for its version says so."""
+    db.execute(
+        "CREATE TABLE titles (name TEXT NOT NULL, fact_id TEXT NOT NULL,"
+        " PRIMARY KEY (name, fact_id)) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX titles_by_fact ON titles (fact_id)")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_links, m002_titles)
 
 
 class SqliteLinks:
@@ -63,8 +73,10 @@ class SqliteLinks:
         *,
         version: str,
         entities: Iterable[EntityRecord] = (),
+        titles: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         gone = list(drop)
+        called = {(name_key(each), key) for key, many in titles.items() for each in many}
         named = [(each.fact_id, each.scope, json.dumps(each.names)) for each in entities]
 
         def change(db: sqlite3.Connection) -> None:
@@ -80,6 +92,8 @@ class SqliteLinks:
             db.executemany("DELETE FROM entities WHERE fact_id = ?", zip((*gone, *put)))
             db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", links)
             db.executemany("REPLACE INTO entities VALUES (?, ?, ?)", named)
+            db.executemany("DELETE FROM titles WHERE fact_id = ?", zip((*gone, *put)))
+            db.executemany("INSERT INTO titles VALUES (?, ?)", sorted(called))
             db.execute("DELETE FROM version")
             db.execute("INSERT INTO version VALUES (?)", (version,))
 
@@ -87,8 +101,8 @@ class SqliteLinks:
 
     def clear(self) -> None:
         def change(db: sqlite3.Connection) -> None:
-            for table in ("version", "links", "entities"):
-                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these three
+            for table in ("version", "links", "entities", "titles"):
+                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these four
 
         self._change(change)
 
@@ -103,6 +117,15 @@ class SqliteLinks:
             " AND name IN (SELECT value FROM json_each(?)) ORDER BY fact_id, n"
         )
         return [LinkReference(*row) for row in self._rows(query, wanted)]
+
+    def called(self, names: Iterable[str]) -> list[str]:
+        wanted = json.dumps(sorted({name_key(name) for name in names} - {""}))
+        rows = self._rows(
+            "SELECT DISTINCT fact_id FROM titles"
+            " WHERE name IN (SELECT value FROM json_each(?)) ORDER BY fact_id",
+            wanted,
+        )
+        return [fact_id for (fact_id,) in rows]
 
     def entities(self) -> list[EntityRecord]:
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")

@@ -18,6 +18,7 @@ from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.packed_bytes import MIN_PACKED_BYTES, pack, unpack
 from vaultsync.storage.pruning import HISTORY_SINCE_SETTING
 
 if TYPE_CHECKING:  # a cold recall opens the archive and reads none of these: 6 of its 110 ms
@@ -56,6 +57,9 @@ SELECT_NON_UTF8_PATHS = (
     "SELECT folder, name, fact_id FROM bases"
     " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
     " AND missing_since IS NULL"
+)
+SELECT_PATHS_BY_FILE = (
+    "SELECT folder, name, fact_id FROM bases WHERE file_key = ? AND missing_since IS NULL"
 )
 SELECT_HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
@@ -117,6 +121,35 @@ _MARKS = (
 )
 
 
+_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
+PACKED_COLUMNS = (("blobs", "data"), ("bases", "fact"), ("runs", "report"))
+"""What is packed where that is shorter; a text that is packed is a blob to SQLite."""
+
+
+def pack_column(held: str | bytes) -> str | bytes:
+    """A text, or bytes, as a column of `PACKED_COLUMNS` holds it."""
+    data = held.encode() if isinstance(held, str) else held
+    packed = pack(data)
+    return held if packed is data else packed
+
+
+def unpack_column(held: str | bytes) -> str | bytes:
+    """The reverse of `pack_column()`, but that a text may come as its bytes.
+
+    Raises ArchiveError: they are damaged.
+    """
+    return unpack_blob(held) if isinstance(held, bytes) else held
+
+
+def unpack_blob(held: bytes) -> bytes:
+    """The same of bytes that are no text."""
+    try:
+        return unpack(held)
+    except ValueError as error:
+        message = f"the archive is damaged: {error}"
+        raise ArchiveError(message, hint=_DAMAGE_HINT) from error
+
+
 def m001_archive(db: sqlite3.Connection) -> None:
     """Everything. Columns of paths take text, and bytes for what is no text."""
     tables = """
@@ -156,7 +189,30 @@ def m002_unused_blobs(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX blobs_unused ON blobs (unused_since)")
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive, m002_unused_blobs)
+def m003_packed(db: sqlite3.Connection) -> None:
+    """Bytes of notes, facts of bases and reports are packed where that is shorter."""
+    db.create_function("packed", 1, pack_column)
+    for table, column in PACKED_COLUMNS:
+        db.execute(
+            f"UPDATE {table} SET {column} = packed({column})"  # noqa: S608 - ours
+            f" WHERE length({column}) >= {MIN_PACKED_BYTES}"
+        )
+
+
+def m004_file_names(db: sqlite3.Connection) -> None:
+    """By which name links lead to a note, so that its fact is found without reading all paths."""
+    db.create_function("file_key", 1, file_key)
+    db.execute("ALTER TABLE bases ADD COLUMN file_key")
+    db.execute("UPDATE bases SET file_key = file_key(name)")
+    db.execute("CREATE INDEX bases_by_file ON bases (file_key)")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (
+    m001_archive,
+    m002_unused_blobs,
+    m003_packed,
+    m004_file_names,
+)
 """In order. A name once released stays."""
 
 
@@ -170,6 +226,13 @@ def path_to_column(path: str) -> str | bytes:
     except UnicodeEncodeError:
         return path.encode("utf-8", "surrogatepass")
     return path
+
+
+def file_key(name: str | bytes) -> str | bytes:
+    """The key of the name of a file for a column, by which links lead to it."""
+    from vaultsync.links.wikilinks import name_key
+
+    return path_to_column(name_key(path_from_column(name)))
 
 
 def path_from_column(held: str | bytes) -> VaultPath:
@@ -201,7 +264,8 @@ def base_to_row(base: Base) -> SqlRow:
         # As text: some file systems use all 64 bits, of which SQLite has but 63.
         None if inode is None else str(inode),
         base.missing_since,
-        wire.fact_line(base.fact),
+        pack_column(wire.fact_line(base.fact).decode()),
+        file_key(name),
     )
 
 
@@ -212,7 +276,9 @@ def base_from_row(row: SqlRow) -> Base:
 
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        wire.fact_from_json(fact, path=path_from_columns(folder, name) or None, revision=revision),
+        wire.fact_from_json(
+            unpack_column(fact), path=path_from_columns(folder, name) or None, revision=revision
+        ),
         sha,
         None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
@@ -260,8 +326,8 @@ def history_from_row(row: SqlRow) -> HistoryEntry:
     return HistoryEntry(*row[:-2], *map(json.loads, row[-2:]))
 
 
-def scrub_report(report: str, traces: Traces) -> str:
-    """The report of a run without the entries that name a fact or quote it."""
+def scrub_report(report: str | bytes, traces: Traces) -> str | bytes:
+    """The report of a run, as its column, without the entries that name a fact or quote it."""
 
     def scrub(value: object) -> object:
         if isinstance(value, dict):
@@ -270,7 +336,7 @@ def scrub_report(report: str, traces: Traces) -> str:
             return [each for each in value if not traces.mentions(json.dumps(each))]
         return "" if isinstance(value, str) and traces.mentions(value) else value
 
-    return value_to_json(scrub(json.loads(report)))
+    return pack_column(value_to_json(scrub(json.loads(unpack_column(report)))))
 
 
 def _plain(value: object) -> object:
@@ -294,7 +360,6 @@ def _dataclass_to_dict(value: object) -> object:
 
 _ARCHIVE_WAL_PAGES = 4_096
 """A first run over 10,000 notes fits: it need not wait for the file itself."""
-_DAMAGE_HINT = "move it away; the next run rebuilds it from both sides, deleting nothing"
 
 
 class SqliteArchive:
@@ -425,22 +490,28 @@ class SqliteArchive:
             found[path_from_columns(folder, name)] = fact_id
         return found
 
+    def paths_called(self, names: Iterable[str]) -> dict[VaultPath, str]:
+        found: dict[VaultPath, str] = {}
+        for key in {file_key(name) for name in names}:
+            for folder, name, fact_id in self._rows(SELECT_PATHS_BY_FILE, key):
+                found[path_from_columns(folder, name)] = fact_id
+        return found
+
     def put_bases(self, bases: Iterable[Base]) -> None:
         self._change(
-            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
-            map(base_to_row, bases),
+            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", map(base_to_row, bases)
         )
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
         self._change("DELETE FROM bases WHERE fact_id = ?", zip(fact_ids))
 
     def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Keep bytes by sha, as they are: to compress them costs more than the disk."""
-        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", blobs.items())
+        rows = ((sha, pack(data)) for sha, data in blobs.items())
+        self._change("INSERT OR IGNORE INTO blobs (sha, data) VALUES (?, ?)", rows)
 
     def blob(self, sha: str) -> bytes | None:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
-        return rows[0][0] if rows else None
+        return unpack_blob(rows[0][0]) if rows else None
 
     def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._put("intent", intents)
@@ -507,7 +578,7 @@ class SqliteArchive:
             "INSERT INTO runs (run, at, kind, report) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (run) DO UPDATE SET at = excluded.at, kind = excluded.kind,"
             " report = excluded.report",
-            [(run.run, run.at, run.kind, value_to_json(run.report))],
+            [(run.run, run.at, run.kind, pack_column(value_to_json(run.report)))],
         )
 
     def find_run(self, run: str) -> RunRecord | None:
@@ -520,11 +591,15 @@ class SqliteArchive:
     def last_run(self) -> RunRecord | None:
         return next(iter(self.runs(limit=1)), None)
 
+    def last_run_id(self) -> str:
+        rows = self._rows("SELECT run FROM runs ORDER BY n DESC LIMIT 1")
+        return rows[0][0] if rows else ""
+
     def _runs(self, which: str, *values: str | int) -> list[RunRecord]:
         from vaultsync.storage.archive import RunRecord
 
         rows = self._rows(SELECT_RUNS + which, *values)
-        return [RunRecord(*row)._replace(report=json.loads(row[3])) for row in rows]
+        return [RunRecord(*row)._replace(report=json.loads(unpack_column(row[3]))) for row in rows]
 
     def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         place = path_to_column(path)
@@ -572,6 +647,13 @@ class SqliteArchive:
                 self.set_setting(HISTORY_SINCE_SETTING, since.history)
         self.vacuum()
         return removed
+
+    def iter_packed(self) -> Iterator[bytes]:
+        """What is packed in rows, unpacked: a row that is long lies in pieces of its file."""
+        with self._connection() as db:
+            for table, column in PACKED_COLUMNS:
+                rows = db.execute(f"SELECT {column} FROM {table} WHERE typeof({column}) = 'blob'")  # noqa: S608 - ours
+                yield from (unpack_blob(held) for (held,) in rows)
 
     def vacuum(self) -> None:
         """Give the space of removed rows back, when that is a good part of the file."""
