@@ -15,6 +15,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.scope import private_scope
 from vaultsync.notes.render import render_note
 from vaultsync.settings import Settings
+from vaultsync.sync.agent_view import AgentView
 from vaultsync.sync.sync_request import SyncRequest
 
 ENGINE_LOCK_TIMEOUT = 0.5
@@ -48,6 +49,8 @@ class AgentMemory(Memory):
             # Edits of notes are the user's, whichever agent asks.
             self._engine.sync(SyncRequest(actor="person"), derive=False)
         except VaultsyncError as error:
+            if not AgentView(self._ctx, self.agent).sees_text(error.message):
+                return "edits of notes were not taken up"
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:
             return f"edits of notes were not taken up: {error.strerror or error}"
