@@ -45,6 +45,14 @@ def merged_colours(text: str | None) -> str:
     Raises:
         ValueError: the text is not JSON as Obsidian writes it.
     """
+    try:
+        return _merged(text)
+    except RecursionError:
+        why = "it is nested too deeply"
+        raise ValueError(why) from None
+
+
+def _merged(text: str | None) -> str:
     settings: Value = json.loads(text) if text and text.strip() else {}
     if not isinstance(settings, dict):
         why = "it is not a JSON object"
@@ -53,7 +61,7 @@ def merged_colours(text: str | None) -> str:
     if not isinstance(groups, list):
         why = "its colour groups are not a list"
         raise ValueError(why)  # noqa: TRY004 - the same
-    known = {each.get("query") for each in groups if isinstance(each, dict)}
+    known = [each.get("query") for each in groups if isinstance(each, dict)]
     added = [
         {"query": query, "color": {"a": 1, "rgb": int(colour_of(name)[1:], 16)}}
         for name in TYPES
