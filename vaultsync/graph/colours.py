@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -29,6 +30,7 @@ COLOURS: Mapping[str, str] = MappingProxyType(
 )
 """Type -> colour; readable on light and on dark backgrounds."""
 
+_HALF = re.compile("[\ud800-\udfff]")
 OTHER_COLOUR = "#9a9a9a"
 
 
@@ -70,4 +72,6 @@ def _merged(text: str | None) -> str:
     if text and not added:
         return text
     merged = {**settings, "colorGroups": [*groups, *added]}
-    return json.dumps(merged, ensure_ascii=False, indent=2)
+    shown = json.dumps(merged, ensure_ascii=False, indent=2)
+    # Half of a surrogate pair is no text that a file could hold; escaped it stays as it was.
+    return json.dumps(merged, indent=2) if _HALF.search(shown) else shown

@@ -103,9 +103,9 @@ class Tool(Generic[ArgsT]):
         try:
             msgspec.json.encode(dict(arguments))
         except (UnicodeEncodeError, RecursionError) as wrong:
-            odd = "nested too deeply" if isinstance(wrong, RecursionError) else "no Unicode text"
+            why = "nested too deeply" if isinstance(wrong, RecursionError) else "no Unicode text"
             names = tuple(self.args.__struct_fields__)
-            raise InvalidArgumentsError(self.name, f"an argument is {odd}", names) from None
+            raise InvalidArgumentsError(self.name, f"an argument is {why}", names) from None
         try:
             # Not strict: models sometimes write numbers as strings.
             args = msgspec.convert(dict(arguments), self.args, strict=False)
