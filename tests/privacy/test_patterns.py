@@ -87,7 +87,7 @@ SAFE = (
 )  # fmt: skip
 UNSAFE = (
     r".*.*.*=z!q", r"a+$", r"\d+z", r"(a?){30}b", r"(?:a|aa){1,20}c", r"customer\s*:\s*(\w+)",
-    r"(?:ab)+", r"(?:a+|b)c", r"\d{0,900}x",
+    r"(?:ab)+", r"(?:a+|b)c", r"\d{0,900}x", r"(?:a+b){2}c",
 )  # fmt: skip
 READ_OTHERWISE = (
     "[[:alpha:]]x", "(?<!a)b", "(?=a)b", r"(a)\1", r"\u0041", "a{,3}b", "[a&&b]", "(?#c)a",

@@ -993,7 +993,7 @@ class Memory:
             return status
         ids = [each.fact_id for each in self._ctx.archive.outbox()]
         visible = [x for x in ids if fact_service.is_visible(self._ctx, x, agent=self.agent)]
-        facts = self._count_visible()
+        facts = self._count_visible(self.agent)
         conflicts, daemon = len(self.conflicts()), status.daemon
         if daemon is not None:
             # What it last failed at, and how far it is, may be about facts of others.
@@ -1004,13 +1004,13 @@ class Memory:
             status, facts=facts, conflicts=conflicts, outbox=len(visible), daemon=daemon
         )
 
-    def _count_visible(self) -> int:
-        """How many facts the agent of this memory may see."""
+    def _count_visible(self, agent: str) -> int:
+        """How many facts an agent may see."""
         index = self._services.note_index
         try:
-            return count_visible_facts(self._ctx, index, self.agent)
+            return count_visible_facts(self._ctx, index, agent)
         except StoreUnavailableError:
-            return index.count(self.agent)
+            return index.count(agent)
 
     def _refused(self) -> Sequence[ReportedNotice]:
         """A notice if the settings were changed to what would be refused at the next start."""
@@ -1155,7 +1155,9 @@ class Memory:
             found = self._ask_daemon("/v1/verify", None, busy, Verification)
         if self.agent is None:
             return found
-        return AgentView(self._ctx, self.agent).verification(found, facts=self._count_visible())
+        return AgentView(self._ctx, self.agent).verification(
+            found, facts=self._count_visible(self.agent)
+        )
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild one side, and the base, from the other side.

@@ -290,8 +290,7 @@ _TARGET = re.compile(
 def _destination(text: str, at: int) -> str:
     """How the destination of a link begins, without the escapes of Markdown and HTML."""
     found = _TARGET.match(text, at)
-    if found is None:
-        return ""
+    assert found is not None  # noqa: S101 - each part of it may be empty
     if found[1] is not None:
         return _decoded(_with_next(text, found.span(1), "<>\n"))
     return _decoded(_with_next(text, found.span(2), ")\n"))

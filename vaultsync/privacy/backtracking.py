@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias, cast
 
 MAX_STEPS = 300
 """Characters and choices that are tried at one place of a text, at most."""
@@ -52,7 +52,11 @@ def why_unbounded(pattern: str) -> str:
     return "its repetitions can be combined in too many ways" if cost.steps > MAX_STEPS else ""
 
 
-def _cost_of(nodes: Sequence[Any], *, last: bool) -> _Cost | None:
+_Nodes: TypeAlias = "Sequence[tuple[object, object]]"
+"""A part of the parse tree of `re`: kinds of nodes with what they hold."""
+
+
+def _cost_of(nodes: _Nodes, *, last: bool) -> _Cost | None:
     """The cost of a sequence; None when it is not bounded. Nothing follows the `last` one."""
     steps, ways = 0, 1
     for number, (kind, value) in enumerate(nodes):
@@ -64,23 +68,25 @@ def _cost_of(nodes: Sequence[Any], *, last: bool) -> _Cost | None:
     return _Cost(steps, ways)
 
 
-def _cost_of_node(kind: str, value: Any, *, last: bool) -> _Cost | None:  # noqa: ANN401 - a tree of `re`
+def _cost_of_node(kind: str, value: object, *, last: bool) -> _Cost | None:
     if kind in _ONE or kind == "AT":
         return _Cost(1, 1)
     if kind == "SUBPATTERN":
-        return _cost_of(value[-1], last=last)
+        return _cost_of(cast("Sequence[_Nodes]", value)[-1], last=last)
     if kind == "BRANCH":
-        costs = [_cost_of(each, last=last) for each in value[1]]
+        costs = [
+            _cost_of(each, last=last) for each in cast("tuple[object, Sequence[_Nodes]]", value)[1]
+        ]
         known = [each for each in costs if each is not None]
         if len(known) < len(costs):
             return None
         return _Cost(sum(each.steps for each in known), sum(each.ways for each in known))
     if kind not in _REPEATS:
         return None
-    least, most, part = value
+    least, most, part = cast("tuple[int, int, _Nodes]", value)
     if most > MAX_STEPS:  # no bound, or none that helps
         single = len(part) == 1 and str(part[0][0]) in _ONE
-        return _Cost(int(least) + 1, 1) if last and single and least <= MAX_STEPS else None
+        return _Cost(least + 1, 1) if last and single and least <= MAX_STEPS else None
     inner = _cost_of(part, last=False)
     if inner is None:
         return None

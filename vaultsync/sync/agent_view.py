@@ -85,8 +85,6 @@ class AgentView:
 
     def verification(self, found: Verification, *, facts: int) -> Verification:
         """What `verify` found about facts that the agent may see, of which there are `facts`."""
-        if self.agent is None:
-            return found
         rows = (*found.differences, *found.held)
         hidden = self._hidden({each.fact_id for each in rows})
         differences, held = (

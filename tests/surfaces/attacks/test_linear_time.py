@@ -142,7 +142,7 @@ def test_what_took_longest_takes_no_more_than_a_few_plain_passes(reader: str, te
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("reader", READERS)
 def test_the_time_of_every_reader_is_linear(reader: str) -> None:
-    failed = []
+    failed: list[tuple[str, float, object]] = []
     floor = _floor(256 * KIB)
     for name, make in TEXTS.items():
         if _cpu_seconds(READERS[reader], make(64 * KIB)) < TOO_SHORT / 4:

@@ -13,7 +13,8 @@ import pytest
 import vaultsync
 from tests.mcp_clients import Home, make_home
 from vaultsync.api.memory import Memory
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.sync.agent_view import AgentView
 
 PLANTED = "zqxjkv"
 """Is in all titles, texts, tags and paths of Ada's private facts, and in nothing else."""
@@ -59,7 +60,7 @@ class Planted:
     @property
     def run(self) -> str:
         """The newest run."""
-        with vaultsync.open(self.home.vault, state_dir=str(self.home.state)) as user:
+        with vaultsync.open(str(self.home.vault), state_dir=str(self.home.state)) as user:
             return user.log(limit=1)[0].run
 
 
@@ -164,7 +165,7 @@ def test_no_method_reveals_a_word_of_another_agent(
     home = planted.home
     if synced:
         home.run("sync")
-    with vaultsync.open(home.vault, agent="indy", state_dir=str(home.state)) as indy:
+    with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
         said = _said(indy, ASKED[name], planted)
     assert PLANTED not in said
     assert "private-ada" not in said
@@ -178,7 +179,7 @@ def test_the_counts_of_a_report_are_of_what_the_agent_may_see(planted: Planted) 
     home.run("sync")
     home.run("forget", planted.ids["linked"])
     hidden = planted.run
-    with vaultsync.open(home.vault, agent="indy", state_dir=str(home.state)) as indy:
+    with vaultsync.open(str(home.vault), agent="indy", state_dir=str(home.state)) as indy:
         indy.remember("Its own.", title="Mine")
         report = indy.sync()
         assert report.quiet
@@ -195,6 +196,22 @@ def test_the_counts_of_a_report_are_of_what_the_agent_may_see(planted: Planted) 
         assert all(each.run != hidden for each in indy.log())
 
 
+def test_without_the_store_only_facts_with_notes_are_known(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> object:
+        raise StoreUnavailableError("it is away")
+
+    with planted.home.memory("indy") as indy:
+        own = indy.remember("Its own.", title="Mine")
+        indy.finish_pending()
+        monkeypatch.setattr(indy._ctx.store, "find_many", away)
+        view = AgentView(indy._ctx, "indy")
+        assert view.sees_id(own.id)
+        assert not view.sees_id(planted.ids["edited"])
+        assert not view.sees_id("0193f6c2-0000-7000-8000-00000000000f")
+
+
 def _counts(actions: list[dict[str, Any]]) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in actions:
@@ -204,7 +221,7 @@ def _counts(actions: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def test_each_action_says_what_it_is_counted_as(planted: Planted) -> None:
-    with vaultsync.open(planted.home.vault, state_dir=str(planted.home.state)) as user:
+    with vaultsync.open(str(planted.home.vault), state_dir=str(planted.home.state)) as user:
         for report in (user.sync(allow_scope_moves=True), user.undo(), user.maintain()):
             counts = {k: v for k, v in report.counts.items() if v and k != "unchanged"}
             assert _counts(msgspec.to_builtins(report.actions)) == counts
