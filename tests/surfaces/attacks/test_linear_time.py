@@ -139,7 +139,7 @@ def test_what_took_longest_takes_no_more_than_a_few_plain_passes(reader: str, te
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1700)
 @pytest.mark.parametrize("reader", READERS)
 def test_the_time_of_every_reader_is_linear(reader: str) -> None:
     failed: list[tuple[str, float, object]] = []
