@@ -9,7 +9,14 @@ from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.planning import SyncRun, make_action, overlay_note, plan_note, values_shown
+from vaultsync.sync.planning import (
+    DAMAGED_REASON,
+    SyncRun,
+    make_action,
+    overlay_note,
+    plan_note,
+    values_shown,
+)
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
@@ -80,7 +87,9 @@ def plan_from_vault(case: Case, work: SyncRun) -> PlannedAction:
     if change in _NO_NOTE:
         return action
     action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
-    missing = case.store.change in (*_ABSENT, *_TOMBSTONE)
+    # A damaged row is replaced, and so is what was deleted.
+    replaced = (*_TOMBSTONE, StoreChange.AWAY)
+    missing = case.store.change in (*_ABSENT, *replaced)
     fact = case.vault.fact or overlay_note(None if missing else case.store.fact, action, work)
     store = case.store.fact
     if store is not None and case.vault.fact is None:
@@ -124,6 +133,8 @@ def plan_from_store(case: Case, work: SyncRun) -> PlannedAction:
     if change in _NOT_READ:
         return make_action(case, ActionKind.NEEDS_REVIEW, _UNREADABLE_REASON)
     action = _left_alone(case, "the store does not know it")
+    if case.store.change is StoreChange.AWAY:
+        return make_action(case, ActionKind.WAIT, DAMAGED_REASON)
     if case.store.change in _ABSENT:
         return action
     if case.store.change in _TOMBSTONE:
