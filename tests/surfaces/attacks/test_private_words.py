@@ -102,6 +102,7 @@ ASKED: dict[str, Callable[[Memory, Planted], object]] = {
     "count_recalls": lambda memory, _: memory.count_recalls(),
     "index": lambda memory, _: memory.index(),
     "index_files": lambda memory, _: memory.index_files(),
+    "damaged_facts": lambda memory, _: dict(memory.damaged_facts()),
     "doctor": lambda memory, _: memory.doctor(),
     "related": lambda memory, planted: memory.related(planted.open.id),
     "links_check": lambda memory, _: [memory.links_check(), memory.links_check(fix=True)],
