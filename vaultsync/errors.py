@@ -193,6 +193,7 @@ class MissingExtraError(UsageError):
             f"{what} needs {module}, which is not installed",
             hint=f"python -m pip install 'vaultsync[{extra}]'",
         )
+        self.what = what
         self.extra = extra
 
 

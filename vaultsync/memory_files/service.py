@@ -51,7 +51,6 @@ from vaultsync.memory_files.state import (
     SOURCE_PREFIX,
     FileState,
     FolderState,
-    StoredNotice,
     read_states,
     section_of_fact,
     state_key,
@@ -251,7 +250,7 @@ class FileSync:
         """Whether neither the file nor the store has changed since."""
         now = self.ctx.store.state()
         return (
-            not state.pending
+            not (state.pending or state.notices)
             and state.digest == sha256(data).hexdigest()
             and state.scanned == self.today
             and state.store == version_of(now.store_id, now, "")
@@ -262,10 +261,6 @@ class FileSync:
         count = len(state.sections)
         self.budget.size -= size
         self.budget.sections -= count
-        self.notices = [
-            memory_file_notice(x.kind, self.file.name, x.message, x.hint, x.line or None)
-            for x in state.notices
-        ]
         return FileResult(self.file.name, count, counts_of((), count))
 
     def _sync(self, states: FolderState) -> FileResult:
@@ -451,11 +446,7 @@ class FileSync:
             priority=metadata.priority,
             type=metadata.type,
             pending=tuple(sorted(pending)),
-            notices=tuple(
-                StoredNotice(x.kind, x.message, x.hint, x.line or 0)
-                for x in self.notices
-                if x.kind != "LetGo"
-            ),
+            notices=any(each.kind != "LetGo" for each in self.notices),
         )
 
 

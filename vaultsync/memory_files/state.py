@@ -18,16 +18,6 @@ SOURCE_PREFIX = "memory-file:"
 """Prefix of the `source` of facts that come from memory files."""
 
 
-class StoredNotice(msgspec.Struct, frozen=True):
-    """A notice about a file, which is given again while the file stays as it is."""
-
-    kind: str
-    message: str
-    hint: str
-    line: int
-    """0 when it is about no line."""
-
-
 class FileState(FileMetadataValues, frozen=True, kw_only=True):
     """A file when it was last read, with the values of its frontmatter."""
 
@@ -42,7 +32,9 @@ class FileState(FileMetadataValues, frozen=True, kw_only=True):
     """Owner of the facts."""
     pending: tuple[str, ...] = ()
     """Facts that are not embedded yet."""
-    notices: tuple[StoredNotice, ...] = ()
+    notices: bool | list[object] = False
+    """Whether there was something to say about the file. What it was is not kept here, where
+    anyone could write it: the file is read again. Older versions kept a list."""
 
 
 class FolderState(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from vaultsync.operations.retention import MAX_CHAIN_LENGTH, RetentionAction, pl
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.context import SyncContext
 from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
-from vaultsync.sync.report import ActionTaken, Progress, Report, counted
+from vaultsync.sync.report import ActionTaken, Progress, Report, counted, counts_of
 from vaultsync.sync.run import record_run, sync_once
 from vaultsync.sync.sync_request import SyncRequest
 
@@ -162,15 +162,14 @@ def _report(
     dry_run: bool,
 ) -> Report:
     bases = ctx.archive.find_bases(each.fact.id for each in planned)
-    counts: Counter[str] = Counter()
     actions = []
     for each in planned:
         word, row = _WORDS[each.becomes is None]
-        counts[row] += 1
         base = bases.get(each.fact.id)
         fields = () if each.becomes is None else ("supersedesId", "supersededById")
         path = base.path if base else None
-        actions.append(ActionTaken(word, each.fact.id, path, fields, each.reason))
+        actions.append(ActionTaken(word, each.fact.id, path, fields, each.reason, (row,)))
+    counts = counts_of(actions)
     counts["unchanged"] = 0 if not dry_run and planned else ctx.store.state().facts - len(planned)
     return Report(
         run=request.run or "",

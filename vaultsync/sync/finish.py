@@ -298,7 +298,9 @@ def make_report(
     if guarded:
         text = f"the guard would stop this run: {guarded}"
         attention.append(Notice("guard", VaultPath(""), text, _CONFIRM))
-    actions = [_taken(each) for each in done if each.do is not ActionKind.NOTHING]
+    actions = [
+        _taken(each, tuple(_counted(each))) for each in done if each.do is not ActionKind.NOTHING
+    ]
     if not work.request.dry_run:
         actions += [_taken(each) for each in work.actions if each.do is ActionKind.WAIT]
         named = {notice.path for notice in notices}
@@ -366,11 +368,12 @@ def _counted(action: PlannedAction) -> Iterator[str]:
 _ACTION_NAMES = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 
-def _taken(action: PlannedAction) -> ActionTaken:
+def _taken(action: PlannedAction, counted: tuple[str, ...] = ()) -> ActionTaken:
     return ActionTaken(
         _ACTION_NAMES[action.do],
         action.fact_id,
         action.to or action.path,
         action.fields,
         action.reason,
+        counted,
     )
