@@ -137,7 +137,11 @@ def guard() -> str:
             for text, count, share in (
                 ("delete facts or notes", deletes, reconcile.MAX_DELETE_SHARE),
                 ("give facts back that the store lost", deletes, reconcile.MAX_DELETE_SHARE),
-                ("rewrite notes", rewrites, reconcile.MAX_REWRITE_SHARE),
+                (
+                    "rewrite notes for other reasons than writes of agents",
+                    rewrites,
+                    reconcile.MAX_REWRITE_SHARE,
+                ),
             )
         ),
     )

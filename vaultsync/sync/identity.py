@@ -354,7 +354,10 @@ def _store_sides(
         )
         last = current or (ctx.store.tombstone(fact_id) if row else None)
         revision = last.revision if last else None
-        sides[fact_id] = StoreSide(change, revision, last, row.actor if row else "")
+        side = StoreSide(change, revision, last, row.actor if row else "")
+        if row is not None and change is StoreChange.MODIFIED:
+            side = side._replace(acknowledged=feed.acknowledges(row))
+        sides[fact_id] = side
     return sides
 
 
