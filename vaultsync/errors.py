@@ -38,6 +38,8 @@ class VaultsyncError(Exception):
 
     run: str | None = None
     """Id of the run that was stopped and can be confirmed."""
+    examples: Sequence[str] = ()
+    """Paths of notes that it is about, for the user alone: an agent may not see them all."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -668,14 +670,17 @@ class StoreRewoundError(StoreError):
 
     run: str
 
-    def __init__(self, why: str, run: str) -> None:
+    def __init__(self, why: str, run: str, *, examples: Sequence[str] = ()) -> None:
+        """`examples` are paths of notes that a sync would overwrite, delete or bring back."""
         super().__init__(
             f"the store went back in time: {why}; nothing was done",
             hint="was it restored from a backup? `vaultsync rebuild --from vault` writes the"
             f" notes of the vault to it; `vaultsync sync --confirm {run}` reconciles both,"
-            " and notes that differ are overwritten with the facts of the store",
+            " and notes that differ are overwritten with the facts of the store, which"
+            f" `vaultsync undo {run}` reverts",
         )
         self.run = run
+        self.examples = examples
 
 
 class ArchiveError(VaultsyncError):
@@ -716,15 +721,28 @@ class GuardError(VaultsyncError):
 
     run: str
 
-    def __init__(self, why: str, run: str, *, confirmed: str | None = None) -> None:
-        """`confirmed` is the run that the user confirmed in vain: another one than this."""
+    def __init__(
+        self,
+        why: str,
+        run: str,
+        *,
+        confirmed: str | None = None,
+        hint: str = "",
+        examples: Sequence[str] = (),
+    ) -> None:
+        """`confirmed` is the run that the user confirmed in vain: another one than this.
+
+        `examples` are paths of notes that the plan is about.
+        """
         stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
         super().__init__(
             f"the guard stopped this run: {why}{stale}; nothing was done",
-            hint="review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
-            f" `vaultsync sync --confirm {run}`",
+            hint=hint
+            or "review it with `vaultsync sync --dry-run`; if it is right, confirm it with"
+            f" `vaultsync sync --confirm {run}`, which `vaultsync undo {run}` reverts",
         )
         self.run = run
+        self.examples = examples
 
 
 class DaemonStoppedError(VaultsyncError):

@@ -132,7 +132,7 @@ edit 01a1 --section Tea --replace Green --expect 3-7
 -> edit('01a1', append=None, expect='3-7', find=None, replace='Green', section='Tea')
 
 rebuild --from store
--> rebuild(progress=None, source='store')
+-> rebuild(confirm=None, progress=None, source='store')
 
 resolve x --take store --field title
 -> resolve('x', field='title', take='store')

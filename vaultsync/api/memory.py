@@ -1133,16 +1133,20 @@ class Memory:
         except EngineBusyError as busy:
             return self._ask_daemon("/v1/verify", None, busy, Verification)
 
-    def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
+    def rebuild(
+        self, *, source: str, confirm: str | None = None, progress: Progress | None = None
+    ) -> Report:
         """Rebuild one side, and the base, from the other side.
 
         Args:
             source: the side that is right, `vault` or `store`.
+            confirm: the id of a rebuild that the guard stopped, to be done now.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             InvalidFieldError: another source.
             EngineBusyError: another engine has this vault; nothing was done.
+            GuardError: it would overwrite what only the other side has; nothing was done.
         """
         if source not in SIDES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
@@ -1150,7 +1154,7 @@ class Memory:
             if source == "vault":
                 self._engine.make_missing_store()
             with self._engine.exclusive() as ctx:
-                report = rebuild(ctx, source, actor=self._actor, progress=progress)
+                report = rebuild(ctx, source, confirm=confirm, actor=self._actor, progress=progress)
                 return self._engine.derive_after(report, progress)
 
     def maintain(

@@ -24,7 +24,7 @@ from vaultsync.storage.store import FeedRow
 _BLOCK_END = BLOCK_END.encode()
 MIRROR_ACTOR, MIGRATION_ACTOR = "vault", "migrate"
 NO_AGENTS = frozenset({MIRROR_ACTOR, MIGRATION_ACTOR, ""})
-"""Actors of writes that nobody asked for by name: of a mirror, which may be that of an older
+"""Actors of writes that no agent asked for: of a mirror, which may be that of an older
 copy of the vault, of a migration, and of other programs."""
 
 
@@ -103,7 +103,7 @@ class StoreSide(NamedTuple):
     """The fact; for a tombstone, its last version."""
     actor: str = ""
     acknowledged: bool = False
-    """Whether it was changed by an agent who was told so, after all that the last run read."""
+    """Whether an agent changed it, and got the answer, after all that the last run read."""
 
 
 def vault_change(

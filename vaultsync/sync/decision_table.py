@@ -216,7 +216,7 @@ class PlannedAction(msgspec.Struct, frozen=True):
     actor: str = ""
     """The agent that wrote the store's version."""
     acknowledged: bool = False
-    """Whether an agent was told that the store's change is written."""
+    """Whether the store's change is a write that an agent got the answer to."""
     moved: bool = False
     new_id: bool = False
     """The note gets this id."""
@@ -248,8 +248,8 @@ def guard(
     A plan may not delete more than 10 facts and more than 10 % of them (or more than
     `max_delete`), nor rewrite more than 100 notes and more than 25 % of them. A share
     alone allowed Joplin to delete 59 % of a user's notes (Joplin issue #16165); a count
-    alone would let a small vault be emptied. What agents were told is written comes to the
-    notes however much it is: it is work, and no accident.
+    alone would let a small vault be emptied. What agents wrote, and got the
+    answer to, comes to the notes however much it is: it is work, and no accident.
     """
     deletes = sum(action.do in _DELETES for action in actions)
     allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
