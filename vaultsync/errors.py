@@ -11,6 +11,7 @@ import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from shlex import quote
 
 _PERMISSION = "change the permissions, or use another path"
 _SPACE = "free some space and try again; the next sync repairs what was interrupted"
@@ -509,13 +510,32 @@ class MemoryFileMissingError(MemoryFileError):
 class UnreadableMemoryFileError(MemoryFileError):
     """The file is binary, badly encoded, too large or cannot be opened; its facts stay."""
 
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, name: str, why: str, *, hint: str = "") -> None:
         super().__init__(
             f"{name} was skipped: {why}",
-            hint="a memory file is Markdown in UTF-8; the facts that came from it stay",
+            hint=hint or "a memory file is Markdown in UTF-8; the facts that came from it stay",
             name=name,
         )
         self.why = why
+
+
+class MemoryFileGuardError(MemoryFileError):
+    """The file or all its sections are gone, and so would be their facts; nothing was done."""
+
+    run: str
+    """What confirms the plan: it depends on the file and on the facts."""
+
+    def __init__(self, name: str, why: str, token: str, *, confirmed: str | None = None) -> None:
+        """`confirmed` is the token that the user gave in vain: that of another plan."""
+        stale = "" if confirmed is None else f"; {_shown(confirmed, 40)} confirms another plan"
+        super().__init__(
+            f"the guard stopped the sync of {name}: {why}{stale}; nothing was done",
+            hint="if it was deleted by accident, put it back; if the facts may go, confirm it with"
+            f" `vaultsync memory-file sync {quote(name)} --confirm {token}`, which names the run"
+            " for `vaultsync undo`",
+            name=name,
+        )
+        self.run = token
 
 
 class MemoryFileChangedError(MemoryFileError):

@@ -1275,6 +1275,7 @@ class Memory:
         exclude: Sequence[str] = (),
         again: bool = False,
         dry_run: bool = False,
+        confirm: str | None = None,
         progress: Progress | None = None,
     ) -> MemoryFileReport:
         """Bring the store up to what memory files say, section by section.
@@ -1291,13 +1292,17 @@ class Memory:
             again: whether every section is taken as new: edits and deletions of its facts
                 since the last sync do not stand.
             dry_run: whether to report what would be done, and do nothing.
+            confirm: what the error named whose plan is to be carried out now.
             progress: called with the stage, how many are done, and of how many.
 
         Raises:
             MemoryFileMissingError: a file is not there, and was not before.
+            MemoryFileGuardError: it is gone, or would forget too much; nothing was done.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
-        request = FileSyncRequest(agent or self.agent, scope, again=again, dry_run=dry_run)
+        request = FileSyncRequest(
+            agent or self.agent, scope, again=again, dry_run=dry_run, confirm=confirm
+        )
         return self._memory_files.sync(
             paths, request, include=include, exclude=exclude, progress=progress
         )

@@ -28,6 +28,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.ScopeDeniedError, EXIT_FAILED),
     (errors.UsageError, EXIT_USAGE),
     (errors.GuardError, EXIT_GUARD),
+    (errors.MemoryFileGuardError, EXIT_GUARD),
     (errors.StoreRewoundError, EXIT_GUARD),
     (errors.EngineBusyError, EXIT_BUSY),
     (click.UsageError, EXIT_USAGE),
