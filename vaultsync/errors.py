@@ -74,6 +74,16 @@ class InvalidFieldError(UsageError):
         self.expected = expected
 
 
+class NoteLimitError(UsageError):
+    """The note of the fact would be larger than notes may be; nothing was written."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the fact does not fit into a note: {why}; nothing was written",
+            hint="split it into several facts; long texts belong into the content",
+        )
+
+
 class FixedFieldError(UsageError):
     """The field never changes."""
 

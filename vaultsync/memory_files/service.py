@@ -321,8 +321,8 @@ class FileSync:
         is_all = data is None or (len(gone) == len(plan.facts) and len(gone) > 1)
         if not (gone and is_all):
             return
-        said = [self.key, *sorted(gone), "" if data is None else sha256(data).hexdigest()]
-        token = sha256("\n".join(said).encode()).hexdigest()[:_TOKEN_LENGTH]
+        parts = [self.key, *sorted(gone), "" if data is None else sha256(data).hexdigest()]
+        token = sha256("\n".join(parts).encode()).hexdigest()[:_TOKEN_LENGTH]
         if self.request.confirm == token:
             return
         what = "is gone" if data is None else "has none of its sections any more"
