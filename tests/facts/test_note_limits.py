@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.world import World
+from tests.world import SCOPE, World
 from vaultsync.errors import ImportLineError, NoteLimitError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.schema import Value
@@ -42,12 +42,12 @@ def test_a_fact_whose_note_could_not_be_read_is_refused_everywhere(
     fact = world.mirrored()
     before = world.store.state()
     with pytest.raises(NoteLimitError) as refused:
-        world.agent_remembers(**values)
+        fact_work.remember(world.ctx, {"scope": SCOPE, **values}, agent="indy")
     assert "larger than" in refused.value.message or "more than" in refused.value.message
     with pytest.raises(NoteLimitError):
-        world.agent_updates(fact.id, **values)
+        fact_work.update(world.ctx, fact.id, values, agent="indy")
     with world.outage(), pytest.raises(NoteLimitError):
-        world.agent_updates(fact.id, **values)
+        fact_work.update(world.ctx, fact.id, values, agent="indy")
     assert world.store.state() == before
     assert world.archive.outbox() == []
     world.assert_at_rest()
@@ -86,7 +86,7 @@ def test_what_is_accepted_is_read_back_equal(
         **{f"property{n}": f"value {n}" for n in range(properties)},
     }
     try:
-        fact = world.agent_remembers(**values)
+        fact = fact_work.remember(world.ctx, {"scope": SCOPE, **values}, agent="indy")
     except NoteLimitError:
         assert world.facts() == []
         return

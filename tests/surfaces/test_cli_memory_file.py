@@ -147,8 +147,8 @@ def test_the_daemon_follows_the_files_of_the_setting(tmp_path: Path) -> None:
         file.unlink()
         with pytest.raises(MemoryFileGuardError) as stopped:
             held_.follow_memory_files()
-        asked = {"agent": "moss", "confirm": stopped.value.run}
-        assert held_.sync_memory_file(file, **asked).counts["forgotten"] == 2
+        done = held_.sync_memory_file(file, agent="moss", confirm=stopped.value.run)
+        assert done.counts["forgotten"] == 2
         assert held_.follow_memory_files() is None
 
 
