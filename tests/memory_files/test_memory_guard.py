@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.memory_file_worlds import (
@@ -162,6 +164,15 @@ def test_a_forged_state_gives_no_fact_of_others_to_a_section(synced: MemoryWorld
     synced.file.kept = kept.replace(fact_id, other.id).encode()
     synced.takes(memory(DEPLOY, TESTS, PEOPLE))
     assert synced.fact(other.id).content == "Of another."
+
+
+def test_a_section_that_fits_into_no_note_is_reported_and_not_written(world: MemoryWorld) -> None:
+    world.ctx = replace(world.ctx, policy=world.ctx.policy._replace(max_note_bytes=32 * 1024))
+    world.file.says(memory(DEPLOY, ("Long", "word " * 10_000)))
+    report = world.syncs()
+    assert kinds(report) == ["UnreadableMemoryFileError"]
+    assert "'Long' is too large" in report.attention[0].message
+    assert world.remembered() == []
 
 
 # --- texts of agents --------------------------------------------------------------------

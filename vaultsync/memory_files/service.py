@@ -21,11 +21,13 @@ from vaultsync.errors import (
     MemoryFileError,
     MemoryFileGuardError,
     MemoryFileMissingError,
+    NoteLimitError,
     RevisionMismatchError,
     ScopeDeniedError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
+from vaultsync.facts.note_limits import check_note_limits
 from vaultsync.memory_files.plan import (
     KnownSection,
     SectionAction,
@@ -533,6 +535,7 @@ class _FactWriter:
 
     def __init__(self, work: FileSync, plan: _FilePlan, scope: str) -> None:
         self.writes: list[StoreWrite] = []
+        self._ctx, self._name = work.ctx, work.file.name
         self._store, self._at = work.ctx.store, work.ctx.today()
         self._agent, self._source, self._scope = work.request.agent, work.source, scope
         self._owns = work.owns
@@ -593,10 +596,17 @@ class _FactWriter:
         }
         if self._agent:
             fields["agentId"] = self._agent
-        self.writes.append(StoreWrite(fact_id, make_fact(fields), None, MEMORY_FILE_ACTOR))
+        self._write(make_fact(fields))
 
     def _change(self, fact: Fact, values: Mapping[str, Value], *, deleted: bool = False) -> None:
         changed = fact.replace(values)
         if deleted or changed != fact:
-            changed = changed.evolve(updated_at=self._at)
-            self.writes.append(StoreWrite(fact.id, changed, fact.revision, MEMORY_FILE_ACTOR))
+            self._write(changed.evolve(updated_at=self._at), fact.revision)
+
+    def _write(self, fact: Fact, expect: str | None = None) -> None:
+        try:
+            check_note_limits(self._ctx, fact)
+        except NoteLimitError as error:
+            why = f"the section {fact.title!r} is too large: {error.message}"
+            raise UnreadableMemoryFileError(self._name, why, hint=error.hint) from None
+        self.writes.append(StoreWrite(fact.id, fact, expect, MEMORY_FILE_ACTOR))
